@@ -1,0 +1,155 @@
+//! Between a world and the programs that run in it.
+//!
+//! A program is an async fn over a [`crate::handle::ZooKeeper`]. Whatever drives it, the world sees
+//! only this: it delivers one [`Input`] at a time and gets back the [`Output`]s of the program's run
+//! until it blocks. A deterministic program is therefore a function of its inputs, and every host
+//! that keeps that promise yields the same run.
+
+use crate::error::Error;
+use crate::event::Observation;
+use crate::id::{CallId, ClientId, SessionId};
+use crate::op::{Request, Response, SessionState, WatchedEvent};
+use crate::time::{Duration, Time};
+use crate::zxid::Zxid;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a program can wait for. Each suspends at least once, even where the answer is known at
+/// once, so that no loop can spin inside one poll.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A request on the session.
+    Request {
+        /// The request.
+        request: Arc<Request>,
+        /// The call slot that gets the watch event, if a watch is asked for. It becomes pending
+        /// when the reply registers the watch (semantics 3.3) and is forgotten when it does not.
+        watch: Option<CallId>,
+        /// Fails with SessionExpired unless this is the session: for a scope pinned to one session.
+        scope: Option<SessionId>,
+    },
+    /// Waits until the session is connected; after Expired or Closed, begins a new session first.
+    Connect,
+    /// Ends the session.
+    Close,
+    /// Waits; virtual time.
+    Sleep(Duration),
+    /// The program's clock.
+    Now,
+    /// A random number from the engine.
+    Random,
+    /// The next message from another program.
+    Receive,
+    /// Answers only when the engine cancels.
+    Cancelled,
+    /// A request to a resource outside ZooKeeper.
+    Resource(ResourceRequest),
+}
+
+/// A write to a resource outside ZooKeeper, which checks fencing tokens: it refuses a token smaller
+/// than one it has seen. Awaited like everything else, so a pause can fall between check and write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ResourceRequest {
+    /// Which resource.
+    pub resource: Arc<str>,
+    /// The fencing token; `None` writes without a check.
+    pub token: Option<Zxid>,
+    /// What to write.
+    pub value: u64,
+}
+
+/// The answer to an [`Operation`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// To a request.
+    Response(Result<Response, Error>),
+    /// A watch fired, or `Err` when its session ended first.
+    Watch(Result<WatchedEvent, Error>),
+    /// To connect: the session.
+    Connected(SessionId),
+    /// To close.
+    Closed,
+    /// To sleep.
+    Elapsed,
+    /// To now.
+    Now(Time),
+    /// To random.
+    Random(u64),
+    /// To receive.
+    Message(Message),
+    /// To cancelled.
+    Cancelled,
+    /// To a resource request: `Err` holds the largest token seen, which is larger.
+    Resource(Result<(), Zxid>),
+}
+
+/// A message between programs, outside ZooKeeper (a side channel).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Message {
+    /// Sender.
+    pub from: ClientId,
+    /// Content.
+    pub body: Arc<[u8]>,
+}
+
+/// What a program is told, one at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// Run for the first time.
+    Start,
+    /// A call's answer; the call's slot is free afterwards.
+    Reply {
+        /// Which call.
+        call: CallId,
+        /// The answer.
+        outcome: Outcome,
+    },
+    /// The session changed state.
+    Session(SessionState),
+}
+
+/// What a program does in reaction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Begins a call.
+    Submit {
+        /// Its slot: the lowest free one.
+        call: CallId,
+        /// What is asked.
+        operation: Operation,
+    },
+    /// The call's future was dropped. A request stays in flight, its reply is no input; the slot is
+    /// free.
+    Abandon {
+        /// Which call.
+        call: CallId,
+    },
+    /// Tells the monitors something.
+    Observe(Observation),
+    /// Sends a message to another program.
+    Send {
+        /// Receiver.
+        to: ClientId,
+        /// Content.
+        body: Arc<[u8]>,
+    },
+    /// The program's main future returned.
+    Finished(Result<(), String>),
+    /// The program panicked.
+    Panicked(String),
+}
+
+/// Runs programs: one incarnation per client machine at a time.
+pub trait Host {
+    /// Makes a new incarnation of the program of `client`, not yet run: its first input is
+    /// [`Input::Start`].
+    fn start(&mut self, client: ClientId);
+
+    /// Delivers exactly one input and runs the program until it blocks, appending what it did to
+    /// `outputs`.
+    fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>);
+
+    /// The program's process dies: its handle is closed first, *then* its futures are dropped, so
+    /// that no destructor can speak for a dead process.
+    fn kill(&mut self, client: ClientId);
+}

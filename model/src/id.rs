@@ -1,0 +1,135 @@
+//! Names of the things in a world: servers, client machines, sessions, calls and connections.
+//!
+//! Ids of calls and connections are (owner, reused slot) and never allocation counters, so that two
+//! states which differ only in how they were reached still hash alike.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A server's `myid`, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ServerId(pub u8);
+
+impl ServerId {
+    /// Position in vectors with one entry per server.
+    pub fn index(self) -> usize {
+        usize::from(self.0) - 1
+    }
+
+    /// The server at `index` of such a vector.
+    pub fn at(index: usize) -> ServerId {
+        ServerId(u8::try_from(index + 1).expect("at most 255 servers"))
+    }
+}
+
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server {}", self.0)
+    }
+}
+
+/// A client machine and the one program that runs on it, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClientId(pub u8);
+
+impl ClientId {
+    /// Position in vectors with one entry per client machine.
+    pub fn index(self) -> usize {
+        usize::from(self.0) - 1
+    }
+
+    /// The client at `index` of such a vector.
+    pub fn at(index: usize) -> ClientId {
+        ClientId(u8::try_from(index + 1).expect("at most 255 clients"))
+    }
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client {}", self.0)
+    }
+}
+
+/// A machine on the network: what a link joins and a partition separates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Machine {
+    /// A member of the ensemble.
+    Server(ServerId),
+    /// A client machine.
+    Client(ClientId),
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Machine::Server(server) => server.fmt(f),
+            Machine::Client(client) => client.fmt(f),
+        }
+    }
+}
+
+/// A session id: the server that issued it, how often that server had started, and its counter
+/// (semantics 2.2; the real id has elapsed boot time where this has the number of starts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionId(pub u64);
+
+impl SessionId {
+    /// The `number`th session issued by `server` in its `start`th life.
+    pub fn new(server: ServerId, start: u16, number: u32) -> SessionId {
+        SessionId(u64::from(server.0) << 56 | u64::from(start) << 32 | u64::from(number))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:x}", self.0)
+    }
+}
+
+/// A request's number on its session, from 1 (semantics 2.8 rule 5). The server calls it `cxid`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Xid(pub u32);
+
+impl Xid {
+    /// The number after this one; 2^31-1 is followed by 1.
+    pub fn next(self) -> Xid {
+        if self.0 >= 0x7fff_ffff { Xid(1) } else { Xid(self.0 + 1) }
+    }
+}
+
+/// A program's pending call: a slot that is used again once the call is answered or abandoned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CallId(pub u16);
+
+/// A TCP connection from a client machine to a server: owner and reused slot. A machine can have
+/// several at once: the one in use, and old ones whose server has not noticed their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClientConnection {
+    /// The machine that opened it.
+    pub client: ClientId,
+    /// Lowest slot that was free when it was opened.
+    pub slot: u8,
+}
+
+impl fmt::Display for ClientConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} connection {}", self.client, self.slot)
+    }
+}
+
+/// A TCP connection from a learner to the server it takes for the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LearnerConnection {
+    /// The server that opened it.
+    pub learner: ServerId,
+    /// Lowest slot that was free when it was opened.
+    pub slot: u8,
+}
+
+impl fmt::Display for LearnerConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "learner {} connection {}", self.learner.0, self.slot)
+    }
+}

@@ -1,0 +1,25 @@
+//! What ZooKeeper is: pure state machines, the world and its steps, and the monitors.
+//!
+//! Nothing here knows a clock, a thread, a socket or a random number: every machine is input in,
+//! effects out, and all of it is `Clone + Eq + Hash`.
+
+pub mod config;
+pub mod effect;
+pub mod error;
+pub mod event;
+pub mod fingerprint;
+pub mod history;
+pub mod host;
+pub mod id;
+pub mod op;
+pub mod packet;
+pub mod path;
+pub mod property;
+pub mod release;
+pub mod stat;
+pub mod step;
+pub mod time;
+pub mod timer;
+pub mod tree;
+pub mod txn;
+pub mod zxid;

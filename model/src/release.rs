@@ -1,0 +1,92 @@
+//! Bugs are data: each historical or present defect is a named switch, off by default, at the one
+//! place in the code where the rule matters. A release is a set of them.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A defect of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Bug {
+    /// A start-up that finds zxids of a newer epoch than `currentEpoch`, and no
+    /// `currentEpoch.tmp`, refuses for good (semantics 6.2): a crash between the synchronisation's
+    /// appends or snapshot and its epoch file leaves just that. Repaired: the epoch of the last zxid
+    /// is taken; the history up to it is whole, because synchronisation is in order.
+    RefuseNewerZxid,
+    /// TRUNC reloads the newest snapshot whatever its label (semantics 6.9), although a prospective
+    /// leader's snapshot can hold transactions beyond the cut. Repaired: such snapshots are deleted.
+    TruncKeepsNewerSnapshot,
+    /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
+    /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
+    InterruptedTruncKeepsTree,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Bug; 3] =
+        [Bug::RefuseNewerZxid, Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bug::RefuseNewerZxid => "RefuseNewerZxid",
+            Bug::TruncKeepsNewerSnapshot => "TruncKeepsNewerSnapshot",
+            Bug::InterruptedTruncKeepsTree => "InterruptedTruncKeepsTree",
+        }
+    }
+
+    /// One line for listings.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Bug::RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
+            Bug::TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
+            Bug::InterruptedTruncKeepsTree => {
+                "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Bug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of [`Bug`]s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Bugs(u64);
+
+impl Bugs {
+    /// No bug: every rule as repaired.
+    pub const NONE: Bugs = Bugs(0);
+
+    /// This set and one bug more.
+    pub fn with(self, bug: Bug) -> Bugs {
+        Bugs(self.0 | 1 << bug as u32)
+    }
+
+    /// Whether a bug is in the set.
+    pub fn has(self, bug: Bug) -> bool {
+        self.0 & (1 << bug as u32) != 0
+    }
+}
+
+/// A ZooKeeper release, as the set of its known defects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Release {
+    /// The semantics page as it stands: apache/zookeeper master of July 2026.
+    Head,
+    /// HEAD with every broken promise repaired: what the catalogue runs.
+    #[default]
+    Repaired,
+}
+
+impl Release {
+    /// The release's bugs.
+    pub fn bugs(self) -> Bugs {
+        match self {
+            Release::Head => Bug::ALL.into_iter().fold(Bugs::NONE, Bugs::with),
+            Release::Repaired => Bugs::NONE,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Transactions: what the leader's `prep` makes of a request, what logs hold and trees apply.
+
+use crate::error::Error;
+use crate::id::{SessionId, Xid};
+use crate::op::Data;
+use crate::path::ZnodePath;
+use crate::time::Duration;
+use crate::zxid::Zxid;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A transaction with its header (semantics 4.3).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Txn {
+    /// Its place in the total order.
+    pub zxid: Zxid,
+    /// The session that asked; for an expiry, the session that expires.
+    pub session: SessionId,
+    /// The request's number on that session; 0 for an expiry (semantics 2.3).
+    pub cxid: Xid,
+    /// The leader's wall clock, milliseconds. Always 0 in the explorer.
+    pub time: u64,
+    /// What to do.
+    pub body: TxnBody,
+}
+
+/// The operation of a transaction, with everything decided that `prep` decides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TxnBody {
+    /// Create a znode.
+    Create {
+        /// The final path, sequence number included.
+        path: ZnodePath,
+        /// Content.
+        data: Data,
+        /// Whether it belongs to the session of the header.
+        ephemeral: bool,
+        /// The parent's stored cversion after this create (semantics 1.3 †).
+        parent_cversion: i32,
+    },
+    /// Delete a znode.
+    Delete {
+        /// Which.
+        path: ZnodePath,
+    },
+    /// Replace a znode's content.
+    SetData {
+        /// Which.
+        path: ZnodePath,
+        /// New content.
+        data: Data,
+        /// The version after the change (absolute, so that replay is idempotent).
+        version: i32,
+    },
+    /// A passed check; only inside a multi.
+    Check {
+        /// Which.
+        path: ZnodePath,
+    },
+    /// All sub-operations under one zxid.
+    Multi(Vec<TxnBody>),
+    /// A multi that failed: per operation the code it is answered with (`None` is code 0).
+    FailedMulti(Vec<Option<Error>>),
+    /// Begin the session of the header.
+    CreateSession {
+        /// Negotiated timeout.
+        timeout: Duration,
+    },
+    /// End the session of the header, deleting these (semantics 2.5; the list since 3.6.0).
+    CloseSession {
+        /// The session's ephemerals at `prep` time, in order.
+        ephemerals: Vec<ZnodePath>,
+    },
+    /// A request that failed validation: it takes a zxid and a quorum round all the same
+    /// (semantics 1.6).
+    Error(Error),
+}
+
+impl fmt::Display for TxnBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TxnBody::Create { path, ephemeral, .. } => {
+                write!(f, "create {path}{}", if *ephemeral { " (ephemeral)" } else { "" })
+            }
+            TxnBody::Delete { path } => write!(f, "delete {path}"),
+            TxnBody::SetData { path, version, .. } => write!(f, "setData {path} v{version}"),
+            TxnBody::Check { path } => write!(f, "check {path}"),
+            TxnBody::Multi(parts) => {
+                write!(f, "multi [")?;
+                for (at, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if at > 0 { ", " } else { "" })?;
+                }
+                write!(f, "]")
+            }
+            TxnBody::FailedMulti(_) => write!(f, "error (multi)"),
+            TxnBody::CreateSession { .. } => write!(f, "createSession"),
+            TxnBody::CloseSession { ephemerals } => {
+                write!(f, "closeSession ({} ephemerals)", ephemerals.len())
+            }
+            TxnBody::Error(error) => write!(f, "error {error:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Txn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} by {}", self.zxid, self.body, self.session)
+    }
+}

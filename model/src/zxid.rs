@@ -1,0 +1,77 @@
+//! Transaction ids: `epoch << 32 | counter` (semantics 4.1).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A leader's term. Epoch 0 is the time before any leader.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Epoch(pub u32);
+
+impl Epoch {
+    /// The epoch that a new leader proposes when this is the largest one accepted so far.
+    pub fn next(self) -> Epoch {
+        Epoch(self.0 + 1)
+    }
+
+    /// The zxid with counter 0 that opens this epoch: the NEWLEADER zxid, which belongs to no
+    /// transaction (semantics 4.1).
+    pub fn opening(self) -> Zxid {
+        Zxid(u64::from(self.0) << 32)
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A ZooKeeper transaction id, totally ordered.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Zxid(pub u64);
+
+impl Zxid {
+    /// The zxid of an empty database.
+    pub const ZERO: Zxid = Zxid(0);
+
+    /// Builds a zxid from its two halves.
+    pub fn new(epoch: Epoch, counter: u32) -> Zxid {
+        Zxid(u64::from(epoch.0) << 32 | u64::from(counter))
+    }
+
+    /// The epoch, the upper 32 bits.
+    pub fn epoch(self) -> Epoch {
+        Epoch((self.0 >> 32) as u32)
+    }
+
+    /// The counter, the lower 32 bits.
+    pub fn counter(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether this zxid opens an epoch and so names no transaction.
+    pub fn is_opening(self) -> bool {
+        self.counter() == 0
+    }
+
+    /// The next zxid of the same epoch, or `None` when the counter is exhausted: the leader then
+    /// steps down to force a new epoch (ZOOKEEPER-1277).
+    pub fn next(self) -> Option<Zxid> {
+        (self.counter() != u32::MAX).then_some(Zxid(self.0 + 1))
+    }
+
+    /// The zxid before this one in the same epoch (meaningless for an opening zxid, which has none).
+    pub fn previous(self) -> Zxid {
+        Zxid(self.0.saturating_sub(1))
+    }
+}
+
+impl fmt::Display for Zxid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.epoch(), self.counter())
+    }
+}
