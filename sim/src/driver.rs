@@ -6,21 +6,21 @@
 //! Faults are steps like any others, so the world's rolling hash over (time, step, effects) covers
 //! whatever the driver decides.
 
+use crate::faults::Fault;
 use crate::faults::lost_reply::LostReplies;
 use crate::faults::{Order, strike};
 use crate::heap::{Due, Heap};
 use crate::latency::Latencies;
-use crate::mark::FaultKind;
 use crate::options::Drawn;
 use crate::plan;
+use crate::programs::Programs;
 use crate::random::Seeds;
-use crate::record::{Keep, Record};
-use crate::run::RunReport;
+use crate::record::{Closed, Keep, Record};
 use crate::subject::Subject;
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 
@@ -31,10 +31,11 @@ const STEPS_MAX: u64 = 20_000_000;
 const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// Runs a world as `drawn` says.
-pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> RunReport {
+pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
     let mut driver = Driver::new(subject, drawn, keep);
     let outcome = driver.story();
-    driver.record.report(drawn, driver.heap.now(), outcome.err(), &driver.effects)
+    let view = View { at: driver.heap.now(), history: driver.subject.history() };
+    driver.record.close(drawn, outcome, &driver.effects, view)
 }
 
 struct Driver<'a, S> {
@@ -47,9 +48,8 @@ struct Driver<'a, S> {
     chaotic: bool,
     effects: Effects,
     /// What faults want done, in order; done before the next entry of the heap.
-    orders: Vec<(FaultKind, Order)>,
-    /// Per client: whether its program has finished.
-    finished: Vec<bool>,
+    orders: Vec<(Fault, Order)>,
+    programs: Programs,
     record: Record,
 }
 
@@ -68,7 +68,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             chaotic: true,
             effects,
             orders: Vec::new(),
-            finished: vec![false; clients],
+            programs: Programs::new(clients),
             record,
         }
     }
@@ -93,7 +93,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     /// Faults happen, until the time for them is over or nobody is left to be disturbed.
     fn chaos(&mut self) -> Result<(), Objection> {
         let end = Time::ZERO + self.drawn.chaos;
-        while !self.all_finished() && self.heap.now() < end {
+        while !self.programs.all_finished() && self.heap.now() < end {
             if !self.turn()? {
                 return Err(self.no_progress("nothing is due any more"));
             }
@@ -130,7 +130,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     fn demand_progress(&mut self) -> Result<(), Objection> {
         let bound = self.drawn.progress_bound;
         let deadline = self.heap.now() + bound;
-        while !self.is_done() {
+        while !self.programs.is_all_done(&self.subject) {
             if self.heap.now() >= deadline {
                 return Err(self.no_progress(&format!("{bound:?} after all faults were healed")));
             }
@@ -146,14 +146,6 @@ impl<'a, S: Subject> Driver<'a, S> {
         let end = self.heap.now() + 2 * self.drawn.config.tick;
         while self.heap.now() < end && self.turn()? {}
         Ok(())
-    }
-
-    fn all_finished(&self) -> bool {
-        self.finished.iter().all(|finished| *finished)
-    }
-
-    fn is_done(&self) -> bool {
-        self.all_finished() && self.servers().all(|server| self.subject.is_serving(server))
     }
 
     /// Takes what comes up next, and whatever faults order in reaction. `false` when nothing is
@@ -183,10 +175,6 @@ impl<'a, S: Subject> Driver<'a, S> {
     fn take(&mut self, due: Due) -> Result<Status, Objection> {
         let now = self.heap.now();
         let step = match due {
-            // A program that runs or has finished is not started again.
-            Due::Step(Step::Start(client)) if !self.may_start(client) => {
-                return Ok(Status::NotEnabled);
-            }
             Due::Step(step) => step,
             Due::Timer(timer) => Step::Fire(timer),
             Due::Fault(kind, _) => unreachable!("{kind} is no step"),
@@ -194,7 +182,8 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.effects.clear();
         let outcome = self.subject.apply(now, &step, &mut self.effects);
         if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
-            self.record.step(now, step, &self.effects);
+            let view = View { at: now, history: self.subject.history() };
+            self.record.step(step, &self.effects, view);
         }
         let status = outcome?;
         if let Status::Blocked(blocker) = status {
@@ -203,10 +192,6 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.follow_up();
         self.read_events()?;
         Ok(status)
-    }
-
-    fn may_start(&self, client: ClientId) -> bool {
-        !self.finished[client.index()] && !self.subject.is_running(client)
     }
 
     /// Schedules what the last step made due.
@@ -234,14 +219,9 @@ impl<'a, S: Subject> Driver<'a, S> {
     /// Looks for what ends programs or servers, and for what lies in wait for creates.
     fn read_events(&mut self) -> Result<(), Objection> {
         for at in 0..self.effects.events.len() {
-            match &self.effects.events[at] {
-                Event::Finished { client, result: Ok(()) } => self.finished[client.index()] = true,
-                Event::Finished { client, result: Err(why) } => {
-                    return Err(Objection::new("program", format!("{client} gave up: {why}")));
-                }
-                Event::Panicked { client, message } => {
-                    return Err(Objection::new("program", format!("{client} panicked: {message}")));
-                }
+            let event = &self.effects.events[at];
+            self.programs.event(event)?;
+            match event {
                 Event::Exited { server, .. } => {
                     let restart = Due::Step(Step::Restart(*server));
                     self.heap.push(self.heap.now() + SUPERVISION, restart);
@@ -259,7 +239,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     }
 
     /// A fault's turn has come.
-    fn fault(&mut self, kind: FaultKind, occurrence: u32) {
+    fn fault(&mut self, kind: Fault, occurrence: u32) {
         if self.chaotic {
             let mut random = plan::occurrence(&self.seeds, kind, occurrence);
             let orders = strike(kind, &mut random, &self.subject);
@@ -305,7 +285,7 @@ impl<'a, S: Subject> Driver<'a, S> {
 
     /// The objection that something is not done, and who waits for what.
     fn no_progress(&self, when: &str) -> Objection {
-        no_progress(&self.subject, &self.finished, when)
+        self.programs.no_progress(&self.subject, when)
     }
 
     fn servers(&self) -> impl Iterator<Item = ServerId> + use<S> {
@@ -319,18 +299,4 @@ impl<'a, S: Subject> Driver<'a, S> {
     fn machines(&self) -> impl Iterator<Item = Machine> + use<S> {
         self.servers().map(Machine::Server).chain(self.clients().map(Machine::Client))
     }
-}
-
-/// The objection that something is not done: which programs wait for what, what each server does.
-pub(crate) fn no_progress(subject: &impl Subject, finished: &[bool], when: &str) -> Objection {
-    let programs = finished.iter().enumerate().filter(|(_, finished)| !**finished).map(|(at, _)| {
-        let client = ClientId::at(at);
-        format!("{client} waits for {}", subject.waits_for(client))
-    });
-    let servers = (1..=subject.servers()).map(|number| {
-        let server = ServerId(number);
-        format!("{server} is {}", subject.state_of(server))
-    });
-    let reasons: Vec<String> = programs.chain(servers).collect();
-    Objection::new("progress", format!("{when}: {}", reasons.join("; ")))
 }

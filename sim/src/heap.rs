@@ -5,11 +5,11 @@
 //! client stands still) are parked under what blocks them, in order, and come up again at the
 //! moment at which that goes.
 
+use crate::faults::Fault;
 use crate::timers::{Ripe, Timers};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use vivarium_model::effect::Blocker;
-use vivarium_model::mark::FaultKind;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
@@ -21,10 +21,8 @@ pub enum Due {
     Step(Step),
     /// A timer fires.
     Timer(Timer),
-    /// A fault takes its turn: this occurrence of the plan.
-    Fault(FaultKind, u32),
-    /// What a fault has prepared strikes.
-    Strike(FaultKind, Step),
+    /// A fault takes its turn, for the how-manieth time from 0.
+    Fault(Fault, u32),
 }
 
 /// An entry. Ordered by time and sequence, the earliest greatest, as [`BinaryHeap`] wants it.

@@ -6,7 +6,7 @@
 //! none, it passes. The three kinds of lost replies have no turns: each `create` that a client
 //! sends is hit with some probability.
 
-use crate::mark::FaultKind;
+use crate::faults::Fault;
 use crate::random::{Random, Ratio, Seeds};
 use crate::scenario::FaultSet;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Plan {
     /// Turns in the order of time: when, which kind, and the how-manieth of its kind it is.
     pub turns: Vec<Turn>,
     /// Faults that hit a `create` with some probability.
-    pub per_create: Vec<(FaultKind, Ratio)>,
+    pub per_create: Vec<(Fault, Ratio)>,
 }
 
 /// One turn of a fault.
@@ -27,19 +27,9 @@ pub struct Turn {
     /// When.
     pub at: Time,
     /// Which kind.
-    pub kind: FaultKind,
+    pub kind: Fault,
     /// The how-manieth of its kind, from 0.
     pub occurrence: u32,
-}
-
-/// Whether this kind lies in wait for a `create` rather than taking turns.
-fn is_per_create(kind: FaultKind) -> bool {
-    matches!(
-        kind,
-        FaultKind::LostReplyApplied
-            | FaultKind::LostReplyNeverApplied
-            | FaultKind::LostReplyPending
-    )
 }
 
 impl Plan {
@@ -51,7 +41,7 @@ impl Plan {
             if !random.chance(Ratio::one_in(2)) {
                 continue;
             }
-            if is_per_create(kind) {
+            if kind.is_per_create() {
                 let ratio = Ratio::one_in(random.between(8, 40) as u32);
                 plan.per_create.push((kind, ratio));
             } else {
@@ -63,7 +53,7 @@ impl Plan {
     }
 
     /// One to four turns on average over the whole of the chaos, at exponential distances.
-    fn draw_turns(&mut self, kind: FaultKind, chaos: Duration, random: &mut Random) {
+    fn draw_turns(&mut self, kind: Fault, chaos: Duration, random: &mut Random) {
         let mean = chaos / random.between(1, 4) as u32;
         // A shortest distance, so that a chaos of no length has no endless list of turns.
         let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
@@ -80,13 +70,13 @@ impl Plan {
 }
 
 /// The stream from which one occurrence of a fault draws its victim and its extent.
-pub fn occurrence(seeds: &Seeds, kind: FaultKind, occurrence: u32) -> Random {
+pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
     seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
 }
 
 /// Streams go by a kind's name, so that a new kind leaves those of the others as they are.
-pub fn purpose(kind: FaultKind) -> String {
-    format!("fault {kind:?}")
+pub fn purpose(kind: Fault) -> String {
+    format!("fault {kind}")
 }
 
 impl fmt::Display for Plan {
@@ -94,7 +84,7 @@ impl fmt::Display for Plan {
         if self.turns.is_empty() && self.per_create.is_empty() {
             return writeln!(f, "faults             none");
         }
-        for kind in FaultKind::ALL {
+        for kind in Fault::ALL {
             let turns = self.turns.iter().filter(|turn| turn.kind == kind);
             let times: Vec<String> = turns.map(|turn| seconds(turn.at)).collect();
             if !times.is_empty() {
@@ -135,7 +125,7 @@ mod tests {
         let turns: usize = (0..runs).map(|seed| plan(FaultSet::all(), seed).turns.len()).sum();
         let average = turns / runs as usize;
         assert!((8..=20).contains(&average), "{average} turns in a run");
-        for kind in FaultKind::ALL {
+        for kind in Fault::ALL {
             let has = |seed: &u64| {
                 let plan = plan(FaultSet::all(), *seed);
                 plan.turns.iter().any(|turn| turn.kind == kind)
@@ -163,7 +153,7 @@ mod tests {
         #[test]
         fn without_one_kind_the_others_stay_as_they_are(
             seed: u64,
-            out in proptest::sample::select(&FaultKind::ALL[..]),
+            out in proptest::sample::select(&Fault::ALL[..]),
         ) {
             let mut expected = plan(FaultSet::all(), seed);
             expected.turns.retain(|turn| turn.kind != out);

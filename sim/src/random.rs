@@ -158,9 +158,8 @@ mod tests {
 
     #[test]
     fn streams_differ_by_seed_purpose_and_entity() {
-        let first = |seed: u64, purpose: &str, entity| {
-            Seeds::new(seed).stream(purpose, entity).number()
-        };
+        let first =
+            |seed: u64, purpose: &str, entity| Seeds::new(seed).stream(purpose, entity).number();
         let one = first(1, "disk", 1);
         assert_eq!(one, first(1, "disk", 1));
         assert_ne!(one, first(2, "disk", 1));

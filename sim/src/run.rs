@@ -1,11 +1,12 @@
 //! What one run is asked and what it reports.
 
-use crate::mark::{FaultKind, Mark};
+use crate::faults::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::mark::{FaultKind, Mark};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::trace::TraceLine;
@@ -87,8 +88,10 @@ pub struct RunReport {
     pub steps: u64,
     /// How much virtual time went by.
     pub simulated: Duration,
-    /// How many faults of each kind struck.
+    /// How many steps were faults, by kind.
     pub faults: BTreeMap<FaultKind, u64>,
+    /// How often each fault of the plan struck, however many steps that took.
+    pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
     /// The rolling hash over (time, step, effects) at the end: what identifies the run.

@@ -1,21 +1,22 @@
 //! A scenario: how large the world may be, which programs run in it, what may go wrong, and what
 //! must hold all the same. A seed picks one run out of it ([`Drawn`]).
 
-use crate::host::ProgramFactory;
-use crate::mark::{FaultKind, Mark};
+use crate::faults::Fault;
 use crate::options::Drawn;
 use crate::random::Random;
 use std::fmt;
 use std::sync::Arc;
+use vivarium_model::handle::Program;
+use vivarium_model::mark::Mark;
 use vivarium_model::property::Monitor;
 use vivarium_model::release::Bugs;
 use vivarium_model::time::Duration;
 
 /// Makes the programs of a run, one per client machine.
-pub type Programs = Arc<dyn Fn(&Drawn) -> Vec<ProgramFactory> + Send + Sync>;
+pub type MakePrograms = Arc<dyn Fn(&Drawn) -> Vec<Program> + Send + Sync>;
 
 /// Makes the monitors of a run.
-pub type Monitors = Arc<dyn Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync>;
+pub type MakeMonitors = Arc<dyn Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync>;
 
 /// What is asked of a simulation.
 #[derive(Clone)]
@@ -31,9 +32,9 @@ pub struct Scenario {
     /// How often each program does what it does.
     pub rounds: Choice,
     /// The programs, one per client machine.
-    pub programs: Programs,
+    pub programs: MakePrograms,
     /// What must hold.
-    pub monitors: Monitors,
+    pub monitors: MakeMonitors,
     /// What a sweep must have seen before its `held` says much.
     pub marks: Vec<Mark>,
     /// What may go wrong.
@@ -104,34 +105,34 @@ impl FaultSet {
 
     /// Every kind.
     pub fn all() -> FaultSet {
-        FaultKind::ALL.into_iter().collect()
+        Fault::ALL.into_iter().collect()
     }
 
     /// This set and one kind more.
     #[must_use]
-    pub fn with(self, kind: FaultKind) -> FaultSet {
+    pub fn with(self, kind: Fault) -> FaultSet {
         FaultSet(self.0 | 1 << kind as u32)
     }
 
     /// This set without one kind.
     #[must_use]
-    pub fn without(self, kind: FaultKind) -> FaultSet {
+    pub fn without(self, kind: Fault) -> FaultSet {
         FaultSet(self.0 & !(1 << kind as u32))
     }
 
     /// Whether a kind is in the set.
-    pub fn has(self, kind: FaultKind) -> bool {
+    pub fn has(self, kind: Fault) -> bool {
         self.0 & (1 << kind as u32) != 0
     }
 
-    /// The kinds in the set, in the order of [`FaultKind::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = FaultKind> {
-        FaultKind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    /// The kinds in the set, in the order of [`Fault::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 }
 
-impl FromIterator<FaultKind> for FaultSet {
-    fn from_iter<I: IntoIterator<Item = FaultKind>>(kinds: I) -> FaultSet {
+impl FromIterator<Fault> for FaultSet {
+    fn from_iter<I: IntoIterator<Item = Fault>>(kinds: I) -> FaultSet {
         kinds.into_iter().fold(FaultSet::NONE, FaultSet::with)
     }
 }
@@ -157,10 +158,10 @@ mod tests {
 
     #[test]
     fn fault_sets_hold_what_was_put_in() {
-        let [first, second, ..] = FaultKind::ALL;
+        let [first, second, ..] = Fault::ALL;
         let set = FaultSet::NONE.with(first).with(second).without(first);
         assert_eq!(set.iter().collect::<Vec<_>>(), [second]);
-        assert_eq!(FaultSet::all().iter().count(), FaultKind::ALL.len());
+        assert_eq!(FaultSet::all().iter().count(), Fault::ALL.len());
         assert!(!FaultSet::all().without(first).has(first));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::faults::Look;
 use vivarium_model::effect::{Effects, Status};
+use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
@@ -23,6 +24,9 @@ pub(crate) trait Subject: Look {
     /// # Errors
     /// A monitor's objection.
     fn end(&mut self, at: Time) -> Result<(), Objection>;
+
+    /// The committed history.
+    fn history(&self) -> &History;
 
     /// Whether a server serves clients.
     fn is_serving(&self, server: ServerId) -> bool;

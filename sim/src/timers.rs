@@ -203,9 +203,8 @@ mod tests {
     #[test]
     fn sessions_expire_on_the_tick_after_their_timeout() {
         let timers = timers();
-        let deadline = |now, after| {
-            timers.deadline(expiry(1), Time(now), Duration::from_micros(after)).0
-        };
+        let deadline =
+            |now, after| timers.deadline(expiry(1), Time(now), Duration::from_micros(after)).0;
         assert_eq!(deadline(0, 4_000), 6_000, "exactly on a boundary: the next one");
         assert_eq!(deadline(1, 4_000), 6_000);
         assert_eq!(deadline(1_999, 4_000), 6_000);

@@ -36,10 +36,7 @@ pub(super) fn rejoin(random: &mut Random, look: &dyn Look) -> Vec<Order> {
 fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
     let tail = tail(random, look.unsynced(server));
     let down_for = a_while(random, 20, 1_000);
-    vec![
-        Order::Strike(Step::Crash { server, tail }),
-        Order::Later(down_for, Step::Restart(server)),
-    ]
+    vec![Order::Strike(Step::Crash { server, tail }), Order::Later(down_for, Step::Restart(server))]
 }
 
 /// What the disk still holds of `unsynced` transactions: nothing, some, or some and a torn one.

@@ -10,7 +10,7 @@
 //! with some probability and then waited for.
 
 use super::{Look, Order, clients, servers};
-use crate::mark::FaultKind;
+use crate::faults::Fault;
 use crate::plan::{Plan, purpose};
 use crate::random::{Random, Ratio, Seeds};
 use vivarium_model::event::Event;
@@ -25,7 +25,7 @@ type Picked = Option<(SessionId, Xid)>;
 /// One kind of lost reply in one run.
 #[derive(Clone, Debug)]
 struct Trap {
-    kind: FaultKind,
+    kind: Fault,
     ratio: Ratio,
     random: Random,
     /// Per client.
@@ -41,7 +41,7 @@ pub(crate) struct LostReplies {
 impl LostReplies {
     /// What the plan has of them.
     pub(crate) fn new(plan: &Plan, clients: usize, seeds: &Seeds) -> LostReplies {
-        let trap = |(kind, ratio): &(FaultKind, Ratio)| Trap {
+        let trap = |(kind, ratio): &(Fault, Ratio)| Trap {
             kind: *kind,
             ratio: *ratio,
             random: seeds.stream(&purpose(*kind), 1),
@@ -56,7 +56,7 @@ impl LostReplies {
         events: &[Event],
         at: usize,
         look: &dyn Look,
-        orders: &mut Vec<(FaultKind, Order)>,
+        orders: &mut Vec<(Fault, Order)>,
     ) {
         match &events[at] {
             Event::Sent { client, session, connection, xid, request } if request.is_create() => {
@@ -69,12 +69,12 @@ impl LostReplies {
                 }
             }
             Event::Proposed { txn, .. } if creates(txn) => {
-                self.sprung(FaultKind::LostReplyPending, txn, look, |trap, connection| {
+                self.sprung(Fault::LostReplyPending, txn, look, |trap, connection| {
                     trap.hold_back(connection, look, orders);
                 });
             }
             Event::Applied { server, txn, .. } if creates(txn) => {
-                self.sprung(FaultKind::LostReplyApplied, txn, look, |trap, connection| {
+                self.sprung(Fault::LostReplyApplied, txn, look, |trap, connection| {
                     // Elsewhere the transaction sends no reply, so the trap stays set.
                     if look.attached_to(connection.client) == Some(*server) {
                         orders.push((trap.kind, break_now(connection, look, 0)));
@@ -89,7 +89,7 @@ impl LostReplies {
     /// Calls `act` if `txn` is what a trap of this kind waits for on a live connection.
     fn sprung(
         &mut self,
-        kind: FaultKind,
+        kind: Fault,
         txn: &Txn,
         look: &dyn Look,
         mut act: impl FnMut(&mut Trap, ClientConnection),
@@ -115,9 +115,9 @@ impl Trap {
         connection: ClientConnection,
         sent_after: usize,
         look: &dyn Look,
-        orders: &mut Vec<(FaultKind, Order)>,
+        orders: &mut Vec<(Fault, Order)>,
     ) {
-        if self.kind == FaultKind::LostReplyNeverApplied {
+        if self.kind == Fault::LostReplyNeverApplied {
             orders.push((self.kind, break_now(connection, look, sent_after + 1)));
         } else {
             self.picked[client.index()] = Some((session, xid));
@@ -130,7 +130,7 @@ impl Trap {
         &mut self,
         connection: ClientConnection,
         look: &dyn Look,
-        orders: &mut Vec<(FaultKind, Order)>,
+        orders: &mut Vec<(Fault, Order)>,
     ) {
         // Up to a second passes before a client tries again (semantics 2.8 rule 2).
         let lasts = self.random.span(Duration::from_millis(200), Duration::from_millis(2_500));
@@ -151,7 +151,8 @@ fn break_now(connection: ClientConnection, look: &dyn Look, unsent: usize) -> Or
 
 /// How many requests these events put on a connection.
 fn sent_on(connection: ClientConnection, events: &[Event]) -> usize {
-    let on_it = |event: &&Event| matches!(event, Event::Sent { connection: on, .. } if *on == connection);
+    let on_it =
+        |event: &&Event| matches!(event, Event::Sent { connection: on, .. } if *on == connection);
     events.iter().filter(on_it).count()
 }
 

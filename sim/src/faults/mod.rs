@@ -7,18 +7,20 @@
 
 mod connection;
 mod crash;
+mod kind;
 pub(crate) mod lost_reply;
 mod partition;
 mod program;
 mod slow;
 
-use crate::mark::FaultKind;
 use crate::random::{Random, Ratio};
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
+
+pub use kind::Fault;
 
 /// What a fault can see of the world.
 pub(crate) trait Look {
@@ -75,24 +77,24 @@ pub(crate) enum Order {
 }
 
 /// A fault's turn has come.
-pub(crate) fn strike(kind: FaultKind, random: &mut Random, look: &dyn Look) -> Vec<Order> {
+pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<Order> {
     match kind {
-        FaultKind::Crash => crash::one(random, look),
-        FaultKind::PowerLoss => crash::all(random, look),
-        FaultKind::Rejoin => crash::rejoin(random, look),
-        FaultKind::ClientReset => connection::reset_client(random, look),
-        FaultKind::LearnerReset => connection::reset_learner(random, look),
-        FaultKind::Partition => partition::symmetric(random, look),
-        FaultKind::OneWayPartition => partition::one_way(random, look),
-        FaultKind::DelayBurst => slow::delay_burst(random, look),
-        FaultKind::DiskStall => slow::disk_stall(random, look),
-        FaultKind::SessionExpiry => program::expire(random, look),
-        FaultKind::ProgramCrash => program::crash(random, look),
-        FaultKind::Pause => program::pause(random, look),
-        FaultKind::Cancel => program::cancel(random, look),
-        FaultKind::LostReplyApplied
-        | FaultKind::LostReplyNeverApplied
-        | FaultKind::LostReplyPending => unreachable!("{kind} takes no turns"),
+        Fault::Crash => crash::one(random, look),
+        Fault::PowerLoss => crash::all(random, look),
+        Fault::Rejoin => crash::rejoin(random, look),
+        Fault::ClientReset => connection::reset_client(random, look),
+        Fault::LearnerReset => connection::reset_learner(random, look),
+        Fault::Partition => partition::symmetric(random, look),
+        Fault::OneWayPartition => partition::one_way(random, look),
+        Fault::DelayBurst => slow::delay_burst(random, look),
+        Fault::DiskStall => slow::disk_stall(random, look),
+        Fault::SessionExpiry => program::expire(random, look),
+        Fault::ProgramCrash => program::crash(random, look),
+        Fault::Pause => program::pause(random, look),
+        Fault::Cancellation => program::cancel(random, look),
+        Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {
+            unreachable!("{kind} takes no turns")
+        }
     }
 }
 
@@ -130,8 +132,3 @@ fn a_while(random: &mut Random, least: u64, mean: u64) -> Duration {
     let least = Duration::from_millis(least);
     least + random.exponential_span(Duration::from_millis(mean))
 }
-
-#[cfg(test)]
-pub(crate) mod mock;
-#[cfg(test)]
-mod tests;

@@ -71,8 +71,9 @@ fn cut(
     look: &dyn Look,
     orders: &mut Vec<Order>,
 ) {
-    let among_clients =
-        |from: &Machine, to: &Machine| matches!((from, to), (Machine::Client(_), Machine::Client(_)));
+    let among_clients = |from: &Machine, to: &Machine| {
+        matches!((from, to), (Machine::Client(_), Machine::Client(_)))
+    };
     for &from in from {
         for &to in to {
             if !among_clients(&from, &to) && !look.is_cut(from, to) {

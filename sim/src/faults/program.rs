@@ -9,7 +9,11 @@ use vivarium_model::step::Step;
 pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let sessions: Vec<SessionId> =
         clients(look).filter_map(|client| look.session(client)).collect();
-    random.choose(&sessions).map(|session| Order::Strike(Step::Expire(session))).into_iter().collect()
+    random
+        .choose(&sessions)
+        .map(|session| Order::Strike(Step::Expire(session)))
+        .into_iter()
+        .collect()
 }
 
 /// A program's process dies; another takes its place after a while.
