@@ -11,6 +11,7 @@ pub mod fingerprint;
 pub mod history;
 pub mod host;
 pub mod id;
+pub mod mark;
 pub mod op;
 pub mod packet;
 pub mod path;
