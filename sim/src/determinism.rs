@@ -142,3 +142,7 @@ fn look_again(way: Way, closed: &Closed, at: usize, first: &Closed, get: &GetRun
     let caused = if same { again.texts.into_iter().next() } else { None };
     Side { way, step, caused }
 }
+
+#[cfg(test)]
+#[path = "determinism_tests.rs"]
+mod tests;
