@@ -185,6 +185,12 @@ impl DataTree {
         self.nodes.get(path).map(|entry| &entry.node)
     }
 
+    /// A znode with its path as the tree keeps it and the number of its children.
+    pub fn find(&self, path: &str) -> Option<(&ZnodePath, &Arc<Znode>, u32)> {
+        let (path, entry) = self.nodes.get_key_value(path)?;
+        Some((path, &entry.node, entry.children.len() as u32))
+    }
+
     /// A znode's Stat.
     pub fn stat(&self, path: &str) -> Option<Stat> {
         self.nodes.get(path).map(|entry| entry.node.stat(entry.children.len() as u32))
