@@ -59,8 +59,11 @@ impl ClientMachine {
         self.arm_read(out);
         self.arm_ping(out);
         self.announce(SessionState::SyncConnected, Some(server), out);
-        for call in std::mem::take(&mut self.connect_calls) {
-            reply(call, Outcome::Connected(session), out);
+        // Who asks for a session gets none that is about to be closed, but the one after it.
+        if !self.session.closing {
+            for call in std::mem::take(&mut self.connect_calls) {
+                reply(call, Outcome::Connected(session), out);
+            }
         }
         let set_watches = self.session.watches.set_watches(self.session.last_zxid);
         out.extend(set_watches.into_iter().map(ClientEffect::Send));

@@ -246,7 +246,8 @@ impl ClientMachine {
     }
 
     /// The program dropped the call: neither its reply nor its watch event is an input any more,
-    /// and the slot may be used again at once. A request stays queued or in flight.
+    /// and the slot may be used again at once. A request stays queued or in flight; the slot that
+    /// its watch would have had is free as well.
     pub fn abandon(&mut self, call: CallId) {
         for pending in self.session.queued.iter_mut().chain(&mut self.session.in_flight) {
             pending.forget(call);

@@ -26,10 +26,13 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The slot is not this request's any more.
+    /// The slot is not this request's any more. Without the call there is nobody to hold the watch.
     pub fn forget(&mut self, call: CallId) {
-        self.call = self.call.filter(|mine| *mine != call);
-        self.watch = self.watch.filter(|mine| *mine != call);
+        if self.call == Some(call) {
+            (self.call, self.watch) = (None, None);
+        } else if self.watch == Some(call) {
+            self.watch = None;
+        }
     }
 }
 
