@@ -53,7 +53,9 @@ impl Bug {
         match self {
             Bug::RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
             Bug::TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
-            Bug::TruncKeepsRecordBeyond => "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)",
+            Bug::TruncKeepsRecordBeyond => {
+                "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)"
+            }
             Bug::SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
             Bug::InterruptedTruncKeepsTree => {
                 "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)"

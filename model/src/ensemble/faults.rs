@@ -82,17 +82,10 @@ impl Ensemble {
         true
     }
 
-    fn expire(
-        &mut self,
-        session: crate::id::SessionId,
-        at: Time,
-        effects: &mut Effects,
-    ) -> bool {
+    fn expire(&mut self, session: crate::id::SessionId, at: Time, effects: &mut Effects) -> bool {
         let Some(leader) = self.leader() else { return false };
-        self.with_server(leader, at, effects, |process, context| {
-            process.expire(session, context)
-        })
-        .unwrap_or(false)
+        self.with_server(leader, at, effects, |process, context| process.expire(session, context))
+            .unwrap_or(false)
     }
 
     fn pause(&mut self, client: ClientId) -> bool {

@@ -283,8 +283,7 @@ impl Ensemble {
         if let Some(blocker) = self.network.blocker(from, to) {
             return Status::Blocked(blocker);
         }
-        if self.servers[learner.index()].process.as_ref().is_some_and(|it| it.writing().is_some())
-        {
+        if self.servers[learner.index()].process.as_ref().is_some_and(|it| it.writing().is_some()) {
             return Status::Blocked(Blocker::Busy(learner));
         }
         let Some(delivered) = self.network.read_from_leader(connection) else {
@@ -351,4 +350,3 @@ impl std::hash::Hash for Ensemble {
         self.fingerprint().hash(state);
     }
 }
-

@@ -63,9 +63,9 @@ impl Server {
     ) {
         if last_zxid_seen > self.tree.last_processed() {
             // Rule 2: the client has seen more than this server; it must try another.
-            context.effects.note(|| {
-                format!("{} refuses: the client has seen {last_zxid_seen}", context.id)
-            });
+            context
+                .effects
+                .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
             context.network.close_by_server(connection, context.effects);
             return;
         }

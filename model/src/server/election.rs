@@ -244,8 +244,7 @@ impl Election {
         for to in context.config.server_ids().filter(|to| *to != self.id) {
             self.tell(to, context);
         }
-        let own =
-            Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
+        let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
         self.received.insert(self.id, own);
     }
 
@@ -267,11 +266,7 @@ impl Election {
 }
 
 /// Whether a quorum of these votes agrees with one.
-fn is_agreed(
-    votes: &BTreeMap<ServerId, Received>,
-    with: &Received,
-    config: &Config,
-) -> bool {
+fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, config: &Config) -> bool {
     config.is_quorum(votes.values().filter(|vote| vote.agrees(with)).count())
 }
 

@@ -5,10 +5,10 @@ use super::disk::Snapshot;
 use super::{Context, Role, Server, Writing};
 use crate::effect::{Blocker, Effect};
 use crate::event::{Event, SyncMode};
+use crate::id::Xid;
 use crate::id::{LearnerConnection, ServerId, SessionId};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
-use crate::id::Xid;
 use crate::time::Duration;
 use crate::timer::ServerTimer;
 use crate::tree::DataTree;
@@ -502,4 +502,3 @@ impl Server {
         self.deliver(txn, context);
     }
 }
-

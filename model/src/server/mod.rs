@@ -236,8 +236,7 @@ impl Server {
     ) {
         let own = self.own_vote(context);
         let state = self.peer_state();
-        if let Some(decision) =
-            self.election.notification(from, notification, state, own, context)
+        if let Some(decision) = self.election.notification(from, notification, state, own, context)
         {
             self.take_role(decision, context);
         }

@@ -47,9 +47,14 @@ impl Server {
             }
             ClientPacket::Ping => context.to_client(connection, ServerPacket::Pong),
             ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
-                let events = self
-                    .watches
-                    .set_watches(&self.tree, connection, relative_zxid, &data, &exist, &child);
+                let events = self.watches.set_watches(
+                    &self.tree,
+                    connection,
+                    relative_zxid,
+                    &data,
+                    &exist,
+                    &child,
+                );
                 for event in events {
                     context.to_client(connection, ServerPacket::Notification(event));
                 }

@@ -114,11 +114,8 @@ impl Server {
                 }
             },
             LearnerPacket::Revalidate { session, connection: waiting } => {
-                let timeout = self.revalidate_at_leader(
-                    session,
-                    Owner::Learner(connection),
-                    context,
-                );
+                let timeout =
+                    self.revalidate_at_leader(session, Owner::Learner(connection), context);
                 let answer = LeaderPacket::Revalidated { session, connection: waiting, timeout };
                 context.to_learner(connection, answer);
             }

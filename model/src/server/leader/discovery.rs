@@ -1,11 +1,11 @@
 //! Discovery: which epoch is new, and is anybody who counts ahead of me? (semantics 6.3)
 
 use super::{Handler, HandlerPhase, Phase};
+use crate::effect::{Blocker, Effect};
 use crate::id::{LearnerConnection, ServerId};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket};
 use crate::server::{Context, Role, Server, Writing};
-use crate::effect::{Blocker, Effect};
 use crate::timer::ServerTimer;
 use crate::zxid::{Epoch, Zxid};
 
@@ -60,8 +60,10 @@ impl Server {
                 self.first_ack(connection, zxid, context);
             }
             // Read by the handler only after it was released; nothing else is sent before.
-            (HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart, LearnerPacket::Ping { .. }) => {
-            }
+            (
+                HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart,
+                LearnerPacket::Ping { .. },
+            ) => {}
             (HandlerPhase::Broadcast, packet) => {
                 self.learner_packet(connection, packet, context);
             }
@@ -87,20 +89,14 @@ impl Server {
 
     /// getEpochToPropose while the epoch is open: it exceeds every accepted epoch heard of; with a
     /// quorum, this leader among it, it is frozen and accepted.
-    fn epoch_to_propose(
-        &mut self,
-        server: ServerId,
-        accepted: Epoch,
-        context: &mut Context<'_>,
-    ) {
+    fn epoch_to_propose(&mut self, server: ServerId, accepted: Epoch, context: &mut Context<'_>) {
         let Role::Leading(leader) = &mut self.role else { return };
         if self.writing.is_some() {
             return;
         }
         leader.epoch = leader.epoch.max(accepted.next());
         leader.connecting.insert(server);
-        if leader.connecting.contains(self.id)
-            && context.config.is_quorum(leader.connecting.len())
+        if leader.connecting.contains(self.id) && context.config.is_quorum(leader.connecting.len())
         {
             self.write(Writing::AcceptedEpoch, context);
         }

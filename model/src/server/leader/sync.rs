@@ -36,11 +36,7 @@ impl Server {
             Some(_) => SyncMode::Diff,
             None => SyncMode::Snap,
         };
-        context.effects.event(Event::Synchronising {
-            leader: self.id,
-            learner: connection,
-            mode,
-        });
+        context.effects.event(Event::Synchronising { leader: self.id, learner: connection, mode });
         let Role::Leading(leader) = &mut self.role else { return };
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
         handler.phase = match plan.first {
@@ -70,8 +66,7 @@ impl Server {
     /// The decision table of semantics 6.4; the first matching row wins.
     fn plan_sync(&self, learner: Zxid) -> Plan {
         let last_processed = self.tree.last_processed();
-        let (min, max) =
-            self.committed_log.bounds().unwrap_or((last_processed, last_processed));
+        let (min, max) = self.committed_log.bounds().unwrap_or((last_processed, last_processed));
         if last_processed == learner {
             let first = Some(LeaderPacket::Diff(learner));
             return Plan { first, packets: Vec::new(), sent: learner };
