@@ -15,6 +15,7 @@ pub mod history;
 pub mod host;
 pub mod id;
 pub mod network;
+pub mod mark;
 pub mod op;
 pub mod packet;
 pub mod path;
