@@ -1,9 +1,10 @@
-//! Planted faults, each of which the checks of this test must object to; and the one scenario of a
-//! fuzzy snapshot that is told by hand.
+//! Planted faults, each of which the checks of this test must object to; and what a replay meets,
+//! told by hand.
 
 use crate::fuzzy::{Plan, Snapshot};
 use crate::reference::{Reference, compare};
 use std::sync::Arc;
+use vivarium_model::error::Error;
 use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::Data;
 use vivarium_model::path::ZnodePath;
@@ -121,6 +122,31 @@ fn a_snapshot_with_a_child_and_no_parent_recovers() {
     let plan = Plan { begin: 1, rhythm: vec![(0, 2), (2, 9)] };
     let recovered = Snapshot::take(&txns, &plan).recover(&txns);
     assert_eq!(compare(&recovered, &reference(&txns)), Ok(()));
+}
+
+/// What replay over a snapshot of the future meets: nothing goes back (semantics 1.3 † and ‡).
+#[test]
+fn an_old_transaction_takes_nothing_back() {
+    let txns = txns([create("/p", 1), create("/p/a", 1), create("/p/b", 2), delete("/p/a")]);
+    let mut tree = fold(&txns);
+    let (parent, last) = (tree.node("/p").cloned(), tree.last_processed());
+    tree.apply(&txns[1]);
+    assert_eq!(tree.children_count("/p"), 2, "the child itself comes back");
+    assert_eq!((tree.node("/p").cloned(), tree.last_processed()), (parent.clone(), last));
+    tree.apply(&txns[2]);
+    tree.apply(&txns[3]);
+    assert_eq!((tree.node("/p").cloned(), tree.last_processed()), (parent, last));
+    assert_eq!(compare(&tree, &reference(&txns)), Ok(()));
+}
+
+/// A delete whose child is gone already still moves the parent's pzxid (ZOOKEEPER-3125).
+#[test]
+fn a_delete_of_nothing_touches_the_parent() {
+    let txns = txns([create("/p", 1), create("/p/a", 1), delete("/p/a"), delete("/p/a")]);
+    let mut tree = fold(&txns[..3]);
+    let applied = tree.apply(&txns[3]);
+    assert_eq!((applied.result, applied.changes), (Err(Error::NoNode), vec![]));
+    assert_eq!(tree.node("/p").expect("there").pzxid, txns[3].zxid);
 }
 
 #[test]
