@@ -336,7 +336,8 @@ impl DataTree {
     }
 
     /// Creates a znode. Where it exists already (replay over a fuzzy snapshot) only the parent's
-    /// counters are raised (semantics 1.3, last paragraph).
+    /// counters are raised (semantics 1.3, last paragraph), and the parent is told of it: a snapshot
+    /// that passed the parent's place before the parent was created holds the child without it.
     fn create(
         &mut self,
         path: &ZnodePath,
@@ -355,6 +356,8 @@ impl DataTree {
         })
         .ok_or(Error::NoNode)?;
         if self.nodes.contains_key(path) {
+            let parent = self.nodes.get_mut(parent_path).expect("just changed");
+            parent.children.insert(Arc::from(path.name()));
             return Err(Error::NodeExists);
         }
         self.put(path.clone(), Arc::new(node));
