@@ -3,6 +3,7 @@
 use super::*;
 use crate::driver::simulate;
 use crate::mock::{Defects, Mock, scenario};
+use crate::options::Drawn;
 use crate::replay::retake;
 use crate::scenario::FaultSet;
 use std::cell::Cell;
@@ -12,17 +13,17 @@ const HOSTS: [HostKind; 2] = [HostKind::Direct, HostKind::Madsim];
 /// Compares runs of the toy world, which has `defects` under madsim only.
 fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
     let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
-    let get = |way: Way, recording: &[(Time, Step)], keep: Keep| match way {
+    let get = |way: Way, first: Option<&RunReport>, keep: Keep| match way {
         Way::Seed { host: HostKind::Madsim, .. } => {
             simulate(Mock::new(&drawn, defects), &drawn, keep)
         }
         Way::Seed { .. } => simulate(Mock::new(&drawn, Defects::default()), &drawn, keep),
         Way::Recording(_) => {
             let world = Mock::new(&drawn, Defects::default());
-            retake(world, &drawn, recording, None, keep).0
+            retake(world, &drawn, &first.unwrap().recorded, None, keep).0
         }
     };
-    compare(&drawn, &HOSTS, &get)
+    compare(seed, &HOSTS, &get)
 }
 
 #[test]
@@ -200,13 +201,13 @@ fn a_difference_that_does_not_show_again_has_no_text() {
     let drawn = Drawn::draw(&scenario(FaultSet::all()), 3);
     let runs = Cell::new(0);
     // Only the second run is different.
-    let get = |_: Way, _: &[(Time, Step)], keep: Keep| {
+    let get = |_: Way, _: Option<&RunReport>, keep: Keep| {
         runs.set(runs.get() + 1);
         let different = (runs.get() == 2).then_some(40);
         let defects = Defects { different, ..Defects::default() };
         simulate(Mock::new(&drawn, defects), &drawn, keep)
     };
-    let difference = compare(&drawn, &HOSTS, &get).err().expect("a difference");
+    let difference = compare(3, &HOSTS, &get).err().expect("a difference");
     assert_eq!(difference.step, 40);
     assert!(difference.one.caused.is_some());
     assert!(difference.other.step.is_some() && difference.other.caused.is_none());
