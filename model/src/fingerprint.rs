@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[serde(into = "String", try_from = "String")]
 pub struct Fingerprint(pub u128);
 
 impl FromStableHash for Fingerprint {
@@ -45,6 +46,24 @@ impl Fingerprint {
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> String {
+        fingerprint.to_string()
+    }
+}
+
+/// Written as 32 hexadecimal digits, as it is printed: JSON numbers are too small for it.
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+    fn try_from(text: String) -> Result<Fingerprint, String> {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u128::from_str_radix(&text, 16) {
+            Ok(value) if digits => Ok(Fingerprint(value)),
+            _ => Err(format!("`{text}` is not a fingerprint of 32 hexadecimal digits")),
+        }
     }
 }
 

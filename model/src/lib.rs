@@ -3,6 +3,7 @@
 //! Nothing here knows a clock, a thread, a socket or a random number: every machine is input in,
 //! effects out, and all of it is `Clone + Eq + Hash`.
 
+pub mod case;
 pub mod client;
 pub mod config;
 pub mod effect;
@@ -26,8 +27,10 @@ pub mod stat;
 pub mod step;
 pub mod time;
 pub mod timer;
+pub mod trace;
 pub mod tree;
 pub mod txn;
+pub mod verdict;
 pub mod watch;
 pub mod world;
 pub mod zxid;
