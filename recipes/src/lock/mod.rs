@@ -1,0 +1,3 @@
+pub mod contender;
+pub mod mutant;
+pub mod properties;
