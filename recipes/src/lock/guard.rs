@@ -3,6 +3,7 @@
 
 use super::attempt::{Attempt, Node};
 use super::janitor::{self, Deletion};
+use super::retry::until_known;
 use super::{Mutant, Mutants};
 use std::fmt;
 use std::future::{Future, pending};
@@ -212,24 +213,24 @@ impl Guard {
 
     /// Waits until the session ends or the znode is seen to be gone.
     async fn loss_of_node(&self) -> Loss {
+        let zookeeper = &self.zookeeper;
         loop {
-            match self.zookeeper.get_data_watch(&self.node).await {
+            match until_known(zookeeper, || zookeeper.get_data_watch(&self.node)).await {
                 Ok((_, _, mut watch)) => match watch.changed().await {
                     Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
                     Ok(_) => {}
                     Err(_) => return Loss::SessionEnded,
                 },
                 Err(Error::NoNode) => return Loss::NodeDeleted,
-                Err(Error::SessionExpired) => return Loss::SessionEnded,
-                // Disconnected: no loss. The request is sent again with the next connection.
-                Err(_) => {}
+                // SessionExpired; a read of a valid path is refused for no other reason.
+                Err(_) => return Loss::SessionEnded,
             }
         }
     }
 
     /// Tells the holder of a loss; whether it was told.
     fn tell(&self, loss: Loss) -> bool {
-        if loss == Loss::SessionEnded && self.mutants.has(Mutant::BeliefSurvivesExpiry) {
+        if self.mutants.has(Mutant::BeliefSurvivesExpiry) {
             return false;
         }
         if self.loss.set(loss).is_ok() {

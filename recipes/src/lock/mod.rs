@@ -40,6 +40,7 @@ mod janitor;
 pub mod mutant;
 pub mod properties;
 mod recovery;
+mod retry;
 pub mod worker;
 
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
