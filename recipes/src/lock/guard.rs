@@ -12,6 +12,7 @@ use thiserror::Error;
 use vivarium_model::error::Error;
 use vivarium_model::event::Observation;
 use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, Op, OpResult, Version};
 use vivarium_model::zxid::Zxid;
 
@@ -91,6 +92,7 @@ pub enum FencedError {
 pub struct Guard {
     /// Pinned to the attempt's session.
     zookeeper: ZooKeeper,
+    session: SessionId,
     lock: Arc<str>,
     node: Arc<str>,
     token: FencingToken,
@@ -113,6 +115,7 @@ impl Guard {
     pub(super) fn new(attempt: &Attempt, node: Node) -> Guard {
         Guard {
             zookeeper: attempt.zookeeper.clone(),
+            session: attempt.session,
             lock: Arc::clone(&attempt.lock),
             node: node.path,
             token: FencingToken(node.czxid),
@@ -125,6 +128,11 @@ impl Guard {
     /// The fencing token.
     pub fn token(&self) -> FencingToken {
         self.token
+    }
+
+    /// The session that holds the lock.
+    pub fn session(&self) -> SessionId {
+        self.session
     }
 
     /// Full path of the lock's znode.

@@ -7,6 +7,7 @@
 use std::future::Future;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{SessionEvents, ZooKeeper};
+use vivarium_model::id::SessionId;
 use vivarium_model::op::SessionState;
 
 /// Waits for the next connection. `events` must have been subscribed to before the request that
@@ -21,6 +22,24 @@ pub(super) async fn reconnected(events: &mut SessionEvents) -> Result<(), Error>
             SessionState::Disconnected => {}
             SessionState::Expired | SessionState::Closed => return Err(Error::SessionExpired),
         }
+    }
+}
+
+/// Waits until the client itself knows that its session is over. `events` must have been subscribed
+/// to while it did not. A server may answer SessionExpired some time before, and until then
+/// [`ZooKeeper::connect`] gives the old session.
+pub(super) async fn ended(events: &mut SessionEvents) {
+    while reconnected(events).await.is_ok() {}
+}
+
+/// Waits until another session than `old` is connected.
+pub(super) async fn next_session(zookeeper: &ZooKeeper, old: SessionId) {
+    loop {
+        let mut events = zookeeper.session_events();
+        if zookeeper.connect().await != old {
+            return;
+        }
+        ended(&mut events).await;
     }
 }
 

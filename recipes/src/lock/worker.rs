@@ -1,7 +1,7 @@
 //! A program that uses the lock as its contract asks for, for scenarios and as an example.
 
 use super::attempt::create_persistent;
-use super::retry::reconnected;
+use super::retry::{next_session, reconnected};
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -79,9 +79,9 @@ pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), Str
 /// Creates the counter.
 async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     loop {
-        zookeeper.connect().await;
+        let session = zookeeper.connect().await;
         match create_persistent(zookeeper, &work.counter).await {
-            Err(Error::SessionExpired) => {}
+            Err(Error::SessionExpired) => next_session(zookeeper, session).await,
             result => return result,
         }
     }
@@ -147,7 +147,7 @@ async fn write(
             // A guard that was told would have said Lost. This holder goes by its guard, which says
             // that the lock is held: it connects and carries on (mutant `BeliefSurvivesExpiry`).
             Err(FencedError::Failed(Error::SessionExpired)) => {
-                zookeeper.connect().await;
+                next_session(zookeeper, guard.session()).await;
                 return Ok(());
             }
             Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {

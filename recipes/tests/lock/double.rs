@@ -13,9 +13,7 @@ use vivarium_model::handle::{Process, Program};
 use vivarium_model::history::History;
 use vivarium_model::host::{Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId, ServerId, SessionId, Xid};
-use vivarium_model::op::{
-    CreateMode, EventType, Op, Request, Response, SessionState, WatchedEvent,
-};
+use vivarium_model::op::{CreateMode, Op, Request, Response, SessionState, WatchedEvent};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Monitor, View};
 use vivarium_model::time::Time;
@@ -56,6 +54,9 @@ struct Client {
     session: Option<SessionId>,
     next_xid: Xid,
     inbox: VecDeque<Input>,
+    /// What its server has applied.
+    view: DataTree,
+    lags: bool,
     requests: VecDeque<Queued>,
     watches: Vec<(CallId, Arc<str>)>,
     sleeping: Vec<(Time, CallId)>,
@@ -101,6 +102,8 @@ impl Double {
             session: None,
             next_xid: Xid(1),
             inbox: VecDeque::new(),
+            view: DataTree::new(),
+            lags: false,
             requests: VecDeque::new(),
             watches: Vec::new(),
             sleeping: Vec::new(),
@@ -119,12 +122,8 @@ impl Double {
     /// Serves the oldest request of a client; whether there was one.
     pub fn serve(&mut self, client: ClientId) -> bool {
         let Some(queued) = self.client(client).requests.pop_front() else { return false };
-        let Some(session) = self.client(client).session else {
-            self.reply(client, queued.call, Outcome::Response(Err(Error::SessionExpired)));
-            return true;
-        };
         self.journal.push(format!("{client}: {}", queued.request));
-        let result = self.execute(session, queued.xid, &queued.request);
+        let result = self.execute(client, queued.xid, &queued.request);
         if let (Some(call), Ok(_)) = (queued.watch, &result) {
             let path = path_of(&queued.request);
             self.client(client).watches.push((call, path));
@@ -200,8 +199,10 @@ impl Double {
         let requests = std::mem::take(&mut self.client(client).requests);
         if let Some(oldest) = requests.front() {
             match fate {
-                Fate::Applied => drop(self.execute(session, oldest.xid, &oldest.request)),
+                Fate::Applied => drop(self.execute(client, oldest.xid, &oldest.request)),
                 Fate::Lost => {}
+                Fate::Pending if oldest.request.is_read() => {}
+                Fate::Pending if matches!(*oldest.request, Request::Sync { .. }) => {}
                 Fate::Pending => {
                     self.proposed.push_back((session, oldest.xid, Arc::clone(&oldest.request)));
                 }
@@ -215,15 +216,42 @@ impl Double {
         self.session_state(client, SessionState::SyncConnected);
     }
 
-    /// The server ends a client's session. The client is out of reach: it is not told, and gets no
-    /// watch event either.
+    /// The server ends a client's session. The client is not told, and its server lags behind: it
+    /// sees nothing of it.
     pub fn expire(&mut self, client: ClientId) {
         let session = self.client(client).session.expect("a session");
         self.journal.push(format!("{client}: session expires"));
-        let watches = std::mem::take(&mut self.client(client).watches);
+        self.client(client).lags = true;
         let closed = self.close(session, Xid(0));
         assert_eq!(closed, Ok(Response::Closed));
-        self.client(client).watches = watches;
+    }
+
+    /// Whether a client's session is over without its knowing.
+    pub fn is_zombie(&self, client: ClientId) -> bool {
+        let session = self.clients[&client].session;
+        session.is_some_and(|session| !self.tree().sessions().contains_key(&session))
+    }
+
+    /// Whether a client has a session that is open.
+    pub fn is_alive(&self, client: ClientId) -> bool {
+        self.clients[&client].session.is_some() && !self.is_zombie(client)
+    }
+
+    /// Whether the program can be cancelled just now.
+    pub fn can_cancel(&self, client: ClientId) -> bool {
+        self.clients[&client].cancel.is_some()
+    }
+
+    /// From now on, a client's server shows it other sessions' writes only when it writes or syncs
+    /// itself, or catches up.
+    pub fn lag(&mut self, client: ClientId) {
+        self.client(client).lags = true;
+    }
+
+    /// A client's server has seen everything, and does not lag any more.
+    pub fn catch_up(&mut self, client: ClientId) {
+        self.client(client).lags = false;
+        self.advance(client);
     }
 
     /// The client is told that its session is over.
@@ -245,10 +273,26 @@ impl Double {
         let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
         let applied = self.history.commit(Arc::clone(&txn));
         self.event(Event::Committed { leader: ServerId(1), txn });
-        for change in applied.changes {
-            self.fire(&WatchedEvent { kind: change.kind, path: change.path.shared(), zxid });
+        for client in self.clients.keys().copied().collect::<Vec<_>>() {
+            if !self.client(client).lags {
+                self.advance(client);
+            }
         }
         applied.result
+    }
+
+    /// A client's server applies what is committed, and its watches fire.
+    fn advance(&mut self, client: ClientId) {
+        let state = self.clients.get_mut(&client).expect("a client that was started");
+        let behind =
+            self.history.txns().iter().filter(|txn| txn.zxid > state.view.last_processed());
+        for txn in behind.cloned().collect::<Vec<_>>() {
+            for change in state.view.apply(&txn).changes {
+                let path = change.path.shared();
+                state.fire(&WatchedEvent { kind: change.kind, path, zxid: txn.zxid });
+            }
+        }
+        self.pump();
     }
 
     // ---- what can be seen ----
@@ -285,30 +329,41 @@ impl Double {
 
     // ---- the server ----
 
-    fn execute(&mut self, session: SessionId, xid: Xid, request: &Arc<Request>) -> OutcomeOf {
-        if !request.is_read() {
-            for (session, xid, request) in std::mem::take(&mut self.proposed) {
-                let _ = self.write(session, xid, &request);
-            }
-        }
-        if !self.tree().sessions().contains_key(&session) && !request.is_read() {
-            return Err(Error::SessionExpired);
-        }
+    /// A read is answered by the client's server as it is; anything else waits until it has caught
+    /// up. (`lags` stays: it lags again from here on.)
+    fn execute(&mut self, client: ClientId, xid: Xid, request: &Arc<Request>) -> OutcomeOf {
+        let view = &self.client(client).view;
         match &**request {
             Request::Exists { path, .. } => {
-                self.tree().stat(path).map(Response::Exists).ok_or(Error::NoNode)
+                return view.stat(path).map(Response::Exists).ok_or(Error::NoNode);
             }
             Request::GetData { path, .. } => {
-                let node = self.tree().node(path).ok_or(Error::NoNode)?;
-                let stat = self.tree().stat(path).expect("it exists");
-                Ok(Response::Data(Arc::clone(&node.data), stat))
+                let node = view.node(path).ok_or(Error::NoNode)?;
+                let stat = view.stat(path).expect("it exists");
+                return Ok(Response::Data(Arc::clone(&node.data), stat));
             }
             Request::GetChildren { path, .. } => {
-                let children = self.tree().children(path).ok_or(Error::NoNode)?;
-                Ok(Response::Children(children, self.tree().stat(path).expect("it exists")))
+                let children = view.children(path).ok_or(Error::NoNode)?;
+                return Ok(Response::Children(children, view.stat(path).expect("it exists")));
             }
+            _ => {}
+        }
+        self.commit_proposed();
+        let session = self.client(client).session.expect("a session");
+        if !self.tree().sessions().contains_key(&session) {
+            return Err(Error::SessionExpired);
+        }
+        let result = match &**request {
             Request::Sync { .. } => Ok(Response::Synced),
             _ => self.write(session, xid, request),
+        };
+        self.advance(client);
+        result
+    }
+
+    fn commit_proposed(&mut self) {
+        for (session, xid, request) in std::mem::take(&mut self.proposed) {
+            let _ = self.write(session, xid, &request);
         }
     }
 
@@ -323,6 +378,7 @@ impl Double {
     }
 
     fn close(&mut self, session: SessionId, cxid: Xid) -> OutcomeOf {
+        self.commit_proposed();
         let ephemerals = self.tree().ephemerals(session).cloned().collect();
         self.commit(session, cxid, TxnBody::CloseSession { ephemerals })
     }
@@ -402,22 +458,6 @@ impl Double {
         TxnBody::FailedMulti(parts.iter().enumerate().map(code).collect())
     }
 
-    /// Data watches only: the lock sets no other.
-    fn fire(&mut self, event: &WatchedEvent) {
-        if event.kind == EventType::NodeChildrenChanged {
-            return;
-        }
-        for client in self.clients.keys().copied().collect::<Vec<_>>() {
-            let watches = &mut self.client(client).watches;
-            let (fired, rest): (Vec<_>, Vec<_>) =
-                watches.drain(..).partition(|(_, path)| *path == event.path);
-            *watches = rest;
-            for (call, _) in fired {
-                self.reply(client, Some(call), Outcome::Watch(Ok(event.clone())));
-            }
-        }
-    }
-
     // ---- the clients ----
 
     fn client(&mut self, client: ClientId) -> &mut Client {
@@ -432,6 +472,7 @@ impl Double {
         let state = self.client(client);
         state.session = Some(session);
         state.next_xid = Xid(1);
+        self.catch_up(client);
         self.event(Event::Session {
             client,
             session: Some(session),
@@ -591,6 +632,18 @@ impl Double {
 }
 
 impl Client {
+    /// Data watches only: the lock sets no other.
+    fn fire(&mut self, event: &WatchedEvent) {
+        let watches = std::mem::take(&mut self.watches);
+        let (fired, rest): (Vec<_>, Vec<_>) =
+            watches.into_iter().partition(|(_, path)| *path == event.path);
+        self.watches = rest;
+        for (call, _) in fired {
+            let outcome = Outcome::Watch(Ok(event.clone()));
+            self.inbox.push_back(Input::Reply { call, outcome });
+        }
+    }
+
     fn forget(&mut self, abandoned: CallId) {
         self.inbox
             .retain(|input| !matches!(input, Input::Reply { call, .. } if *call == abandoned));
