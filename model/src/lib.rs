@@ -3,8 +3,10 @@
 //! Nothing here knows a clock, a thread, a socket or a random number: every machine is input in,
 //! effects out, and all of it is `Clone + Eq + Hash`.
 
+pub mod client;
 pub mod config;
 pub mod effect;
+pub mod ensemble;
 pub mod error;
 pub mod event;
 pub mod fingerprint;
@@ -12,15 +14,20 @@ pub mod handle;
 pub mod history;
 pub mod host;
 pub mod id;
+pub mod network;
+pub mod mark;
 pub mod op;
 pub mod packet;
 pub mod path;
 pub mod property;
 pub mod release;
+pub mod server;
 pub mod stat;
 pub mod step;
 pub mod time;
 pub mod timer;
 pub mod tree;
 pub mod txn;
+pub mod watch;
+pub mod world;
 pub mod zxid;

@@ -1,1 +1,3 @@
 //! Placeholder of the workspace skeleton.
+
+pub mod host;
