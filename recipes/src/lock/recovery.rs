@@ -1,0 +1,99 @@
+//! Finding an attempt's znodes when nobody knows what has become of its create (recipes 2.8, table
+//! of errors, first and last row).
+//!
+//! The create may have been applied, may never be, or may still be pending at the leader while the
+//! session has moved to a server that lags behind. So a list alone proves nothing: `sync` first. It
+//! is parked behind everything that the leader has proposed, which settles the fate of all earlier
+//! writes of this session (recipes section 0, CL-p). Whatever server answers later has seen as much,
+//! for the client goes to none that is behind what it has read.
+
+use super::attempt::{Attempt, Node};
+use super::contender::{self, Contender};
+use super::retry::until_known;
+use super::{AcquireError, Mutant};
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Version;
+
+/// What became of a create whose reply was lost.
+pub(super) enum Recovered {
+    /// It made this znode; duplicates are deleted.
+    Adopted(Node),
+    /// It had no effect, and will have none.
+    Nothing,
+    /// There is a znode with the attempt's id, and it belongs to another session: never adopt it
+    /// (CURATOR-498, museum row 3).
+    NotOurs,
+}
+
+/// Finds out, however often the connection is lost meanwhile.
+pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError> {
+    let zookeeper = &attempt.zookeeper;
+    if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
+        settle(zookeeper, &attempt.lock).await?;
+    }
+    loop {
+        let names = list(zookeeper, &attempt.lock).await?.unwrap_or_default();
+        let own = own(&names, &attempt.id);
+        let Some(lowest) = first(&own) else { return Ok(Recovered::Nothing) };
+        let path = contender::child(&attempt.lock, lowest.name());
+        let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
+            // Somebody deleted it meanwhile.
+            continue;
+        };
+        if stat.ephemeral_owner != Some(attempt.session) {
+            return Ok(Recovered::NotOurs);
+        }
+        for duplicate in own.iter().filter(|other| **other != lowest) {
+            delete(zookeeper, &contender::child(&attempt.lock, duplicate.name())).await?;
+        }
+        return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
+    }
+}
+
+/// Deletes every znode of an attempt, also one whose create is still in flight.
+///
+/// # Errors
+/// `SessionExpired`: the server does the rest.
+pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
+    settle(zookeeper, lock).await?;
+    let names = list(zookeeper, lock).await?.unwrap_or_default();
+    for contender in own(&names, id) {
+        delete(zookeeper, &contender::child(lock, contender.name())).await?;
+    }
+    Ok(())
+}
+
+/// Settles the fate of all earlier writes of this session.
+async fn settle(zookeeper: &ZooKeeper, lock: &str) -> Result<(), Error> {
+    until_known(zookeeper, || zookeeper.sync(lock)).await
+}
+
+/// The children of the lock's directory; `None` where there is no directory, and so nothing of
+/// anybody's in it.
+pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec<String>>, Error> {
+    match until_known(zookeeper, || zookeeper.get_children(lock)).await {
+        Ok((names, _)) => Ok(Some(names)),
+        Err(Error::NoNode) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn delete(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
+    match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
+        Ok(()) | Err(Error::NoNode) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The children that carry an attempt's id.
+fn own<'a>(names: &'a [String], id: &str) -> Vec<Contender<'a>> {
+    let contenders = names.iter().filter_map(|name| Contender::parse(name));
+    contenders.filter(|contender| contender.attempt() == Some(id)).collect()
+}
+
+/// The one that nobody else is ahead of.
+fn first<'a>(contenders: &[Contender<'a>]) -> Option<Contender<'a>> {
+    let is_first = |mine: &&Contender<'a>| mine.predecessor(contenders).is_none();
+    contenders.iter().find(is_first).copied()
+}
