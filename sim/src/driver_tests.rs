@@ -111,11 +111,22 @@ fn an_objection_ends_the_run_at_its_step() {
 }
 
 #[test]
+fn a_failed_assertion_of_the_model_is_a_violation_with_a_seed() {
+    let defects = Defects { panic: Some(33), ..Defects::default() };
+    let report = run(1, FaultSet::all(), defects, Keep { steps: true, ..Keep::default() });
+    let violation = report.violation.expect("the panic");
+    assert_eq!(violation.objection.property, "assertion");
+    assert!(violation.objection.saw.contains("a planted panic"), "{}", violation.objection.saw);
+    assert_eq!((violation.step, report.recorded.len()), (33, 33));
+}
+
+#[test]
 fn a_recording_is_the_same_run() {
     let keep = Keep { steps: true, ..Keep::default() };
     let deaf = Defects { deaf: Some(ClientId(1)), ..Defects::default() };
     let late = Defects { objection: Some(500), ..Defects::default() };
-    for (seed, defects) in [(7, Defects::default()), (8, deaf), (9, late)] {
+    let broken = Defects { panic: Some(500), ..Defects::default() };
+    for (seed, defects) in [(7, Defects::default()), (8, deaf), (9, late), (10, broken)] {
         let report = run(seed, FaultSet::all(), defects, keep.clone());
         let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
         let expected = report.violation.as_ref().map(|violation| &violation.objection);
