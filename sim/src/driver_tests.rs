@@ -71,19 +71,6 @@ fn without_faults_nothing_fails() {
 }
 
 #[test]
-fn each_queue_is_first_in_first_out() {
-    // A connection carries one request at a time in the toy, so look at equal steps: they come in
-    // the order in which they became due, hence with times that never decrease.
-    let report =
-        run(5, FaultSet::all(), Defects::default(), Keep { steps: true, ..Keep::default() });
-    let mut last = BTreeMap::new();
-    for (at, step) in &report.recorded {
-        let before = last.insert(*step, *at);
-        assert!(before.is_none_or(|before| before <= *at), "{step} at {at}");
-    }
-}
-
-#[test]
 fn a_program_that_never_ends_is_a_violation_that_says_who_waits_for_what() {
     let deaf = Defects { deaf: Some(ClientId(1)), ..Defects::default() };
     let report = run(1, FaultSet::NONE, deaf, Keep::default());
