@@ -9,6 +9,7 @@ pub mod effect;
 pub mod error;
 pub mod event;
 pub mod fingerprint;
+pub mod handle;
 pub mod history;
 pub mod host;
 pub mod id;

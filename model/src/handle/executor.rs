@@ -1,0 +1,97 @@
+//! Runs the tasks of one program: its main future and what it spawns.
+//!
+//! Single-threaded, first in first out, with real wakers (a no-op waker would starve futures that
+//! poll only what was woken). It runs only when its port was fed an input, and then until nothing
+//! is left to run. It is itself a future, so that another runtime's task can be one program.
+
+use super::port::Port;
+use super::run_queue::{MAIN, Ran, lock};
+use super::{Program, ZooKeeper};
+use crate::host::Output;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+/// How often the tasks of a program may be polled for one input. A program that needs more never
+/// blocks: some task wakes itself again and again.
+pub const POLLS_PER_INPUT: u32 = 1_000_000;
+
+type Return = Arc<Mutex<Option<Result<(), String>>>>;
+
+/// The tasks of one program. Dropping it is the death of the process: the port is closed first,
+/// then the futures are dropped.
+pub struct Executor {
+    port: Arc<Port>,
+    returned: Return,
+}
+
+impl Executor {
+    /// A process of `program` behind `port`. Nothing of the program has run yet: even its factory
+    /// is called within the first input.
+    pub fn new(port: Arc<Port>, program: &Program) -> Executor {
+        let returned = Return::default();
+        let main = {
+            let handle = ZooKeeper::new(Arc::clone(&port) as Arc<_>);
+            let (program, returned) = (Arc::clone(program), Arc::clone(&returned));
+            async move {
+                let result = program(handle).await;
+                *lock(&returned) = Some(result);
+            }
+        };
+        port.queue().spawn(Box::pin(main));
+        Executor { port, returned }
+    }
+
+    /// Runs until every task waits for something. Does nothing unless the port was fed.
+    pub fn run(&mut self) {
+        let mut polls = 0;
+        while let Some(task) = self.port.queue().pop() {
+            if polls == POLLS_PER_INPUT {
+                let message = format!("the program does not block: {polls} polls for one input");
+                return self.end(Output::Panicked(message));
+            }
+            polls += 1;
+            match task.run() {
+                Ran::Pending => {}
+                Ran::Done if task.number == MAIN => {
+                    let result = lock(&self.returned).take().expect("main has returned");
+                    return self.end(Output::Finished(result));
+                }
+                Ran::Done => self.port.queue().retire(task.number),
+                Ran::Panicked(message) => return self.end(Output::Panicked(message)),
+            }
+        }
+    }
+
+    /// The program's last word; then silence, then its futures go.
+    fn end(&mut self, last: Output) {
+        self.port.finish(last);
+        self.port.queue().end();
+    }
+}
+
+impl Future for Executor {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.port.queue().set_host(context.waker());
+        self.run();
+        if self.port.is_open() { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.port.close();
+        self.port.queue().end();
+        self.port.queue().set_gone();
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("port", &self.port).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+//! One simulated process: a port and an executor that run together.
+
+use super::Program;
+use super::executor::Executor;
+use super::port::Port;
+use crate::host::{Input, Output};
+use crate::id::ClientId;
+use std::sync::Arc;
+
+/// A program that is run by whoever feeds it. Dropping it kills the process: its handle is closed
+/// first, then its futures are dropped.
+///
+/// ```
+/// use vivarium_model::handle::{Process, program};
+/// use vivarium_model::host::{Input, Operation, Outcome, Output};
+/// use vivarium_model::id::{CallId, ClientId};
+/// use std::time::Duration;
+///
+/// let sleeper = program(|zookeeper| async move {
+///     zookeeper.sleep(Duration::from_secs(1)).await;
+///     Ok(())
+/// });
+/// let mut process = Process::new(ClientId(1), &sleeper);
+/// let mut outputs = Vec::new();
+///
+/// process.feed(Input::Start, &mut outputs);
+/// let operation = Operation::Sleep(Duration::from_secs(1));
+/// assert_eq!(outputs, [Output::Submit { call: CallId(0), operation }]);
+///
+/// outputs.clear();
+/// process.feed(Input::Reply { call: CallId(0), outcome: Outcome::Elapsed }, &mut outputs);
+/// assert_eq!(outputs, [Output::Finished(Ok(()))]);
+/// ```
+#[derive(Debug)]
+pub struct Process {
+    port: Arc<Port>,
+    executor: Executor,
+}
+
+impl Process {
+    /// A new process, not yet run: its first input is [`Input::Start`].
+    pub fn new(client: ClientId, program: &Program) -> Process {
+        let port = Port::new(client);
+        Process { executor: Executor::new(Arc::clone(&port), program), port }
+    }
+
+    /// Delivers one input and runs the program until it blocks, appending what it did to `outputs`.
+    ///
+    /// # Panics
+    /// If the input is none that this program can get, see [`Port::deliver`].
+    pub fn feed(&mut self, input: Input, outputs: &mut Vec<Output>) {
+        self.port.deliver(input);
+        self.executor.run();
+        self.port.take_outputs(outputs);
+    }
+
+    /// Whether the program has neither returned nor panicked.
+    pub fn is_running(&self) -> bool {
+        self.port.is_open()
+    }
+
+    /// Whether it was woken by something else than its handle, see [`Port::is_foreign`].
+    pub fn is_foreign(&self) -> bool {
+        self.port.is_foreign()
+    }
+}

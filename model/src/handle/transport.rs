@@ -1,0 +1,112 @@
+//! The seam behind the handle.
+//!
+//! Everything that a program can do goes through this one object-safe trait, so the same program
+//! runs in the simulator and the model checker (over [`super::port::Port`]) and over a client of a
+//! real ensemble.
+
+use crate::event::Observation;
+use crate::host::{Operation, Outcome};
+use crate::id::{ClientId, SessionId};
+use crate::op::{Request, SessionState};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// A boxed future that may move between threads.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
+
+/// Names a pending answer between a handle and its transport. It ends when
+/// [`Transport::poll`] has returned the answer, or by [`Transport::abandon`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u32);
+
+impl Ticket {
+    /// Of a call that will never be answered, because the program's process is dead.
+    pub const DEAD: Ticket = Ticket(u32::MAX);
+}
+
+/// Names a subscription to the session's changes between a handle and its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Subscription(pub u32);
+
+/// What carries a program's calls to ZooKeeper and to its surroundings.
+///
+/// A transport must keep three promises. No call is answered within the poll that submitted it. An
+/// answer is of the kind that its operation asks for (a `create` is never answered with children).
+/// Answers and session changes reach the program in one order.
+pub trait Transport: Send + Sync {
+    /// The client machine that the program runs on.
+    fn client(&self) -> ClientId;
+
+    /// Begins a call without a watch.
+    fn submit(&self, operation: Operation) -> Ticket;
+
+    /// Begins a request that asks for a watch: the tickets of its reply and of the watch event.
+    /// The second one is answered only if the reply registers the watch (semantics 1.8): any
+    /// answer but an error does, and for `exists` NoNode does too.
+    fn submit_watching(&self, request: Arc<Request>, scope: Option<SessionId>) -> (Ticket, Ticket);
+
+    /// The answer, once it is there; until then `waker` is to be woken by it.
+    fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome>;
+
+    /// The program no longer wants this answer. What was asked stays asked.
+    fn abandon(&self, ticket: Ticket);
+
+    /// Begins to collect changes of the session's state.
+    fn subscribe(&self) -> Subscription;
+
+    /// The next collected change; until there is one `waker` is to be woken by it.
+    fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionState>;
+
+    /// Ends a subscription.
+    fn unsubscribe(&self, subscription: Subscription);
+
+    /// Runs a future beside the program's own, for as long as the program runs.
+    fn spawn(&self, future: BoxFuture<()>);
+
+    /// Tells the monitors something.
+    fn observe(&self, observation: Observation);
+
+    /// Sends a message to another program.
+    fn send(&self, to: ClientId, body: Arc<[u8]>);
+}
+
+/// A submitted call. Dropped before its answer was taken, it abandons the call.
+pub(super) struct Call<'a> {
+    transport: &'a dyn Transport,
+    ticket: Option<Ticket>,
+}
+
+impl<'a> Call<'a> {
+    /// Awaits what was submitted under `ticket`.
+    pub(super) fn new(transport: &'a dyn Transport, ticket: Ticket) -> Call<'a> {
+        Call { transport, ticket: Some(ticket) }
+    }
+
+    /// Submits an operation and awaits its outcome.
+    pub(super) fn submit(transport: &'a dyn Transport, operation: Operation) -> Call<'a> {
+        Call::new(transport, transport.submit(operation))
+    }
+}
+
+impl Future for Call<'_> {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let ticket = self.ticket.expect("a call is not polled after its answer");
+        let polled = self.transport.poll(ticket, context.waker());
+        if polled.is_ready() {
+            self.ticket = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.transport.abandon(ticket);
+        }
+    }
+}
