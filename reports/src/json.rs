@@ -99,6 +99,11 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
 
 fn violated(finding: &Finding) -> Violated<'_> {
     let violation = &finding.violation;
+    let (case_file, case_file_error) = match &finding.case_file {
+        Some(Ok(path)) => (Some(path.as_str()), None),
+        Some(Err(sentence)) => (None, Some(sentence.as_str())),
+        None => (None, None),
+    };
     Violated {
         property: &violation.objection.property,
         saw: &violation.objection.saw,
@@ -106,8 +111,8 @@ fn violated(finding: &Finding) -> Violated<'_> {
         at_microseconds: violation.at.0,
         step: violation.step,
         hash: violation.hash.to_string(),
-        case_file: finding.case_file.as_ref().ok().map(String::as_str),
-        case_file_error: finding.case_file.as_ref().err().map(String::as_str),
+        case_file,
+        case_file_error,
         replay: &finding.replay,
         options: &finding.options,
         config: &finding.config,

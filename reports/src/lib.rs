@@ -8,6 +8,7 @@
 
 pub mod case_file;
 pub mod describe;
+pub mod determinism;
 pub mod json;
 pub mod junit;
 pub mod summary;

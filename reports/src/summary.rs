@@ -88,8 +88,9 @@ pub struct Finding {
     pub options: String,
     /// The configuration of the ensemble and its clients.
     pub config: Config,
-    /// Where the case was written, or the sentence that says why it was not.
-    pub case_file: Result<String, String>,
+    /// Where the case was written, or the sentence that says why it could not be; `None` where
+    /// none was to be written.
+    pub case_file: Option<Result<String, String>>,
     /// The one command that replays the run.
     pub replay: String,
     /// The last steps.

@@ -65,7 +65,9 @@ fn verdict(report: &ScenarioReport) -> String {
 
 fn remark(report: &ScenarioReport) -> Option<String> {
     let quiet = matches!(&report.verdict, Verdict::Held { unreached, .. } if unreached.is_empty());
-    (!quiet).then(|| format!("{}: {}", report.title(), report.verdict))
+    let replay = report.finding.as_ref().map(|finding| format!("\n  replay: {}", finding.replay));
+    (!quiet)
+        .then(|| format!("{}: {}{}", report.title(), report.verdict, replay.unwrap_or_default()))
 }
 
 /// A table of counts: a row per name, a column per scenario. A scenario that has no such fault or

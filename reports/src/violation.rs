@@ -20,8 +20,9 @@ pub fn violation_report(finding: &Finding) -> String {
     line("at", &format!("{}, step {}", violation.at, violation.step));
     line("hash", &violation.hash.to_string());
     match &finding.case_file {
-        Ok(path) => line("case file", path),
-        Err(sentence) => line("case file", &format!("none: {sentence}")),
+        Some(Ok(path)) => line("case file", path),
+        Some(Err(sentence)) => line("case file", &format!("none: {sentence}")),
+        None => {}
     }
     line("replay", &finding.replay);
 

@@ -5,6 +5,9 @@ mod common;
 use common::{failed, finding, held, short, trace, violated};
 use std::time::Duration;
 use vivarium_model::verdict::Verdict;
+use vivarium_reports::determinism::{
+    DeterminismReport, Difference, determinism_json, determinism_text, exit_code,
+};
 use vivarium_reports::json::json_report;
 use vivarium_reports::junit::junit_report;
 use vivarium_reports::summary::ScenarioReport;
@@ -58,9 +61,12 @@ fn a_violation() {
 #[test]
 fn a_violation_whose_case_could_not_be_written_says_so() {
     let mut finding = finding();
-    finding.case_file = Err("the case file `cases/x.json` cannot be written: disk full".into());
+    let sentence = "the case file `cases/x.json` cannot be written: disk full";
+    finding.case_file = Some(Err(sentence.into()));
     let text = violation_report(&finding);
-    assert!(text.contains("case file  none: the case file `cases/x.json` cannot be"), "{text}");
+    assert!(text.contains(&format!("case file  none: {sentence}")), "{text}");
+    finding.case_file = None;
+    assert!(!violation_report(&finding).contains("case file"));
 }
 
 #[test]
@@ -86,4 +92,25 @@ fn spans_have_two_units() {
     let spans = [0, 850, 12_599, 200_000, 18_120_000, 3_650_000_000]
         .map(|milliseconds| span(Duration::from_millis(milliseconds)));
     assert_eq!(spans, ["0 ms", "850 ms", "12.5 s", "3 min 20 s", "5 h 2 min", "42 d 5 h"]);
+}
+
+#[test]
+fn a_determinism_check_names_the_first_differing_step() {
+    let same = DeterminismReport {
+        scenario: "lock".into(),
+        seeds: 1_000,
+        compared: "under madsim and direct".into(),
+        difference: None,
+    };
+    let difference = Difference {
+        seed: 17,
+        step: 204,
+        left: "0.314000s timer: client 1 Read".into(),
+        right: "0.314000s server 2: log fsync".into(),
+    };
+    let differs = DeterminismReport { difference: Some(difference), ..same.clone() };
+    assert_eq!(exit_code(std::slice::from_ref(&same)), 0);
+    let both = [same, differs];
+    assert_eq!(exit_code(&both), 1);
+    insta::assert_snapshot!(determinism_text(&both) + &determinism_json(&both));
 }

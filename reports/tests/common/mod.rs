@@ -103,7 +103,7 @@ pub fn finding() -> Finding {
         violation: violation(),
         options: "3 servers, tick 2000 ms\nfault plan: 4.1 s crash server 3; 9.0 s cut\n".into(),
         config: Config::new(3, 2),
-        case_file: Ok("cases/lock-NoGuid-42.json".into()),
+        case_file: Some(Ok("cases/lock-NoGuid-42.json".into())),
         replay: "vivarium replay lock --bug NoGuid --seed 42".into(),
         trace: trace(),
     }
