@@ -13,6 +13,7 @@ pub mod handle;
 pub mod history;
 pub mod host;
 pub mod id;
+pub mod mark;
 pub mod op;
 pub mod packet;
 pub mod path;

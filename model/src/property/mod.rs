@@ -4,6 +4,30 @@
 //! that makes it object is not finished; one is weakened only with a cited rule and a test that it
 //! still objects where it must.
 
+mod acknowledged_write;
+mod committed_prefix;
+mod complete_leader;
+mod durable_ack;
+mod ended_session;
+mod monotone_zxid;
+mod no_phantom;
+mod one_leader;
+mod prefix_read;
+mod reply_order;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use acknowledged_write::AcknowledgedWrite;
+pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
+pub use complete_leader::CompleteLeader;
+pub use durable_ack::DurableAck;
+pub use ended_session::EndedSession;
+pub use monotone_zxid::MonotoneZxid;
+pub use no_phantom::NoPhantom;
+pub use one_leader::OneLeader;
+pub use prefix_read::PrefixRead;
+pub use reply_order::ReplyOrder;
+
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::history::History;
@@ -16,7 +40,8 @@ use std::fmt;
 pub struct View<'a> {
     /// Virtual time; [`Time::ZERO`] always in the explorer.
     pub at: Time,
-    /// The committed history. On [`Event::Committed`] it contains that transaction already.
+    /// The committed history. On [`Event::Committed`] it contains that transaction already, and as
+    /// its last one if the transaction is new.
     pub history: &'a History,
 }
 
@@ -86,5 +111,126 @@ pub trait Monitor: Send {
 impl Clone for Box<dyn Monitor> {
     fn clone(&self) -> Box<dyn Monitor> {
         self.clone_box()
+    }
+}
+
+/// The properties of ZooKeeper itself: every monitor of this module, those of the servers (S*)
+/// before those of the clients (H*), since what a client sees wrong began at a server.
+pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(DurableAck::new()),
+        Box::new(OneLeader::new()),
+        Box::new(CompleteLeader::new()),
+        Box::new(CommittedPrefix::new()),
+        Box::new(NoPhantom::new()),
+        Box::new(ReplyOrder::new()),
+        Box::new(MonotoneZxid::new()),
+        Box::new(PrefixRead::new()),
+        Box::new(AcknowledgedWrite::new()),
+        Box::new(EndedSession::new()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{
+        Bodies, ONE, SESSION, TWO, Trial, committed, create_request, exists, replied, sent,
+        session, txn, z,
+    };
+    use super::*;
+    use crate::op::{Response, SessionState};
+    use crate::txn::TxnBody;
+    use crate::zxid::Epoch;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    /// All of ZooKeeper's monitors as one.
+    #[derive(Clone)]
+    struct All(Vec<Box<dyn Monitor>>);
+
+    impl Monitor for All {
+        fn name(&self) -> &'static str {
+            "all"
+        }
+        fn class(&self) -> Class {
+            Class::Run
+        }
+        fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+            self.0.iter_mut().try_for_each(|monitor| monitor.event(view, event))
+        }
+        fn clone_box(&self) -> Box<dyn Monitor> {
+            Box::new(self.clone())
+        }
+    }
+
+    impl All {
+        /// The monitors' states, each by its name.
+        fn states(&self) -> Vec<(&'static str, crate::fingerprint::Fingerprint)> {
+            let state = |monitor: &Box<dyn Monitor>| {
+                let mut hasher = StableHasher::new();
+                monitor.hash(&mut hasher);
+                (monitor.name(), hasher.fingerprint())
+            };
+            self.0.iter().map(state).collect()
+        }
+    }
+
+    /// An epoch with one session, which creates a znode through server 2 and reads it there.
+    fn quiet_run(trial: &mut Trial<All>) {
+        let digest = trial.history.digest_at(z(1, 0));
+        let zxid = z(1, 0);
+        let established =
+            |last_zxid| Event::Established { leader: ONE, epoch: Epoch(1), last_zxid };
+        trial.accepts(Event::AckedNewLeader {
+            server: TWO,
+            epoch: Epoch(1),
+            history: z(0, 0),
+            durable: z(0, 0),
+            current_epoch: Epoch(1),
+        });
+        trial.accepts(established(z(0, 0)));
+        trial.accepts(Event::Serving { server: ONE, zxid, digest });
+        trial.accepts(Event::Serving { server: TWO, zxid, digest });
+        trial.create_session(z(1, 1));
+        trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
+        trial.accepts(sent(1, create_request("/a", "x")));
+        trial.accepts(sent(2, exists("/a")));
+        let txn = txn(z(1, 2), 1, Bodies(&trial.history).create("/a", "x"));
+        trial.accepts(Event::Proposed { leader: ONE, txn: Arc::clone(&txn) });
+        trial.accepts(Event::Acked { server: TWO, zxid: z(1, 2), durable: z(1, 2) });
+        trial.accepts(committed(txn));
+        for zxid in [z(1, 1), z(1, 2)] {
+            let txn = Arc::clone(trial.history.get(zxid).expect("committed"));
+            let digest = trial.history.digest_at(zxid);
+            trial.accepts(Event::Applied { server: TWO, txn, digest });
+        }
+        let result = trial.history.applied(z(1, 2)).expect("committed").result.clone();
+        trial.accepts(replied(1, z(1, 2), create_request("/a", "x"), result));
+        let stat = trial.history.tree().stat("/a").expect("created");
+        trial.accepts(replied(2, z(1, 2), exists("/a"), Ok(Response::Exists(stat))));
+    }
+
+    #[test]
+    fn a_quiet_run_is_accepted_by_all() {
+        let mut trial = Trial::new(All(zookeeper()));
+        quiet_run(&mut trial);
+        let close = TxnBody::CloseSession { ephemerals: Vec::new() };
+        trial.commit(z(1, 3), 0, close);
+        trial.accepts(session(SessionState::Expired, None));
+        assert!(!trial.history.tree().sessions().contains_key(&SESSION));
+    }
+
+    #[test]
+    fn names_are_unique_and_clones_equal() {
+        let mut trial = Trial::new(All(zookeeper()));
+        let fresh = trial.monitor.states();
+        let names: BTreeSet<_> = fresh.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), fresh.len());
+        quiet_run(&mut trial);
+        let copy = trial.monitor.clone();
+        assert_eq!(copy.states(), trial.monitor.states());
+        // A copy goes its own way.
+        trial.accepts(sent(3, exists("/a")));
+        assert_ne!(copy.states(), trial.monitor.states());
     }
 }

@@ -1,0 +1,297 @@
+//! H5: an acknowledged write is in the history, and its session sees it.
+//!
+//! * The reply to a write, successful or not, is the result of the transaction at the reply's zxid:
+//!   that one belongs to this request, does what it asked, and gave this answer. A failed request
+//!   is a transaction too (semantics 1.6).
+//! * Every later reply of the session stands at that zxid or above, on whatever connection:
+//!   read-your-acknowledged-writes (semantics 4.6).
+
+use super::{Class, Monitor, Objection, View};
+use crate::error::Error;
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::history::History;
+use crate::id::{SessionId, Xid};
+use crate::op::{Op, Request, Response, SessionState};
+use crate::txn::TxnBody;
+use crate::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+/// The monitor of H5.
+#[derive(Clone, Debug, Default)]
+pub struct AcknowledgedWrite {
+    /// The zxid of each living session's last acknowledged write.
+    acknowledged: BTreeMap<SessionId, Zxid>,
+}
+
+impl AcknowledgedWrite {
+    /// Nothing was acknowledged yet.
+    pub fn new() -> AcknowledgedWrite {
+        AcknowledgedWrite::default()
+    }
+}
+
+/// A reply as a client read it.
+struct Reply<'a> {
+    session: SessionId,
+    xid: Xid,
+    zxid: Zxid,
+    request: &'a Request,
+    result: &'a Result<Response, Error>,
+}
+
+impl Reply<'_> {
+    /// Whether a transaction must stand behind it.
+    fn is_of_write(&self) -> bool {
+        match self.request {
+            // What a server does not know it refuses at once.
+            Request::Write(_) | Request::Multi(_) => *self.result != Err(Error::Unimplemented),
+            Request::CloseSession => true,
+            Request::Exists { .. }
+            | Request::GetData { .. }
+            | Request::GetChildren { .. }
+            | Request::Sync { .. } => false,
+        }
+    }
+
+    /// Compares it with the transaction at its zxid.
+    fn check(&self, history: &History) -> Result<(), String> {
+        if *self.result == Err(Error::SessionMoved) {
+            // Semantics 9 rule 14: the server hangs up instead.
+            return Err("was answered with SessionMoved, which no reply carries".to_owned());
+        }
+        let Some(txn) = history.get(self.zxid) else {
+            return Err(format!("was answered at {}, where nothing is committed", self.zxid));
+        };
+        if txn.session != self.session || txn.cxid != self.xid || !answers(self.request, &txn.body)
+        {
+            return Err(format!("was answered at {}, but committed there is {txn}", self.zxid));
+        }
+        let applied = history.applied(self.zxid).expect("a transaction of the history");
+        if applied.result == *self.result {
+            return Ok(());
+        }
+        Err(format!(
+            "was answered with {:?}, but the result of {txn} is {:?}",
+            self.result, applied.result
+        ))
+    }
+}
+
+/// Whether `prep` may have made this of the request.
+fn answers(request: &Request, body: &TxnBody) -> bool {
+    match (request, body) {
+        (Request::Write(_) | Request::Multi(_), TxnBody::Error(_)) => true,
+        (Request::Write(op), body) => op_answers(op, body),
+        (Request::Multi(ops), TxnBody::Multi(bodies)) => {
+            ops.len() == bodies.len()
+                && ops.iter().zip(bodies).all(|(op, body)| op_answers(op, body))
+        }
+        (Request::Multi(ops), TxnBody::FailedMulti(codes)) => ops.len() == codes.len(),
+        (Request::CloseSession, TxnBody::CloseSession { .. }) => true,
+        _ => false,
+    }
+}
+
+fn op_answers(op: &Op, body: &TxnBody) -> bool {
+    match (op, body) {
+        (
+            Op::Create { path: asked, data: content, mode },
+            TxnBody::Create { path, data, ephemeral, .. },
+        ) => {
+            let named = match mode.is_sequential() {
+                true => path.starts_with(&**asked) && path.len() > asked.len(),
+                false => **path == **asked,
+            };
+            named && data == content && *ephemeral == mode.is_ephemeral()
+        }
+        (Op::Delete { path: asked, .. }, TxnBody::Delete { path })
+        | (Op::Check { path: asked, .. }, TxnBody::Check { path }) => **path == **asked,
+        (Op::SetData { path: asked, data: content, .. }, TxnBody::SetData { path, data, .. }) => {
+            **path == **asked && data == content
+        }
+        _ => false,
+    }
+}
+
+impl Monitor for AcknowledgedWrite {
+    fn name(&self) -> &'static str {
+        "H5 acknowledged writes last"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let objection = |saw: String| {
+                    let number = xid.0;
+                    let saw = format!(
+                        "request {number} of session {session} ({request}, {client}) {saw}."
+                    );
+                    Objection::new(self.name(), saw)
+                };
+                if let Some(write) = self.acknowledged.get(session).filter(|write| zxid < write) {
+                    return Err(objection(format!(
+                        "was answered at {zxid}, although a write of the session at {write} had \
+                         been acknowledged"
+                    )));
+                }
+                let reply = Reply { session: *session, xid: *xid, zxid: *zxid, request, result };
+                if reply.is_of_write() {
+                    reply.check(view.history).map_err(objection)?;
+                    self.acknowledged.insert(*session, *zxid);
+                }
+            }
+            Event::Session {
+                session: Some(session),
+                state: SessionState::Expired | SessionState::Closed,
+                ..
+            } => {
+                self.acknowledged.remove(session);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&self.acknowledged, hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{CreateMode, OpResult, Version};
+    use crate::property::testing::{
+        Bodies, SESSION, Trial, committed, create_request, exists, replied, set_data_request, txn,
+        z,
+    };
+    use std::sync::Arc;
+
+    /// Request 1 created /a at 1:1; the second value is the answer to it.
+    fn trial() -> (Trial<AcknowledgedWrite>, Result<Response, Error>) {
+        let mut trial = Trial::new(AcknowledgedWrite::new());
+        let create = Bodies(&trial.history).create("/a", "x");
+        trial.commit(z(1, 1), 1, create);
+        let result = trial.history.applied(z(1, 1)).expect("committed").result.clone();
+        (trial, result)
+    }
+
+    #[test]
+    fn a_lost_write_acknowledged() {
+        let (mut trial, result) = trial();
+        assert_eq!(
+            trial.objects(replied(1, z(1, 2), create_request("/a", "x"), result)),
+            "H5 acknowledged writes last: request 1 of session 0x10 (create /a (Persistent), \
+             client 1) was answered at 1:2, where nothing is committed."
+        );
+    }
+
+    #[test]
+    fn the_answer_to_another_request() {
+        let (mut trial, result) = trial();
+        assert_eq!(
+            trial.objects(replied(2, z(1, 1), create_request("/a", "x"), result.clone())),
+            "H5 acknowledged writes last: request 2 of session 0x10 (create /a (Persistent), \
+             client 1) was answered at 1:1, but committed there is 1:1 create /a by 0x10."
+        );
+        for other in [
+            create_request("/b", "x"),
+            create_request("/a", "y"),
+            set_data_request("/a", "x"),
+            Request::CloseSession,
+            Request::Multi(Vec::new()),
+        ] {
+            let saw = trial.objects(replied(1, z(1, 1), other, result.clone()));
+            assert!(saw.contains("but committed there is"), "{saw}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer() {
+        let (mut trial, _) = trial();
+        let failed = replied(1, z(1, 1), create_request("/a", "x"), Err(Error::NodeExists));
+        let saw = trial.objects(failed);
+        assert!(
+            saw.contains("was answered with Err(NodeExists), but the result of 1:1 create /a"),
+            "{saw}"
+        );
+    }
+
+    #[test]
+    fn a_read_that_misses_the_own_write() {
+        let (mut trial, result) = trial();
+        trial.accepts(replied(1, z(1, 1), create_request("/a", "x"), result));
+        assert_eq!(
+            trial.objects(replied(2, z(1, 0), exists("/a"), Err(Error::NoNode))),
+            "H5 acknowledged writes last: request 2 of session 0x10 (exists /a, client 1) was \
+             answered at 1:0, although a write of the session at 1:1 had been acknowledged."
+        );
+    }
+
+    #[test]
+    fn session_moved_is_no_answer() {
+        let (mut trial, _) = trial();
+        trial.commit(z(1, 2), 2, TxnBody::Error(Error::SessionMoved));
+        let reply = replied(2, z(1, 2), create_request("/b", ""), Err(Error::SessionMoved));
+        assert!(trial.objects(reply).contains("which no reply carries"));
+    }
+
+    #[test]
+    fn failed_requests_have_their_transactions() {
+        let (mut trial, result) = trial();
+        trial.accepts(replied(1, z(1, 1), create_request("/a", "x"), result));
+        trial.commit(z(1, 2), 2, TxnBody::Error(Error::NodeExists));
+        trial.accepts(replied(2, z(1, 2), create_request("/a", "x"), Err(Error::NodeExists)));
+        // A failed multi is answered with the codes of its operations, and with success itself.
+        let codes = vec![None, Some(Error::NoNode), Some(Error::RuntimeInconsistency)];
+        let op = Op::Check { path: Arc::from("/a"), version: Version::Any };
+        let request = Request::Multi(vec![op; 3]);
+        let results = codes.iter().map(|code| OpResult::Failed(*code)).collect();
+        trial.commit(z(1, 3), 3, TxnBody::FailedMulti(codes));
+        trial.accepts(replied(3, z(1, 3), request, Ok(Response::Multi(results))));
+    }
+
+    #[test]
+    fn a_sequential_create_may_add_its_number() {
+        let (mut trial, _) = trial();
+        let body = Bodies(&trial.history).create_as("/lock-0000000001", "", true);
+        trial.commit(z(1, 2), 2, body);
+        let result = trial.history.applied(z(1, 2)).expect("committed").result.clone();
+        let request = Request::Write(Op::Create {
+            path: Arc::from("/lock-"),
+            data: Arc::from([]),
+            mode: CreateMode::EphemeralSequential,
+        });
+        trial.accepts(replied(2, z(1, 2), request, result));
+    }
+
+    #[test]
+    fn reads_and_refusals_need_no_transaction() {
+        let (mut trial, result) = trial();
+        trial.accepts(replied(1, z(1, 1), create_request("/a", "x"), result));
+        trial.accepts(replied(2, z(2, 0), exists("/a"), Err(Error::SessionExpired)));
+        let check = Request::Write(Op::Check { path: Arc::from("/a"), version: Version::Any });
+        trial.accepts(replied(3, z(2, 0), check, Err(Error::Unimplemented)));
+        let sync = Request::Sync { path: Arc::from("/") };
+        trial.accepts(replied(4, z(2, 0), sync, Ok(Response::Synced)));
+    }
+
+    #[test]
+    fn a_transaction_of_another_session_is_no_answer() {
+        let (mut trial, result) = trial();
+        let mut foreign = (*txn(z(1, 2), 1, Bodies(&trial.history).create("/b", "x"))).clone();
+        foreign.session = SessionId(SESSION.0 + 1);
+        trial.accepts(committed(Arc::new(foreign)));
+        trial.objects(replied(1, z(1, 2), create_request("/b", "x"), result));
+    }
+}

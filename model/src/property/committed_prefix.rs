@@ -1,0 +1,275 @@
+//! S2: committed prefix agreement.
+//!
+//! There is one committed history, and it only grows: a commit reported again is the same
+//! transaction, a new one comes directly after the last (semantics 4.4 rule 4), and whatever a
+//! serving server applies is the next transaction of that history, none left out and none twice
+//! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity`, semantics 8.1).
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::history::History;
+use crate::id::ServerId;
+use crate::txn::Txn;
+use crate::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+const NAME: &str = "S2 committed prefix agreement";
+
+/// What a reported commit is to the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// It comes after everything: [`History::commit`] will take it.
+    New,
+    /// It is there already: another leader, or the same one, has reported it before.
+    Known,
+}
+
+/// Says whether a reported commit is new. The world asks before it appends to the history, which
+/// takes growing zxids only.
+///
+/// # Errors
+/// The objection of S2, if the transaction contradicts what is committed already, or comes too late
+/// to be put in its place.
+pub fn check_commit(history: &History, txn: &Txn) -> Result<Commit, Objection> {
+    if txn.zxid > history.last() {
+        return Ok(Commit::New);
+    }
+    match history.get(txn.zxid) {
+        Some(known) if **known == *txn => Ok(Commit::Known),
+        Some(known) => Err(Objection::new(
+            NAME,
+            format!("{txn} was committed, although {known} had been committed with that zxid."),
+        )),
+        None => Err(Objection::new(
+            NAME,
+            format!("{txn} was committed after {}, which is above it.", history.last()),
+        )),
+    }
+}
+
+/// The monitor of S2.
+#[derive(Clone, Debug, Default)]
+pub struct CommittedPrefix {
+    /// Up to where each serving server has applied.
+    applied: BTreeMap<ServerId, Zxid>,
+}
+
+impl CommittedPrefix {
+    /// Nothing was committed or applied yet.
+    pub fn new() -> CommittedPrefix {
+        CommittedPrefix::default()
+    }
+
+    /// The commit is in the history by now; is it in its place, directly after another?
+    fn committed(&self, history: &History, txn: &Txn) -> Result<(), String> {
+        if txn.zxid.is_opening() {
+            return Err(format!("{txn} was committed, although counter 0 names no transaction."));
+        }
+        let before = history.last_up_to(txn.zxid.previous());
+        let opens = txn.zxid.counter() == 1 && before.epoch() < txn.zxid.epoch();
+        if opens || before == txn.zxid.previous() {
+            return Ok(());
+        }
+        Err(format!("{txn} was committed directly after {before}: what is between was left out."))
+    }
+
+    fn applied(&mut self, history: &History, server: ServerId, txn: &Txn) -> Result<(), String> {
+        let known = history.get(txn.zxid);
+        if known.is_none_or(|known| **known != *txn) {
+            let committed = known.map_or("nothing".to_owned(), |known| known.to_string());
+            return Err(format!(
+                "{server} applied {txn}, but committed with that zxid is {committed}."
+            ));
+        }
+        let Some(last) = self.applied.insert(server, txn.zxid) else { return Ok(()) };
+        if txn.zxid <= last {
+            return Err(format!("{server} applied {txn} after {last}."));
+        }
+        match history.next_after(last) {
+            Some(next) if next.zxid < txn.zxid => Err(format!(
+                "{server} applied {txn} directly after {last}, without {next} between."
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for CommittedPrefix {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let seen = match event {
+            Event::Committed { txn, .. } => {
+                let commit = check_commit(view.history, txn)?;
+                assert_eq!(commit, Commit::Known, "the world commits {txn} before it reports it");
+                self.committed(view.history, txn)
+            }
+            Event::Applied { server, txn, .. } => self.applied(view.history, *server, txn),
+            Event::Serving { server, zxid, .. } => {
+                self.applied.insert(*server, *zxid);
+                Ok(())
+            }
+            Event::LeftRole { server, .. }
+            | Event::Crashed { server, .. }
+            | Event::Exited { server, .. } => {
+                self.applied.remove(server);
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        seen.map_err(|saw| Objection::new(NAME, saw))
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&self.applied, hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::fingerprint::Fingerprint;
+    use crate::property::testing::{ONE, TWO, Trial, committed, path, txn, z};
+    use crate::txn::TxnBody;
+    use std::sync::Arc;
+
+    /// /a, /b and a failed request are committed.
+    fn trial() -> Trial<CommittedPrefix> {
+        let mut trial = Trial::new(CommittedPrefix::new());
+        trial.create(z(1, 1), "/a", "");
+        trial.create(z(1, 2), "/b", "");
+        trial.commit(z(1, 3), 3, TxnBody::Error(Error::NoNode));
+        trial
+    }
+
+    fn known(trial: &Trial<CommittedPrefix>, zxid: Zxid) -> Arc<Txn> {
+        Arc::clone(trial.history.get(zxid).expect("committed"))
+    }
+
+    fn applied(txn: Arc<Txn>) -> Event {
+        Event::Applied { server: TWO, txn, digest: Fingerprint::default() }
+    }
+
+    fn serving(zxid: Zxid) -> Event {
+        Event::Serving { server: TWO, zxid, digest: Fingerprint::default() }
+    }
+
+    fn delete(zxid: Zxid) -> Arc<Txn> {
+        txn(zxid, 9, TxnBody::Delete { path: path("/a") })
+    }
+
+    #[test]
+    fn two_transactions_with_one_zxid() {
+        let mut trial = trial();
+        assert_eq!(
+            trial.objects(committed(delete(z(1, 2)))),
+            "S2 committed prefix agreement: 1:2 delete /a by 0x10 was committed, although 1:2 \
+             create /b by 0x10 had been committed with that zxid."
+        );
+    }
+
+    #[test]
+    fn a_commit_that_comes_too_late() {
+        let mut trial = trial();
+        trial.create(z(3, 1), "/c", "");
+        assert_eq!(
+            trial.objects(committed(delete(z(2, 1)))),
+            "S2 committed prefix agreement: 2:1 delete /a by 0x10 was committed after 3:1, which \
+             is above it."
+        );
+    }
+
+    #[test]
+    fn a_commit_out_of_order() {
+        assert_eq!(
+            trial().objects(committed(delete(z(1, 5)))),
+            "S2 committed prefix agreement: 1:5 delete /a by 0x10 was committed directly after \
+             1:3: what is between was left out."
+        );
+        assert!(trial().objects(committed(delete(z(2, 2)))).contains("left out"));
+        assert!(trial().objects(committed(delete(z(2, 0)))).contains("names no transaction"));
+    }
+
+    #[test]
+    fn a_server_that_applies_what_is_not_committed() {
+        let mut trial = trial();
+        assert_eq!(
+            trial.objects(applied(delete(z(1, 4)))),
+            "S2 committed prefix agreement: server 2 applied 1:4 delete /a by 0x10, but committed \
+             with that zxid is nothing."
+        );
+        assert_eq!(
+            trial.objects(applied(delete(z(1, 2)))),
+            "S2 committed prefix agreement: server 2 applied 1:2 delete /a by 0x10, but committed \
+             with that zxid is 1:2 create /b by 0x10."
+        );
+    }
+
+    #[test]
+    fn a_server_that_applies_twice_or_leaves_one_out() {
+        let mut trial = trial();
+        trial.accepts(serving(z(1, 1)));
+        // A failed request leaves no trace in the tree, so that S5 is blind to this one.
+        let third = known(&trial, z(1, 3));
+        assert_eq!(
+            trial.objects(applied(third)),
+            "S2 committed prefix agreement: server 2 applied 1:3 error NoNode by 0x10 directly \
+             after 1:1, without 1:2 create /b by 0x10 between."
+        );
+        trial.accepts(serving(z(1, 2)));
+        let second = known(&trial, z(1, 2));
+        assert_eq!(
+            trial.objects(applied(second)),
+            "S2 committed prefix agreement: server 2 applied 1:2 create /b by 0x10 after 1:2."
+        );
+    }
+
+    #[test]
+    fn a_commit_may_be_reported_again() {
+        let mut trial = trial();
+        let second = known(&trial, z(1, 2));
+        trial.accepts(committed(second));
+        assert_eq!(trial.history.last(), z(1, 3));
+    }
+
+    #[test]
+    fn a_server_may_serve_an_older_prefix_again() {
+        let mut trial = trial();
+        trial.accepts(serving(z(1, 0)));
+        for counter in 1..=3 {
+            let txn = known(&trial, z(1, counter));
+            trial.accepts(applied(txn));
+        }
+        trial.accepts(Event::Crashed { server: TWO, lost: 2 });
+        // Its disk had less; the new leader has not caught it up with 1:3 yet.
+        trial.accepts(serving(z(1, 2)));
+        let third = known(&trial, z(1, 3));
+        trial.accepts(applied(third));
+    }
+
+    #[test]
+    fn a_new_epoch_follows_whatever_the_last_one_committed() {
+        let mut trial = trial();
+        trial.create(z(4, 1), "/c", "");
+        trial.accepts(Event::Serving {
+            server: ONE,
+            zxid: z(4, 0),
+            digest: Fingerprint::default(),
+        });
+        let first = known(&trial, z(4, 1));
+        trial.accepts(Event::Applied { server: ONE, txn: first, digest: Fingerprint::default() });
+    }
+}

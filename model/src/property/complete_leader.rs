@@ -1,0 +1,93 @@
+//! S4: a new leader's history contains all that is committed.
+//!
+//! Whatever was committed in earlier epochs is in the history of every leader that is established
+//! later (`PrimaryIntegrity`, `leaderLogCompleteness`, semantics 8.1). Only *earlier* epochs count: a
+//! quorum can accept epoch 2 while the last acknowledgement of NEWLEADER 1 is still under way, and
+//! the leader of epoch 1 that then reads it is established late, without what epoch 2 has
+//! committed. It can commit nothing more, for its quorum has moved on.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+
+/// The monitor of S4. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CompleteLeader;
+
+impl CompleteLeader {
+    /// The monitor.
+    pub fn new() -> CompleteLeader {
+        CompleteLeader
+    }
+}
+
+impl Monitor for CompleteLeader {
+    fn name(&self) -> &'static str {
+        "S4 a new leader has all that is committed"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Established { leader, epoch, last_zxid } = event else { return Ok(()) };
+        let committed = view.history.last_up_to(epoch.opening());
+        if *last_zxid >= committed {
+            return Ok(());
+        }
+        Err(Objection::new(
+            self.name(),
+            format!(
+                "{leader} was established as the leader of epoch {epoch} with a history that ends \
+                 at {last_zxid}, although {committed} is committed."
+            ),
+        ))
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ServerId;
+    use crate::property::testing::{ONE, THREE, TWO, Trial, z};
+    use crate::zxid::{Epoch, Zxid};
+
+    fn established(leader: ServerId, epoch: u32, last_zxid: Zxid) -> Event {
+        Event::Established { leader, epoch: Epoch(epoch), last_zxid }
+    }
+
+    #[test]
+    fn a_leader_that_lacks_a_committed_transaction() {
+        let mut trial = Trial::new(CompleteLeader::new());
+        trial.accepts(established(ONE, 1, Zxid::ZERO));
+        trial.create(z(1, 1), "/a", "");
+        trial.create(z(1, 2), "/b", "");
+        assert_eq!(
+            trial.objects(established(TWO, 2, z(1, 1))),
+            "S4 a new leader has all that is committed: server 2 was established as the leader of \
+             epoch 2 with a history that ends at 1:1, although 1:2 is committed."
+        );
+    }
+
+    #[test]
+    fn a_leader_may_have_more_than_is_committed() {
+        let mut trial = Trial::new(CompleteLeader::new());
+        trial.create(z(1, 1), "/a", "");
+        trial.accepts(established(TWO, 2, z(1, 9)));
+    }
+
+    #[test]
+    fn a_late_leader_of_an_older_epoch_need_not_know_the_newer_one() {
+        let mut trial = Trial::new(CompleteLeader::new());
+        trial.create(z(1, 1), "/a", "");
+        trial.accepts(established(THREE, 3, z(1, 1)));
+        trial.create(z(3, 1), "/b", "");
+        trial.accepts(established(TWO, 2, z(1, 1)));
+        // But of what was committed before its own epoch, it must lack nothing.
+        assert!(trial.feed(&established(TWO, 2, Zxid::ZERO)).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! S12: what is acknowledged is durable.
+//!
+//! An acknowledgement of a transaction leaves only after the fsync of it, and one of NEWLEADER only
+//! after the synchronised history and the current epoch are on the disk (semantics 6.6 and 6.7; the
+//! releases before 3.9.4 broke this in several ways). Everything that a quorum promises rests on it.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+
+/// The monitor of S12. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DurableAck;
+
+impl DurableAck {
+    /// The monitor.
+    pub fn new() -> DurableAck {
+        DurableAck
+    }
+
+    fn objection(self, saw: String) -> Result<(), Objection> {
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+impl Monitor for DurableAck {
+    fn name(&self) -> &'static str {
+        "S12 acknowledged means durable"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no
+            // transaction (semantics 6.7 rule 1).
+            Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => self
+                .objection(format!(
+                    "{server} acknowledged {zxid}, but its disk holds only what is up to {durable}."
+                )),
+            Event::AckedNewLeader { server, epoch, current_epoch, .. }
+                if current_epoch != epoch =>
+            {
+                self.objection(format!(
+                    "{server} acknowledged NEWLEADER of epoch {epoch} while the current epoch on \
+                     its disk was {current_epoch}."
+                ))
+            }
+            Event::AckedNewLeader { server, epoch, history, durable, .. } => {
+                // An opening zxid stands for the committed prefix below it: its epoch had a leader,
+                // whose history became committed when it was activated.
+                let vouched = match history.is_opening() {
+                    true => view.history.last_up_to(*history),
+                    false => *history,
+                };
+                if *durable >= vouched {
+                    return Ok(());
+                }
+                self.objection(format!(
+                    "{server} acknowledged NEWLEADER of epoch {epoch} with the history up to \
+                     {vouched}, but its disk holds only what is up to {durable}."
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{TWO, Trial, z};
+    use crate::zxid::{Epoch, Zxid};
+
+    fn acked(zxid: Zxid, durable: Zxid) -> Event {
+        Event::Acked { server: TWO, zxid, durable }
+    }
+
+    fn acked_new_leader(epoch: u32, history: Zxid, durable: Zxid, current_epoch: u32) -> Event {
+        Event::AckedNewLeader {
+            server: TWO,
+            epoch: Epoch(epoch),
+            history,
+            durable,
+            current_epoch: Epoch(current_epoch),
+        }
+    }
+
+    #[test]
+    fn an_ack_before_the_fsync() {
+        let mut trial = Trial::new(DurableAck::new());
+        trial.accepts(acked(z(1, 1), z(1, 1)));
+        assert_eq!(
+            trial.objects(acked(z(1, 2), z(1, 1))),
+            "S12 acknowledged means durable: server 2 acknowledged 1:2, but its disk holds only \
+             what is up to 1:1."
+        );
+    }
+
+    #[test]
+    fn new_leader_acknowledged_before_the_epoch_file() {
+        let mut trial = Trial::new(DurableAck::new());
+        assert_eq!(
+            trial.objects(acked_new_leader(2, z(1, 1), z(1, 1), 1)),
+            "S12 acknowledged means durable: server 2 acknowledged NEWLEADER of epoch 2 while the \
+             current epoch on its disk was 1."
+        );
+    }
+
+    #[test]
+    fn new_leader_acknowledged_before_the_log() {
+        let mut trial = Trial::new(DurableAck::new());
+        assert_eq!(
+            trial.objects(acked_new_leader(2, z(1, 7), z(1, 6), 2)),
+            "S12 acknowledged means durable: server 2 acknowledged NEWLEADER of epoch 2 with the \
+             history up to 1:7, but its disk holds only what is up to 1:6."
+        );
+    }
+
+    #[test]
+    fn an_opening_zxid_vouches_for_the_prefix_below_it() {
+        let mut trial = Trial::new(DurableAck::new());
+        trial.create(z(1, 1), "/a", "");
+        trial.create(z(1, 2), "/b", "");
+        trial.accepts(acked_new_leader(2, z(2, 0), z(1, 2), 2));
+        assert!(trial.objects(acked_new_leader(2, z(2, 0), z(1, 1), 2)).contains("up to 1:2"));
+    }
+
+    #[test]
+    fn what_needs_no_disk() {
+        let mut trial = Trial::new(DurableAck::new());
+        // The acknowledgement of UPTODATE; the disk may hold nothing of this epoch.
+        trial.accepts(acked(z(2, 0), z(1, 2)));
+        // An empty ensemble's first epoch.
+        trial.accepts(acked_new_leader(1, Zxid::ZERO, Zxid::ZERO, 1));
+        // An fsync may have taken more along than is acknowledged.
+        trial.accepts(acked(z(2, 1), z(2, 5)));
+    }
+}

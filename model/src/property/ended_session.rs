@@ -1,0 +1,286 @@
+//! H8: a session that has ended is over.
+//!
+//! * Only a session that is closed, closing or unknown is reported Expired to its client. Two cases
+//!   look odd and are legal. A *closing* session is refused as soon as its closeSession is proposed
+//!   (semantics 2.3: `touch` on a closing session returns false; 2.4), so the word can reach the
+//!   client before the commit, and with a deposed leader there may be no commit for long. And a
+//!   deposed leader that has not noticed does not *know* a session that began under its successor;
+//!   the check of the client's last zxid (2.1 rule 2) does not keep such a client away as long as
+//!   it has read no reply.
+//! * After Expired or Closed, nothing of that session succeeds any more at its client.
+//! * In the committed history, no request of a session succeeds before its createSession or after
+//!   its closeSession (semantics 2.5 rule 1).
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::id::{ClientId, ServerId, SessionId};
+use crate::op::{Response, SessionState};
+use crate::txn::{Txn, TxnBody};
+use crate::zxid::Epoch;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
+
+/// The monitor of H8.
+#[derive(Clone, Debug, Default)]
+pub struct EndedSession {
+    /// Leaders that have not left their role, with their epochs.
+    leading: BTreeMap<ServerId, Epoch>,
+    /// Living sessions that a deposed leader does not know.
+    unknown: BTreeSet<SessionId>,
+    /// Sessions whose closeSession was proposed and is not committed.
+    closing: BTreeSet<SessionId>,
+    /// Sessions that are over for their client.
+    ended: BTreeSet<SessionId>,
+}
+
+impl EndedSession {
+    /// No session has ended.
+    pub fn new() -> EndedSession {
+        EndedSession::default()
+    }
+
+    fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), String> {
+        match txn.body {
+            TxnBody::CloseSession { .. } => {
+                self.closing.remove(&txn.session);
+                self.unknown.remove(&txn.session);
+                return Ok(());
+            }
+            TxnBody::CreateSession { .. } => {
+                if self.leading.values().any(|epoch| *epoch < txn.zxid.epoch()) {
+                    self.unknown.insert(txn.session);
+                }
+                return Ok(());
+            }
+            TxnBody::Error(_) | TxnBody::FailedMulti(_) => return Ok(()),
+            _ => {}
+        }
+        let reported_again = view.history.last() != txn.zxid;
+        if reported_again || view.history.tree().sessions().contains_key(&txn.session) {
+            return Ok(());
+        }
+        Err(format!("{txn} was committed, although that session does not exist (any more)."))
+    }
+
+    fn state(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        session: SessionId,
+        state: SessionState,
+    ) -> Result<(), String> {
+        match state {
+            SessionState::Expired => {
+                self.ended.insert(session);
+                let alive = view.history.tree().sessions().contains_key(&session);
+                let refused = self.closing.contains(&session) || self.unknown.contains(&session);
+                if alive && !refused {
+                    return Err(format!(
+                        "{client} was told that session {session} is expired, but nobody has \
+                         proposed to close it."
+                    ));
+                }
+            }
+            SessionState::Closed => {
+                self.ended.insert(session);
+            }
+            SessionState::SyncConnected if self.ended.contains(&session) => {
+                return Err(format!(
+                    "{client} was connected with session {session} after its end."
+                ));
+            }
+            SessionState::SyncConnected | SessionState::Disconnected => {}
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for EndedSession {
+    fn name(&self) -> &'static str {
+        "H8 an ended session is over"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let seen = match event {
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                self.closing.insert(txn.session);
+                Ok(())
+            }
+            Event::Established { leader, epoch, .. } => {
+                self.leading.insert(*leader, *epoch);
+                if view.history.last().epoch() > *epoch {
+                    // Established late, after its successor: what began meanwhile it does not know.
+                    self.unknown.extend(view.history.tree().sessions().keys());
+                }
+                Ok(())
+            }
+            Event::LeftRole { server, .. }
+            | Event::Crashed { server, .. }
+            | Event::Exited { server, .. } => {
+                self.leading.remove(server);
+                Ok(())
+            }
+            Event::Committed { txn, .. } => self.committed(view, txn),
+            Event::Session { client, session: Some(session), state, .. } => {
+                self.state(view, *client, *session, *state)
+            }
+            Event::Replied { client, session, xid, request, result: Ok(response), .. }
+                if *response != Response::Closed && self.ended.contains(session) =>
+            {
+                Err(format!(
+                    "request {} of session {session} ({request}, {client}) succeeded after the \
+                     session's end.",
+                    xid.0
+                ))
+            }
+            _ => Ok(()),
+        };
+        seen.map_err(|saw| Objection::new(self.name(), saw))
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&(&self.leading, &self.unknown, &self.closing, &self.ended), hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::op::Request;
+    use crate::property::testing::{Bodies, SESSION};
+    use crate::property::testing::{
+        ONE, TWO, Trial, committed, create_request, exists, replied, session, txn, z,
+    };
+    use crate::zxid::Zxid;
+    use std::sync::Arc;
+
+    fn established(leader: ServerId, epoch: u32) -> Event {
+        Event::Established { leader, epoch: Epoch(epoch), last_zxid: Zxid::ZERO }
+    }
+
+    fn trial() -> Trial<EndedSession> {
+        let mut trial = Trial::new(EndedSession::new());
+        trial.create_session(z(1, 1));
+        trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+        trial
+    }
+
+    fn close(zxid: Zxid) -> Arc<Txn> {
+        txn(zxid, 0, TxnBody::CloseSession { ephemerals: Vec::new() })
+    }
+
+    #[test]
+    fn expired_without_a_reason() {
+        assert_eq!(
+            trial().objects(session(SessionState::Expired, None)),
+            "H8 an ended session is over: client 1 was told that session 0x10 is expired, but \
+             nobody has proposed to close it."
+        );
+    }
+
+    #[test]
+    fn a_read_after_the_end() {
+        let mut trial = trial();
+        trial.accepts(committed(close(z(1, 2))));
+        trial.accepts(session(SessionState::Expired, None));
+        trial.accepts(replied(1, z(1, 2), exists("/a"), Err(Error::SessionExpired)));
+        let stat = trial.history.tree().stat("/").expect("the root");
+        assert_eq!(
+            trial.objects(replied(2, z(1, 2), exists("/"), Ok(Response::Exists(stat)))),
+            "H8 an ended session is over: request 2 of session 0x10 (exists /, client 1) succeeded \
+             after the session's end."
+        );
+        assert_eq!(
+            trial.objects(session(SessionState::SyncConnected, Some(TWO))),
+            "H8 an ended session is over: client 1 was connected with session 0x10 after its end."
+        );
+    }
+
+    #[test]
+    fn a_write_committed_after_close_session() {
+        let mut trial = trial();
+        trial.accepts(committed(close(z(1, 2))));
+        let create = Bodies(&trial.history).create_as("/e", "", true);
+        assert_eq!(
+            trial.objects(committed(txn(z(1, 3), 5, create))),
+            "H8 an ended session is over: 1:3 create /e (ephemeral) by 0x10 was committed, \
+             although that session does not exist (any more)."
+        );
+    }
+
+    #[test]
+    fn failures_and_a_second_close_are_legal_after_the_end() {
+        let mut trial = trial();
+        let create = Bodies(&trial.history).create("/a", "");
+        trial.accepts(committed(txn(z(1, 2), 1, create.clone())));
+        trial.accepts(committed(close(z(1, 3))));
+        trial.accepts(committed(txn(z(1, 4), 2, TxnBody::Error(Error::SessionExpired))));
+        trial.accepts(committed(close(z(1, 5))));
+        // A late leader reports again what was committed while the session lived.
+        trial.accepts(committed(txn(z(1, 2), 1, create)));
+    }
+
+    #[test]
+    fn an_expired_session_may_still_read_until_it_is_told() {
+        let mut trial = trial();
+        trial.accepts(committed(close(z(1, 2))));
+        // A slow follower asks nobody before it answers a read (semantics 2.4).
+        let stat = trial.history.tree().stat("/").expect("the root");
+        trial.accepts(replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat))));
+        trial.accepts(session(SessionState::Expired, None));
+    }
+
+    #[test]
+    fn a_closing_session_is_refused_before_the_commit() {
+        let mut trial = trial();
+        trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 2)) });
+        trial.accepts(session(SessionState::Expired, None));
+        assert!(trial.history.tree().sessions().contains_key(&SESSION));
+    }
+
+    #[test]
+    fn a_deposed_leader_does_not_know_a_session_of_its_successor() {
+        for in_time in [true, false] {
+            let mut trial = Trial::new(EndedSession::new());
+            if in_time {
+                trial.accepts(established(ONE, 1));
+            }
+            trial.accepts(established(TWO, 2));
+            trial.create_session(z(2, 1));
+            if !in_time {
+                trial.accepts(established(ONE, 1));
+            }
+            trial.accepts(session(SessionState::Expired, None));
+        }
+    }
+
+    #[test]
+    fn a_leader_that_left_before_the_session_began_cannot_refuse_it() {
+        let mut trial = Trial::new(EndedSession::new());
+        trial.accepts(established(ONE, 1));
+        trial.accepts(Event::LeftRole { server: ONE, reason: "no quorum" });
+        trial.accepts(established(TWO, 2));
+        trial.create_session(z(2, 1));
+        trial.objects(session(SessionState::Expired, None));
+    }
+
+    #[test]
+    fn the_reply_to_close_session() {
+        let mut trial = trial();
+        trial.accepts(committed(close(z(1, 2))));
+        trial.accepts(session(SessionState::Closed, None));
+        trial.accepts(replied(3, z(1, 2), Request::CloseSession, Ok(Response::Closed)));
+        let result = Ok(Response::Synced);
+        trial.objects(replied(4, z(1, 2), create_request("/a", ""), result));
+    }
+}

@@ -1,0 +1,110 @@
+//! H3: a session never goes back in time.
+//!
+//! The header zxids of a session's replies never decrease, also across reconnects to other servers:
+//! a server that is behind what the client has seen hangs up on it (semantics 2.1 rule 2, 4.6).
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::id::SessionId;
+use crate::op::SessionState;
+use crate::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+/// The monitor of H3.
+#[derive(Clone, Debug, Default)]
+pub struct MonotoneZxid {
+    /// The largest header zxid of each living session.
+    seen: BTreeMap<SessionId, Zxid>,
+}
+
+impl MonotoneZxid {
+    /// No session has seen anything.
+    pub fn new() -> MonotoneZxid {
+        MonotoneZxid::default()
+    }
+}
+
+impl Monitor for MonotoneZxid {
+    fn name(&self) -> &'static str {
+        "H3 a session never goes back in time"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Replied { client, session, xid, zxid, request, .. } => {
+                let seen = self.seen.entry(*session).or_default();
+                if zxid < seen {
+                    let saw = format!(
+                        "the reply to request {} of session {session} ({request}, {client}) was \
+                         built at {zxid}, but the session had seen {seen} before.",
+                        xid.0
+                    );
+                    return Err(Objection::new(self.name(), saw));
+                }
+                *seen = *zxid;
+            }
+            Event::Session {
+                session: Some(session),
+                state: SessionState::Expired | SessionState::Closed,
+                ..
+            } => {
+                self.seen.remove(session);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&self.seen, hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::id::ServerId;
+    use crate::property::testing::{Trial, exists, replied, session, z};
+
+    fn read(xid: u32, zxid: Zxid) -> Event {
+        replied(xid, zxid, exists("/a"), Err(Error::NoNode))
+    }
+
+    #[test]
+    fn a_reconnect_to_a_server_that_is_behind() {
+        let mut trial = Trial::new(MonotoneZxid::new());
+        trial.accepts(read(1, z(1, 5)));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::SyncConnected, Some(ServerId(2))));
+        assert_eq!(
+            trial.objects(read(2, z(1, 4))),
+            "H3 a session never goes back in time: the reply to request 2 of session 0x10 (exists \
+             /a, client 1) was built at 1:4, but the session had seen 1:5 before."
+        );
+    }
+
+    #[test]
+    fn another_session_may_read_an_older_state() {
+        let mut trial = Trial::new(MonotoneZxid::new());
+        trial.accepts(read(1, z(1, 5)));
+        trial.accepts(read(2, z(1, 5)));
+        let mut stale = read(1, z(1, 2));
+        if let Event::Replied { session, .. } = &mut stale {
+            *session = SessionId(0x20);
+        }
+        trial.accepts(stale);
+        // An opening zxid is above everything of the epoch before.
+        trial.accepts(read(3, z(2, 0)));
+    }
+}

@@ -1,0 +1,146 @@
+//! S5: no phantom.
+//!
+//! The tree of a serving server is the fold of a prefix of the committed history: the one up to its
+//! last processed zxid. Compared by digest whenever a server begins to serve and after each
+//! transaction that it applies. The master property of the servers (semantics 8.2): most
+//! divergences of replicas show here first, whatever their cause.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::Fingerprint;
+use crate::id::ServerId;
+use crate::zxid::Zxid;
+
+/// The monitor of S5. It has no state of its own: the history has a digest for every prefix.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPhantom;
+
+impl NoPhantom {
+    /// The monitor.
+    pub fn new() -> NoPhantom {
+        NoPhantom
+    }
+
+    fn check(
+        self,
+        view: View<'_>,
+        server: ServerId,
+        zxid: Zxid,
+        digest: Fingerprint,
+    ) -> Result<(), Objection> {
+        if view.history.digest_at(zxid) == digest {
+            return Ok(());
+        }
+        Err(Objection::new(
+            self.name(),
+            format!(
+                "the tree of {server}, which serves with last processed zxid {zxid}, differs from \
+                 the tree of the committed history up to there."
+            ),
+        ))
+    }
+}
+
+impl Monitor for NoPhantom {
+    fn name(&self) -> &'static str {
+        "S5 no phantom"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Applied { server, txn, digest } => self.check(view, *server, txn.zxid, *digest),
+            // An opening zxid belongs to no transaction: the prefix below it is meant (semantics 4.1).
+            Event::Serving { server, zxid, .. }
+                if !zxid.is_opening() && view.history.get(*zxid).is_none() =>
+            {
+                Err(Objection::new(
+                    self.name(),
+                    format!("{server} began to serve at {zxid}, which is not committed."),
+                ))
+            }
+            Event::Serving { server, zxid, digest } => self.check(view, *server, *zxid, *digest),
+            _ => Ok(()),
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::property::testing::{ONE, TWO, Trial, z};
+    use crate::tree::DataTree;
+    use crate::txn::TxnBody;
+
+    /// Commits /a, /b and a failed request; returns the trial and a tree without /b.
+    fn history() -> (Trial<NoPhantom>, DataTree) {
+        let mut trial = Trial::new(NoPhantom::new());
+        trial.create(z(1, 1), "/a", "x");
+        let without_b = trial.history.tree().clone();
+        trial.create(z(1, 2), "/b", "y");
+        trial.commit(z(1, 3), 3, TxnBody::Error(Error::NodeExists));
+        (trial, without_b)
+    }
+
+    fn serving(zxid: Zxid, tree: &DataTree) -> Event {
+        Event::Serving { server: TWO, zxid, digest: tree.digest() }
+    }
+
+    #[test]
+    fn a_server_that_lacks_a_transaction() {
+        let (mut trial, without_b) = history();
+        assert_eq!(
+            trial.objects(serving(z(1, 3), &without_b)),
+            "S5 no phantom: the tree of server 2, which serves with last processed zxid 1:3, \
+             differs from the tree of the committed history up to there."
+        );
+    }
+
+    #[test]
+    fn a_server_that_applies_over_a_diverged_tree() {
+        let (mut trial, _) = history();
+        let txn = trial.history.get(z(1, 2)).expect("committed").clone();
+        let mut diverged = DataTree::new();
+        diverged.apply(&txn);
+        let digest = diverged.digest();
+        assert!(trial.objects(Event::Applied { server: TWO, txn, digest }).contains("zxid 1:2"));
+    }
+
+    #[test]
+    fn a_server_that_serves_an_uncommitted_transaction() {
+        let (mut trial, _) = history();
+        // The digest is right, for an error transaction changes nothing; the zxid is not.
+        let tree = trial.history.tree().clone();
+        assert_eq!(
+            trial.objects(serving(z(1, 4), &tree)),
+            "S5 no phantom: server 2 began to serve at 1:4, which is not committed."
+        );
+    }
+
+    #[test]
+    fn stale_replicas_errors_and_opening_zxids_are_legal() {
+        let (mut trial, without_b) = history();
+        let all = trial.history.tree().clone();
+        trial.accepts(serving(z(1, 1), &without_b));
+        // The error at 1:3 moves the zxid and not the tree.
+        trial.accepts(serving(z(1, 2), &all));
+        trial.accepts(serving(z(1, 3), &all));
+        // An activated leader stands at its opening zxid, a first start at zero.
+        trial.accepts(Event::Serving { server: ONE, zxid: z(2, 0), digest: all.digest() });
+        trial.accepts(serving(Zxid::ZERO, &DataTree::new()));
+        // A tree that came as a snapshot is judged by its content alone.
+        let mut loaded = DataTree::empty();
+        for (path, node) in all.nodes() {
+            loaded.load_node(path.clone(), node.clone());
+        }
+        trial.accepts(serving(z(1, 3), &loaded));
+    }
+}

@@ -1,0 +1,102 @@
+//! S1: one leader per epoch.
+//!
+//! An epoch has at most one established leader, for all time: also a leader that has died since
+//! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
+//! specifications, semantics 8.1).
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::id::ServerId;
+use crate::zxid::Epoch;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+
+/// The monitor of S1.
+#[derive(Clone, Debug, Default)]
+pub struct OneLeader {
+    established: BTreeMap<Epoch, ServerId>,
+}
+
+impl OneLeader {
+    /// Nobody was established yet.
+    pub fn new() -> OneLeader {
+        OneLeader::default()
+    }
+}
+
+impl Monitor for OneLeader {
+    fn name(&self) -> &'static str {
+        "S1 one leader per epoch"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Established { leader, epoch, .. } = event else { return Ok(()) };
+        match self.established.insert(*epoch, *leader) {
+            None => Ok(()),
+            Some(first) if first == *leader => Err(Objection::new(
+                self.name(),
+                format!("{leader} was established as the leader of epoch {epoch} a second time."),
+            )),
+            Some(first) => Err(Objection::new(
+                self.name(),
+                format!(
+                    "{leader} was established as the leader of epoch {epoch}, whose leader had been {first}."
+                ),
+            )),
+        }
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&self.established, hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{ONE, TWO, Trial, z};
+
+    fn established(leader: ServerId, epoch: u32) -> Event {
+        Event::Established { leader, epoch: Epoch(epoch), last_zxid: z(0, 0) }
+    }
+
+    #[test]
+    fn two_servers_in_one_epoch() {
+        let mut trial = Trial::new(OneLeader::new());
+        trial.accepts(established(ONE, 1));
+        assert_eq!(
+            trial.objects(established(TWO, 1)),
+            "S1 one leader per epoch: server 2 was established as the leader of epoch 1, whose \
+             leader had been server 1."
+        );
+    }
+
+    #[test]
+    fn one_server_twice_in_one_epoch() {
+        let mut trial = Trial::new(OneLeader::new());
+        trial.accepts(established(ONE, 1));
+        assert_eq!(
+            trial.objects(established(ONE, 1)),
+            "S1 one leader per epoch: server 1 was established as the leader of epoch 1 a second \
+             time."
+        );
+    }
+
+    /// The last acknowledgement of an old NEWLEADER can be read after a newer epoch has begun.
+    #[test]
+    fn a_late_leader_of_an_older_epoch_is_legal() {
+        let mut trial = Trial::new(OneLeader::new());
+        trial.accepts(established(TWO, 2));
+        trial.accepts(established(ONE, 1));
+        trial.accepts(established(ONE, 3));
+    }
+}

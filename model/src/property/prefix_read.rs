@@ -1,0 +1,342 @@
+//! H4: reads are from a prefix.
+//!
+//! A read is answered as the committed history up to the reply's header zxid answers it: data,
+//! children and every field of the Stat (semantics 4.6). The header zxid is the witness, so there is
+//! nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
+//! get older.
+//!
+//! For every path the monitor keeps what it was in every prefix, with the zxid from which it was so,
+//! and for every directory the present names and the changes that led to them. A stale reader of
+//! names is served by undoing the changes since: few, as readers are rarely far behind.
+
+use super::{Class, Monitor, Objection, View};
+use crate::error::Error;
+use crate::event::Event;
+use crate::op::{Data, EventType, Request, Response};
+use crate::path::{ZnodePath, parent};
+use crate::stat::Stat;
+use crate::tree::{Change, DataTree};
+use crate::txn::{Txn, TxnBody};
+use crate::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The monitor of H4. It keeps the whole past, so it is for the simulator only; in the explorer, S5
+/// guards the trees that reads are answered from.
+#[derive(Clone, Debug)]
+pub struct PrefixRead {
+    paths: BTreeMap<ZnodePath, Past>,
+    /// Up to where the past is known.
+    known: Zxid,
+}
+
+/// What a path was in every prefix.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    /// From which zxid the znode was what; `None` where it was absent. In zxid order.
+    versions: Vec<(Zxid, Option<Content>)>,
+    /// The present names of the children, in order.
+    children: Vec<Arc<str>>,
+    /// The changes that led to them.
+    changes: Vec<ChildChange>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Content {
+    data: Data,
+    stat: Stat,
+}
+
+#[derive(Clone, Debug)]
+struct ChildChange {
+    zxid: Zxid,
+    created: bool,
+    name: Arc<str>,
+}
+
+impl Past {
+    /// What the path was in the prefix up to `zxid`.
+    fn at(&self, zxid: Zxid) -> Option<&Content> {
+        let (since, newest) = self.versions.last()?;
+        if *since <= zxid {
+            return newest.as_ref();
+        }
+        let count = self.versions.partition_point(|(since, _)| *since <= zxid);
+        self.versions[count.checked_sub(1)?].1.as_ref()
+    }
+
+    /// Whether `names` were the children in the prefix up to `zxid`.
+    fn had_children(&self, zxid: Zxid, names: &[Arc<str>]) -> bool {
+        match self.changes.last() {
+            Some(change) if change.zxid > zxid => self.children_at(zxid) == names,
+            _ => self.children == names,
+        }
+    }
+
+    fn children_at(&self, zxid: Zxid) -> Vec<Arc<str>> {
+        let mut names = self.children.clone();
+        for change in self.changes.iter().rev().take_while(|change| change.zxid > zxid) {
+            put(&mut names, &change.name, !change.created);
+        }
+        names
+    }
+}
+
+/// Puts a name into a sorted list, or takes it out.
+fn put(names: &mut Vec<Arc<str>>, name: &Arc<str>, present: bool) {
+    match (names.binary_search(name), present) {
+        (Err(at), true) => names.insert(at, Arc::clone(name)),
+        (Ok(at), false) => {
+            names.remove(at);
+        }
+        _ => {}
+    }
+}
+
+impl Default for PrefixRead {
+    fn default() -> PrefixRead {
+        PrefixRead::new()
+    }
+}
+
+impl PrefixRead {
+    /// Knows the tree as it stands before the first transaction.
+    pub fn new() -> PrefixRead {
+        let tree = DataTree::new();
+        let mut monitor = PrefixRead { paths: BTreeMap::new(), known: Zxid::ZERO };
+        for (path, _) in tree.nodes() {
+            monitor.refresh(&tree, Zxid::ZERO, path);
+            monitor.past(path).children = tree.children(path).unwrap_or_default();
+        }
+        monitor
+    }
+
+    fn past(&mut self, path: &str) -> &mut Past {
+        if !self.paths.contains_key(path) {
+            let path = ZnodePath::new(path).expect("a path of the tree is valid");
+            self.paths.insert(path, Past::default());
+        }
+        self.paths.get_mut(path).expect("just put there")
+    }
+
+    /// Takes in a new transaction, of which `tree` is the outcome.
+    fn committed(&mut self, tree: &DataTree, txn: &Txn, changes: &[Change]) {
+        self.known = txn.zxid;
+        for Change { kind, path } in changes {
+            let created = match kind {
+                EventType::NodeCreated => true,
+                EventType::NodeDeleted => false,
+                EventType::NodeDataChanged | EventType::NodeChildrenChanged => continue,
+            };
+            let Some(parent) = path.parent() else { continue };
+            let name: Arc<str> = Arc::from(path.name());
+            let past = self.past(parent);
+            put(&mut past.children, &name, created);
+            past.changes.push(ChildChange { zxid: txn.zxid, created, name });
+        }
+        // The body names what is touched even where nothing changes, as a parent's pzxid may
+        // (semantics 1.3 ‡); the changes name what a closeSession does not list (2.5 rule 2).
+        self.touch(tree, txn.zxid, &txn.body);
+        for change in changes {
+            self.refresh_with_parent(tree, txn.zxid, &change.path);
+        }
+    }
+
+    fn touch(&mut self, tree: &DataTree, zxid: Zxid, body: &TxnBody) {
+        match body {
+            TxnBody::Create { path, .. } | TxnBody::Delete { path } => {
+                self.refresh_with_parent(tree, zxid, path);
+            }
+            TxnBody::SetData { path, .. } => self.refresh(tree, zxid, path),
+            TxnBody::Multi(parts) => {
+                for part in parts {
+                    self.touch(tree, zxid, part);
+                }
+            }
+            TxnBody::CloseSession { ephemerals } => {
+                for path in ephemerals {
+                    self.refresh_with_parent(tree, zxid, path);
+                }
+            }
+            TxnBody::Check { .. }
+            | TxnBody::FailedMulti(_)
+            | TxnBody::CreateSession { .. }
+            | TxnBody::Error(_) => {}
+        }
+    }
+
+    fn refresh_with_parent(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
+        self.refresh(tree, zxid, path);
+        if let Some(parent) = parent(path) {
+            self.refresh(tree, zxid, parent);
+        }
+    }
+
+    /// Notes what a path is from this zxid on, if that is new.
+    fn refresh(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
+        let content = tree.node(path).map(|node| Content {
+            data: Arc::clone(&node.data),
+            stat: node.stat(tree.children_count(path) as u32),
+        });
+        let versions = &mut self.past(path).versions;
+        if versions.last().map(|(_, newest)| newest) != Some(&content) {
+            versions.push((zxid, content));
+        }
+    }
+
+    /// Whether a read of `path` had to be answered like this in the prefix up to `zxid`.
+    fn agrees(
+        &self,
+        request: &Request,
+        path: &str,
+        zxid: Zxid,
+        result: &Result<Response, Error>,
+    ) -> bool {
+        let past = self.paths.get(path);
+        let content = past.and_then(|past| past.at(zxid));
+        match (request, result, past, content) {
+            // Refused before it was evaluated: by the leader's `prep`, which checks the sessions of
+            // its own clients, and for paths that cannot be.
+            (_, Err(Error::SessionExpired), ..) => true,
+            (_, Err(Error::BadArguments), ..) => ZnodePath::new(path).is_err(),
+            (_, Err(Error::NoNode), _, None) => true,
+            (Request::Exists { .. }, Ok(Response::Exists(stat)), _, Some(content)) => {
+                *stat == content.stat
+            }
+            (Request::GetData { .. }, Ok(Response::Data(data, stat)), _, Some(content)) => {
+                *stat == content.stat && *data == content.data
+            }
+            (
+                Request::GetChildren { .. },
+                Ok(Response::Children(names, stat)),
+                Some(past),
+                Some(content),
+            ) => *stat == content.stat && past.had_children(zxid, names),
+            _ => false,
+        }
+    }
+
+    /// What the prefix up to `zxid` answers.
+    fn expected(&self, request: &Request, path: &str, zxid: Zxid) -> Result<Response, Error> {
+        let past = self.paths.get(path).ok_or(Error::NoNode)?;
+        let content = past.at(zxid).ok_or(Error::NoNode)?.clone();
+        Ok(match request {
+            Request::GetData { .. } => Response::Data(content.data, content.stat),
+            Request::GetChildren { .. } => Response::Children(past.children_at(zxid), content.stat),
+            _ => Response::Exists(content.stat),
+        })
+    }
+}
+
+/// The path of a read.
+fn read_path(request: &Request) -> Option<&str> {
+    match request {
+        Request::Exists { path, .. }
+        | Request::GetData { path, .. }
+        | Request::GetChildren { path, .. } => Some(path),
+        Request::Write(_) | Request::Multi(_) | Request::Sync { .. } | Request::CloseSession => {
+            None
+        }
+    }
+}
+
+/// What is wrong with an answer, in words: where both are of one kind, only what differs.
+fn difference(told: &Result<Response, Error>, expected: &Result<Response, Error>) -> String {
+    let mut words = String::new();
+    let stats = match (told, expected) {
+        (Ok(Response::Exists(told)), Ok(Response::Exists(expected))) => Some((told, expected)),
+        (Ok(Response::Data(data, told)), Ok(Response::Data(right, expected))) => {
+            let text = |data: &Data| String::from_utf8_lossy(data).into_owned();
+            differs(&mut words, "data", &text(data), &text(right));
+            Some((told, expected))
+        }
+        (Ok(Response::Children(names, told)), Ok(Response::Children(right, expected))) => {
+            differs(&mut words, "children", names, right);
+            Some((told, expected))
+        }
+        _ => None,
+    };
+    let Some((told_stat, stat)) = stats else {
+        let brief = |result: &Result<Response, Error>| match result {
+            Ok(response) => format!("{response:?}"),
+            Err(error) => format!("{error:?}"),
+        };
+        return format!("{} instead of {}", brief(told), brief(expected));
+    };
+    let mut zxid = |name, told: Zxid, right: Zxid| {
+        differs(&mut words, name, &format_args!("{told}"), &format_args!("{right}"));
+    };
+    zxid("czxid", told_stat.czxid, stat.czxid);
+    zxid("mzxid", told_stat.mzxid, stat.mzxid);
+    zxid("pzxid", told_stat.pzxid, stat.pzxid);
+    differs(&mut words, "ctime", &told_stat.ctime, &stat.ctime);
+    differs(&mut words, "mtime", &told_stat.mtime, &stat.mtime);
+    differs(&mut words, "version", &told_stat.version, &stat.version);
+    differs(&mut words, "cversion", &told_stat.cversion, &stat.cversion);
+    differs(&mut words, "aversion", &told_stat.aversion, &stat.aversion);
+    differs(&mut words, "ephemeralOwner", &told_stat.ephemeral_owner, &stat.ephemeral_owner);
+    differs(&mut words, "dataLength", &told_stat.data_length, &stat.data_length);
+    differs(&mut words, "numChildren", &told_stat.num_children, &stat.num_children);
+    words
+}
+
+/// Adds one field to the words, if it differs.
+fn differs<T: std::fmt::Debug + ?Sized>(words: &mut String, name: &str, told: &T, right: &T) {
+    let (told, right) = (format!("{told:?}"), format!("{right:?}"));
+    if told != right {
+        let comma = if words.is_empty() { "" } else { ", " };
+        write!(words, "{comma}{name} {told} instead of {right}").expect("a String takes all");
+    }
+}
+
+impl Monitor for PrefixRead {
+    fn name(&self) -> &'static str {
+        "H4 reads are from a prefix"
+    }
+
+    fn class(&self) -> Class {
+        Class::Run
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { txn, .. } if txn.zxid > self.known => {
+                assert_eq!(view.history.last(), txn.zxid, "commits are reported one by one");
+                let applied = view.history.applied(txn.zxid).expect("the last of the history");
+                self.committed(view.history.tree(), txn, &applied.changes);
+                Ok(())
+            }
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let Some(path) = read_path(request) else { return Ok(()) };
+                let is_committed = *zxid <= self.known || zxid.is_opening();
+                if is_committed && self.agrees(request, path, *zxid, result) {
+                    return Ok(());
+                }
+                let saw = match is_committed {
+                    false => format!("at {zxid}, which is not committed"),
+                    true => format!(
+                        "at {zxid} with {}",
+                        difference(result, &self.expected(request, path, *zxid))
+                    ),
+                };
+                let number = xid.0;
+                Err(Objection::new(
+                    self.name(),
+                    format!(
+                        "request {number} of session {session} ({request}, {client}) was answered {saw}."
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+#[path = "prefix_read_tests.rs"]
+mod tests;

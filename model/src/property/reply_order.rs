@@ -1,0 +1,187 @@
+//! H2: replies come in the order of the requests.
+//!
+//! On one connection a client reads the replies in the order in which it sent the requests, one for
+//! each, and none to a request that it did not send there (semantics 2.8 rule 5, 4.5). A broken
+//! connection takes all outstanding replies with it.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::StableHasher;
+use crate::id::{ClientConnection, ClientId, SessionId, Xid};
+use crate::op::SessionState;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::Hash;
+
+/// The monitor of H2.
+#[derive(Clone, Debug, Default)]
+pub struct ReplyOrder {
+    /// Requests that wait for their reply, per connection, oldest first.
+    waiting: BTreeMap<ClientConnection, Waiting>,
+}
+
+/// The outstanding requests of one connection, which serves one session.
+#[derive(Clone, Debug, Hash)]
+struct Waiting {
+    session: SessionId,
+    xids: VecDeque<Xid>,
+}
+
+impl ReplyOrder {
+    /// Nothing was sent yet.
+    pub fn new() -> ReplyOrder {
+        ReplyOrder::default()
+    }
+
+    fn sent(&mut self, connection: ClientConnection, session: SessionId, xid: Xid) {
+        let fresh = || Waiting { session, xids: VecDeque::new() };
+        let waiting = self.waiting.entry(connection).or_insert_with(fresh);
+        if waiting.session != session {
+            // The slot was used before by a connection of an earlier session.
+            *waiting = fresh();
+        }
+        waiting.xids.push_back(xid);
+    }
+
+    fn replied(
+        &mut self,
+        connection: ClientConnection,
+        session: SessionId,
+        xid: Xid,
+    ) -> Result<(), String> {
+        let waiting = self.waiting.get_mut(&connection).filter(|w| w.session == session);
+        let xids = waiting.map(|waiting| &mut waiting.xids);
+        match xids {
+            Some(xids) if xids.front() == Some(&xid) => {
+                xids.pop_front();
+                if xids.is_empty() {
+                    self.waiting.remove(&connection);
+                }
+                Ok(())
+            }
+            Some(xids) if xids.contains(&xid) => Err(format!(
+                "the reply to request {} came by {connection} before the one to request {}, which \
+                 was sent first.",
+                xid.0, xids[0].0
+            )),
+            _ => Err(format!(
+                "{connection} of session {session} carried a reply to request {}, for which no \
+                 reply was due there.",
+                xid.0
+            )),
+        }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.waiting.retain(|connection, _| connection.client != client);
+    }
+}
+
+impl Monitor for ReplyOrder {
+    fn name(&self) -> &'static str {
+        "H2 replies in order"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Sent { session, connection, xid, .. } => self.sent(*connection, *session, *xid),
+            Event::Replied { session, connection, xid, .. } => {
+                return self
+                    .replied(*connection, *session, *xid)
+                    .map_err(|saw| Objection::new(self.name(), saw));
+            }
+            // Slots of connections are used again, so what a broken one owed is forgotten.
+            Event::Session {
+                client,
+                state: SessionState::Disconnected | SessionState::Expired,
+                ..
+            }
+            | Event::Killed { client } => self.forget(*client),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        Hash::hash(&self.waiting, hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::property::testing::{ONE, Trial, create_request, exists, lost, session, z};
+    use crate::property::testing::{replied as reply, sent as send};
+
+    fn sent(xid: u32) -> Event {
+        send(xid, exists("/a"))
+    }
+
+    fn replied(xid: u32) -> Event {
+        reply(xid, z(1, 1), exists("/a"), Err(Error::NoNode))
+    }
+
+    #[test]
+    fn a_reply_that_overtakes_another() {
+        let mut trial = Trial::new(ReplyOrder::new());
+        trial.accepts(sent(1));
+        trial.accepts(sent(2));
+        assert_eq!(
+            trial.objects(replied(2)),
+            "H2 replies in order: the reply to request 2 came by client 1 connection 0 before the \
+             one to request 1, which was sent first."
+        );
+    }
+
+    #[test]
+    fn a_reply_to_nothing() {
+        let mut trial = Trial::new(ReplyOrder::new());
+        trial.accepts(sent(1));
+        trial.accepts(replied(1));
+        assert_eq!(
+            trial.objects(replied(1)),
+            "H2 replies in order: client 1 connection 0 of session 0x10 carried a reply to request \
+             1, for which no reply was due there."
+        );
+    }
+
+    #[test]
+    fn a_reply_of_the_old_connection_on_the_new_one() {
+        let mut trial = Trial::new(ReplyOrder::new());
+        trial.accepts(send(1, create_request("/a", "")));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(lost(1, create_request("/a", "")));
+        trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+        trial.accepts(sent(2));
+        assert!(trial.objects(replied(1)).contains("no reply was due"));
+    }
+
+    #[test]
+    fn a_reused_slot_starts_afresh() {
+        let mut trial = Trial::new(ReplyOrder::new());
+        trial.accepts(sent(1));
+        trial.accepts(sent(2));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+        trial.accepts(sent(3));
+        trial.accepts(replied(3));
+        // So does the first request of a new session, whose numbers begin again.
+        trial.accepts(sent(4));
+        let of_new_session = |mut event: Event| {
+            if let Event::Sent { session, .. } | Event::Replied { session, .. } = &mut event {
+                *session = SessionId(0x20);
+            }
+            event
+        };
+        trial.accepts(of_new_session(sent(1)));
+        trial.accepts(of_new_session(replied(1)));
+    }
+}

@@ -1,0 +1,104 @@
+//! The kinds of faults that a run can have.
+//!
+//! These are what a plan schedules and a scenario switches on or off. What is counted and reported
+//! are the steps that they lead to ([`vivarium_model::mark::FaultKind`]): a power loss is several
+//! crashes, a lost reply a broken connection.
+
+use std::fmt;
+
+/// A kind of fault that a plan can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// A server's process dies; its unsynced tail is lost, survives in part or is torn. It starts
+    /// again after a while.
+    Crash,
+    /// All servers die at once.
+    PowerLoss,
+    /// A server leaves its role, memory kept.
+    Rejoin,
+    /// A client's connection breaks; the last packets under way are lost.
+    ClientReset,
+    /// A learner's connection to its leader breaks; the last packets under way are lost.
+    LearnerReset,
+    /// Some machines and the others cannot hear each other for a while.
+    Partition,
+    /// Some machines hear the others and are not heard for a while, or the other way round.
+    OneWayPartition,
+    /// A machine's packets take much longer for a while.
+    DelayBurst,
+    /// A server's disk completes nothing for a while.
+    DiskStall,
+    /// The leader takes a session for over, whenever it was last heard from.
+    SessionExpiry,
+    /// A program's process dies; another takes its place after a while.
+    ProgramCrash,
+    /// A client machine stands still for a while, as in a long garbage collection.
+    Pause,
+    /// A program's cancellable work is dropped at its present await point.
+    Cancellation,
+    /// A connection breaks with the reply to a successful `create` under way.
+    LostReplyApplied,
+    /// A connection breaks with a `create` under way, which no server ever reads.
+    LostReplyNeverApplied,
+    /// A connection breaks with a `create` proposed, which commits only after the session had time
+    /// to re-attach elsewhere.
+    LostReplyPending,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 16] = [
+        Fault::Crash,
+        Fault::PowerLoss,
+        Fault::Rejoin,
+        Fault::ClientReset,
+        Fault::LearnerReset,
+        Fault::Partition,
+        Fault::OneWayPartition,
+        Fault::DelayBurst,
+        Fault::DiskStall,
+        Fault::SessionExpiry,
+        Fault::ProgramCrash,
+        Fault::Pause,
+        Fault::Cancellation,
+        Fault::LostReplyApplied,
+        Fault::LostReplyNeverApplied,
+        Fault::LostReplyPending,
+    ];
+
+    /// The name in printed plans; random streams go by it too, so it must not change.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Crash => "crash",
+            Fault::PowerLoss => "power loss",
+            Fault::Rejoin => "rejoin",
+            Fault::ClientReset => "client connection reset",
+            Fault::LearnerReset => "learner connection reset",
+            Fault::Partition => "partition",
+            Fault::OneWayPartition => "one-way partition",
+            Fault::DelayBurst => "delay burst",
+            Fault::DiskStall => "disk stall",
+            Fault::SessionExpiry => "session expiry",
+            Fault::ProgramCrash => "program crash",
+            Fault::Pause => "pause",
+            Fault::Cancellation => "cancellation",
+            Fault::LostReplyApplied => "lost reply, applied",
+            Fault::LostReplyNeverApplied => "lost reply, never applied",
+            Fault::LostReplyPending => "lost reply, still pending",
+        }
+    }
+
+    /// Whether this kind lies in wait for `create`s rather than taking turns.
+    pub fn is_per_create(self) -> bool {
+        matches!(
+            self,
+            Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending
+        )
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,54 @@
+//! Faults of programs, their machines and their sessions.
+
+use super::{Look, Order, a_while, clients};
+use crate::random::Random;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::step::Step;
+
+/// The leader takes the session of some client for over.
+pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let sessions: Vec<SessionId> =
+        clients(look).filter_map(|client| look.session(client)).collect();
+    random
+        .choose(&sessions)
+        .map(|session| Order::Strike(Step::Expire(session)))
+        .into_iter()
+        .collect()
+}
+
+/// A program's process dies; another takes its place after a while.
+pub(super) fn crash(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let Some(client) = choose(random, look, |client| look.is_running(client)) else {
+        return Vec::new();
+    };
+    let down_for = a_while(random, 10, 1_000);
+    vec![Order::Strike(Step::Kill(client)), Order::Later(down_for, Step::Start(client))]
+}
+
+/// A client machine stands still, perhaps for longer than its session lives.
+pub(super) fn pause(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let Some(client) = choose(random, look, |client| look.is_running(client)) else {
+        return Vec::new();
+    };
+    let lasts = a_while(random, 10, 2_000);
+    vec![Order::Strike(Step::Pause(client)), Order::Later(lasts, Step::Resume(client))]
+}
+
+/// Whatever a program has made cancellable is dropped where it stands.
+pub(super) fn cancel(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    choose(random, look, |client| look.can_cancel(client))
+        .map(|client| Order::Strike(Step::Cancel(client)))
+        .into_iter()
+        .collect()
+}
+
+/// One of the clients that `fits`; a machine that stands still is left alone.
+fn choose(
+    random: &mut Random,
+    look: &dyn Look,
+    fits: impl Fn(ClientId) -> bool,
+) -> Option<ClientId> {
+    let fitting: Vec<ClientId> =
+        clients(look).filter(|client| fits(*client) && !look.is_paused(*client)).collect();
+    random.choose(&fitting)
+}

@@ -1,0 +1,264 @@
+//! How long things take: packets, disks, programs.
+//!
+//! Every link and disk has a base latency and a jitter of its own, drawn from the seed, and now and
+//! then an outlier. A connection is first in, first out, so a packet is never due before the one
+//! before it. Faults can slow a machine's links down for a while, or make a disk stand still.
+
+use crate::options::Timings;
+use crate::random::{Random, Ratio, Seeds};
+use vivarium_model::id::{ClientId, Machine, ServerId};
+use vivarium_model::step::Step;
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::timer::Timer;
+
+/// A latency: never below its base, mostly below base plus jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The least.
+    pub base: Duration,
+    /// Up to so much more, uniformly.
+    pub jitter: Duration,
+}
+
+impl Latency {
+    fn draw(self, random: &mut Random) -> Duration {
+        self.base + random.span(Duration::ZERO, self.jitter)
+    }
+}
+
+/// Now and then something takes much longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlier {
+    /// How often.
+    pub ratio: Ratio,
+    /// How much longer, on average (nearly exponentially distributed).
+    pub mean: Duration,
+}
+
+/// When each queue's last step is due: the next one is not due before.
+#[derive(Clone, Debug, Default)]
+struct Queues(Vec<Time>);
+
+impl Queues {
+    fn after_last(&mut self, queue: usize, due: Time) -> Time {
+        if queue >= self.0.len() {
+            self.0.resize(queue + 1, Time::ZERO);
+        }
+        let last = &mut self.0[queue];
+        *last = due.max(*last);
+        *last
+    }
+}
+
+/// The links of one machine: their random stream, their queues, and what slows them down.
+#[derive(Clone, Debug)]
+struct Links {
+    latency: Latency,
+    random: Random,
+    queues: Queues,
+    /// Until then every packet takes longer.
+    slow_until: Time,
+    slower_by: Duration,
+}
+
+impl Links {
+    fn new(latency: Latency, random: Random) -> Links {
+        Links {
+            latency,
+            random,
+            queues: Queues::default(),
+            slow_until: Time::ZERO,
+            slower_by: Duration::ZERO,
+        }
+    }
+
+    fn arrival(&mut self, now: Time, queue: usize, outlier: Outlier) -> Time {
+        let mut latency = self.latency.draw(&mut self.random);
+        if self.random.chance(outlier.ratio) {
+            latency += self.random.exponential_span(outlier.mean);
+        }
+        if now < self.slow_until {
+            latency += self.slower_by;
+        }
+        self.queues.after_last(queue, now + latency)
+    }
+}
+
+/// One server's disk: its random stream and its queues.
+#[derive(Clone, Debug)]
+struct Disk {
+    random: Random,
+    queues: Queues,
+    stalled_until: Time,
+}
+
+/// One client's program: how long it takes to run on, to hear from outside resources.
+#[derive(Clone, Debug)]
+struct Programs {
+    random: Random,
+    queues: Queues,
+    /// What the program itself is given as random numbers.
+    numbers: Random,
+}
+
+/// Says when each step is due.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    timings: Timings,
+    servers: Vec<Links>,
+    clients: Vec<Links>,
+    disks: Vec<Disk>,
+    programs: Vec<Programs>,
+}
+
+impl Latencies {
+    /// The latencies of a run with these timings.
+    pub fn new(timings: Timings, seeds: &Seeds) -> Latencies {
+        let links = |purpose: &str, latencies: &[Latency]| {
+            let links = (0u64..).zip(latencies);
+            links.map(|(at, latency)| Links::new(*latency, seeds.stream(purpose, at))).collect()
+        };
+        let disk = |at| Disk {
+            random: seeds.stream("disk", at),
+            queues: Queues::default(),
+            stalled_until: Time::ZERO,
+        };
+        let program = |at| Programs {
+            random: seeds.stream("program", at),
+            queues: Queues::default(),
+            numbers: seeds.stream("program random", at),
+        };
+        Latencies {
+            servers: links("server network", &timings.servers),
+            clients: links("client network", &timings.clients),
+            disks: (0..timings.servers.len() as u64).map(disk).collect(),
+            programs: (0..timings.clients.len() as u64).map(program).collect(),
+            timings,
+        }
+    }
+
+    /// When a step that became due at `now` completes.
+    pub fn due(&mut self, now: Time, step: &Step) -> Time {
+        let timings = &self.timings;
+        match *step {
+            Step::ToServer(connection) => {
+                self.client_link(connection.client, now, 2 * usize::from(connection.slot))
+            }
+            Step::ToClient(connection) => {
+                self.client_link(connection.client, now, 2 * usize::from(connection.slot) + 1)
+            }
+            Step::ToLeader(connection) => {
+                let queue = LEARNER_QUEUES + 2 * usize::from(connection.slot);
+                self.server_link(connection.learner, now, queue)
+            }
+            Step::ToLearner(connection) => {
+                let queue = LEARNER_QUEUES + 2 * usize::from(connection.slot) + 1;
+                self.server_link(connection.learner, now, queue)
+            }
+            Step::Vote { from, to } => self.server_link(from, now, usize::from(to.0)),
+            Step::Message { from, to } => {
+                self.client_link(from, now, MESSAGE_QUEUES + usize::from(to.0))
+            }
+            Step::Append(server) => self.disk(server, now, 0, timings.append),
+            Step::Fsync(server) => self.disk(server, now, 1, timings.fsync),
+            Step::Write(server) => self.disk(server, now, 2, timings.fsync),
+            Step::Snapshot(server) => self.disk(server, now, 3, timings.fsync),
+            Step::Stream(connection) => {
+                let queue = 4 + usize::from(connection.slot);
+                self.disk(connection.learner, now, queue, timings.append)
+            }
+            Step::Start(client) | Step::Input(client) | Step::Random { client, .. } => {
+                self.program(client, now, 0, timings.program)
+            }
+            Step::Resource { client, .. } => self.program(client, now, 1, timings.resource),
+            // Nothing else becomes due by itself: timers have deadlines, faults their plan.
+            _ => now,
+        }
+    }
+
+    /// A machine's links are slower for a while.
+    pub fn slow_down(&mut self, machine: Machine, until: Time, by: Duration) {
+        let links = match machine {
+            Machine::Server(server) => &mut self.servers[server.index()],
+            Machine::Client(client) => &mut self.clients[client.index()],
+        };
+        links.slow_until = until;
+        links.slower_by = by;
+    }
+
+    /// A server's disk completes nothing before `until`.
+    pub fn stall(&mut self, server: ServerId, until: Time) {
+        let stalled_until = &mut self.disks[server.index()].stalled_until;
+        *stalled_until = until.max(*stalled_until);
+    }
+
+    /// Whether this step waits for a disk that stands still, and until when.
+    pub fn stalled(&self, now: Time, step: &Step) -> Option<Time> {
+        let (Step::Append(server)
+        | Step::Fsync(server)
+        | Step::Write(server)
+        | Step::Snapshot(server)) = *step
+        else {
+            return None;
+        };
+        let until = self.disks[server.index()].stalled_until;
+        (until > now).then_some(until)
+    }
+
+    /// Links and disks are as fast as ever: the faults are over.
+    pub fn recover(&mut self, now: Time) {
+        for links in self.servers.iter_mut().chain(&mut self.clients) {
+            links.slow_until = now;
+        }
+        for disk in &mut self.disks {
+            disk.stalled_until = now;
+        }
+    }
+
+    /// The next random number for a client's program.
+    pub fn random_number(&mut self, client: ClientId) -> u64 {
+        self.programs[client.index()].numbers.number()
+    }
+
+    /// How much later than asked for a timer is to fire; no draw where there is nothing to draw.
+    pub fn spread(&mut self, timer: Timer, spread: Duration) -> Duration {
+        if spread.is_zero() {
+            return Duration::ZERO;
+        }
+        let random = match timer {
+            Timer::Server(server, _) => &mut self.servers[server.index()].random,
+            Timer::Client(client, _) | Timer::Sleep(client, _) => {
+                &mut self.clients[client.index()].random
+            }
+        };
+        random.span(Duration::ZERO, spread)
+    }
+
+    fn client_link(&mut self, client: ClientId, now: Time, queue: usize) -> Time {
+        self.clients[client.index()].arrival(now, queue, self.timings.network_outlier)
+    }
+
+    fn server_link(&mut self, server: ServerId, now: Time, queue: usize) -> Time {
+        self.servers[server.index()].arrival(now, queue, self.timings.network_outlier)
+    }
+
+    fn disk(&mut self, server: ServerId, now: Time, queue: usize, latency: Latency) -> Time {
+        let disk = &mut self.disks[server.index()];
+        let mut span = latency.draw(&mut disk.random);
+        if disk.random.chance(self.timings.disk_outlier.ratio) {
+            span += disk.random.exponential_span(self.timings.disk_outlier.mean);
+        }
+        disk.queues.after_last(queue, now + span)
+    }
+
+    fn program(&mut self, client: ClientId, now: Time, queue: usize, latency: Latency) -> Time {
+        let program = &mut self.programs[client.index()];
+        let span = latency.draw(&mut program.random);
+        program.queues.after_last(queue, now + span)
+    }
+}
+
+/// A server's queues: votes to each server first, then both directions of its connections.
+const LEARNER_QUEUES: usize = 256;
+/// A client's queues: both directions of its connections first, then messages to each client.
+const MESSAGE_QUEUES: usize = 512;

@@ -1,0 +1,164 @@
+//! The fault plan: which kinds of faults a run has, and when each takes its turn.
+//!
+//! Every kind draws from streams of its own, and every occurrence of a kind from one more, so
+//! taking one kind out of a scenario leaves the turns and the draws of all others as they are. When
+//! a fault's turn comes, it looks at the world and picks its victim (`faults/`); where there is
+//! none, it passes. The three kinds of lost replies have no turns: each `create` that a client
+//! sends is hit with some probability.
+
+use crate::faults::Fault;
+use crate::random::{Random, Ratio, Seeds};
+use crate::scenario::FaultSet;
+use std::fmt;
+use vivarium_model::time::{Duration, Time};
+
+/// The faults of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Turns in the order of time: when, which kind, and the how-manieth of its kind it is.
+    pub turns: Vec<Turn>,
+    /// Faults that hit a `create` with some probability.
+    pub per_create: Vec<(Fault, Ratio)>,
+}
+
+/// One turn of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// When.
+    pub at: Time,
+    /// Which kind.
+    pub kind: Fault,
+    /// The how-manieth of its kind, from 0.
+    pub occurrence: u32,
+}
+
+impl Plan {
+    /// Draws the plan of a seed. Each kind of the set is on for half of all seeds.
+    pub fn draw(kinds: FaultSet, chaos: Duration, seeds: &Seeds) -> Plan {
+        let mut plan = Plan::default();
+        for kind in kinds.iter() {
+            let mut random = seeds.stream(&purpose(kind), 0);
+            if !random.chance(Ratio::one_in(2)) {
+                continue;
+            }
+            if kind.is_per_create() {
+                let ratio = Ratio::one_in(random.between(8, 40) as u32);
+                plan.per_create.push((kind, ratio));
+            } else {
+                plan.draw_turns(kind, chaos, &mut random);
+            }
+        }
+        plan.turns.sort_unstable();
+        plan
+    }
+
+    /// One to four turns on average over the whole of the chaos, at exponential distances.
+    fn draw_turns(&mut self, kind: Fault, chaos: Duration, random: &mut Random) {
+        let mean = chaos / random.between(1, 4) as u32;
+        // A shortest distance, so that a chaos of no length has no endless list of turns.
+        let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
+        let end = chaos.as_micros();
+        let mut at = distance(random);
+        for occurrence in 0.. {
+            if at >= end {
+                break;
+            }
+            self.turns.push(Turn { at: Time(at as u64), kind, occurrence });
+            at += distance(random);
+        }
+    }
+}
+
+/// The stream from which one occurrence of a fault draws its victim and its extent.
+pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
+    seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
+}
+
+/// Streams go by a kind's name, so that a new kind leaves those of the others as they are.
+pub fn purpose(kind: Fault) -> String {
+    format!("fault {kind}")
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.turns.is_empty() && self.per_create.is_empty() {
+            return writeln!(f, "faults             none");
+        }
+        for kind in Fault::ALL {
+            let turns = self.turns.iter().filter(|turn| turn.kind == kind);
+            let times: Vec<String> = turns.map(|turn| seconds(turn.at)).collect();
+            if !times.is_empty() {
+                writeln!(f, "fault              {kind}: at {}", times.join(", "))?;
+            }
+        }
+        for (kind, ratio) in &self.per_create {
+            writeln!(f, "fault              {kind}: {ratio} of all creates")?;
+        }
+        Ok(())
+    }
+}
+
+fn seconds(at: Time) -> String {
+    format!("{}.{:03}s", at.milliseconds() / 1_000, at.milliseconds() % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CHAOS: Duration = Duration::from_secs(20);
+
+    fn plan(kinds: FaultSet, seed: u64) -> Plan {
+        Plan::draw(kinds, CHAOS, &Seeds::new(seed))
+    }
+
+    #[test]
+    fn a_plan_is_printed() {
+        insta::assert_snapshot!(plan(FaultSet::all(), 2), @"");
+        insta::assert_snapshot!(plan(FaultSet::NONE, 2), @"");
+    }
+
+    #[test]
+    fn a_run_has_its_share_of_turns() {
+        let runs = 1_000;
+        let turns: usize = (0..runs).map(|seed| plan(FaultSet::all(), seed).turns.len()).sum();
+        let average = turns / runs as usize;
+        assert!((8..=20).contains(&average), "{average} turns in a run");
+        for kind in Fault::ALL {
+            let has = |seed: &u64| {
+                let plan = plan(FaultSet::all(), *seed);
+                plan.turns.iter().any(|turn| turn.kind == kind)
+                    || plan.per_create.iter().any(|(of, _)| *of == kind)
+            };
+            let having = (0..runs).filter(has).count();
+            assert!((350..=550).contains(&having), "{kind} in {having} of {runs} runs");
+        }
+    }
+
+    #[test]
+    fn no_chaos_no_turns() {
+        for seed in 0..100 {
+            let plan = Plan::draw(FaultSet::all(), Duration::ZERO, &Seeds::new(seed));
+            assert_eq!(plan.turns, []);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_is_a_function_of_the_seed(seed: u64) {
+            prop_assert_eq!(plan(FaultSet::all(), seed), plan(FaultSet::all(), seed));
+        }
+
+        #[test]
+        fn without_one_kind_the_others_stay_as_they_are(
+            seed: u64,
+            out in proptest::sample::select(&Fault::ALL[..]),
+        ) {
+            let mut expected = plan(FaultSet::all(), seed);
+            expected.turns.retain(|turn| turn.kind != out);
+            expected.per_create.retain(|(kind, _)| *kind != out);
+            prop_assert_eq!(plan(FaultSet::all().without(out), seed), expected);
+        }
+    }
+}

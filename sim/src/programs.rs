@@ -1,0 +1,77 @@
+//! Which programs are done, and the two things that every program must do: end well, and end.
+
+use crate::subject::Subject;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::property::Objection;
+
+/// The property that a program neither panics nor returns an error.
+pub(crate) const PROGRAM: &str = "program";
+
+/// The property that a healed world gets everything done.
+pub(crate) const PROGRESS: &str = "progress";
+
+/// Which programs have finished.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    /// Per client.
+    finished: Vec<bool>,
+    unfinished: usize,
+}
+
+impl Programs {
+    /// None of them.
+    pub(crate) fn new(clients: usize) -> Programs {
+        Programs { finished: vec![false; clients], unfinished: clients }
+    }
+
+    /// Eats an event.
+    ///
+    /// # Errors
+    /// A program panicked or returned an error.
+    pub(crate) fn event(&mut self, event: &Event) -> Result<(), Objection> {
+        let saw = match event {
+            Event::Finished { client, result: Ok(()) } => {
+                let finished = &mut self.finished[client.index()];
+                self.unfinished -= usize::from(!*finished);
+                *finished = true;
+                return Ok(());
+            }
+            Event::Finished { client, result: Err(why) } => {
+                format!("the program of {client} returned an error: {why}")
+            }
+            Event::Panicked { client, message } => {
+                format!("the program of {client} panicked: {message}")
+            }
+            _ => return Ok(()),
+        };
+        Err(Objection::new(PROGRAM, saw))
+    }
+
+    /// Whether all programs have finished.
+    pub(crate) fn all_finished(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    /// Whether all have, and all servers serve.
+    pub(crate) fn is_all_done(&self, subject: &impl Subject) -> bool {
+        self.all_finished()
+            && (1..=subject.servers()).all(|server| subject.is_serving(ServerId(server)))
+    }
+
+    /// The objection that something is not done: which programs wait for what, and what each server
+    /// does.
+    pub(crate) fn no_progress(&self, subject: &impl Subject, when: &str) -> Objection {
+        let unfinished = (0..self.finished.len()).filter(|at| !self.finished[*at]);
+        let programs = unfinished.map(|at| {
+            let client = ClientId::at(at);
+            format!("{client}: {}", subject.waits_for(client))
+        });
+        let servers = (1..=subject.servers()).map(|number| {
+            let server = ServerId(number);
+            format!("{server}: {}", subject.state_of(server))
+        });
+        let reasons: Vec<String> = programs.chain(servers).collect();
+        Objection::new(PROGRESS, format!("{when}: {}", reasons.join("; ")))
+    }
+}

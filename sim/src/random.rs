@@ -1,0 +1,218 @@
+//! Random numbers that stay the same: one ChaCha8 stream per (seed, purpose, entity).
+//!
+//! A seed selects the key; the purpose and the entity select the stream. So a new draw in one
+//! place shifts no other, and a fault that is switched off disturbs the rest of its run little.
+//!
+//! The samplers are our own, because those of `rand` give different numbers from release to
+//! release. Each takes exactly one number from its stream, whatever it returns: no rejection, no
+//! floats. The bias that costs is below `bound / 2^64`.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::fmt;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::time::Duration;
+
+/// All streams of one seed.
+#[derive(Clone, Debug)]
+pub struct Seeds {
+    key: ChaCha8Rng,
+}
+
+impl Seeds {
+    /// The streams of `seed`.
+    pub fn new(seed: u64) -> Seeds {
+        Seeds { key: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    /// The stream for one purpose and one entity (a server's index, a client's, an occurrence).
+    pub fn stream(&self, purpose: &str, entity: u64) -> Random {
+        let mut stream = self.key.clone();
+        stream.set_stream(Fingerprint::of(&(purpose, entity)).0 as u64);
+        Random { stream }
+    }
+}
+
+/// A stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Random {
+    stream: ChaCha8Rng,
+}
+
+impl Random {
+    /// The next number, all 64 bits.
+    pub fn number(&mut self) -> u64 {
+        self.stream.next_u64()
+    }
+
+    /// A number below `bound`, by widening multiply; 0 where `bound` is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        (u128::from(self.number()) * u128::from(bound) >> 64) as u64
+    }
+
+    /// A number from `low` to `high`, both included.
+    ///
+    /// # Panics
+    /// If `low > high`.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        assert!(low <= high, "an empty range: {low} to {high}");
+        match (high - low).checked_add(1) {
+            Some(bound) => low + self.below(bound),
+            None => self.number(),
+        }
+    }
+
+    /// A span from `low` to `high`, in whole microseconds.
+    pub fn span(&mut self, low: Duration, high: Duration) -> Duration {
+        Duration::from_micros(self.between(low.as_micros() as u64, high.as_micros() as u64))
+    }
+
+    /// Whether an event of this probability happens.
+    pub fn chance(&mut self, ratio: Ratio) -> bool {
+        self.below(u64::from(ratio.of)) < u64::from(ratio.times)
+    }
+
+    /// A number with this mean, distributed nearly exponentially: `-log2` of a uniform number with
+    /// its fraction interpolated, times 2/3 so that the mean is kept. At most 43 times the mean.
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        let uniform = self.number();
+        let zeros = uniform.leading_zeros().min(63);
+        // The bits after the first one, as a fraction of 2^32.
+        let fraction = (uniform << zeros << 1) >> 32;
+        let logarithm = (u64::from(zeros + 1) << 32) - fraction;
+        (u128::from(logarithm) * u128::from(mean) * 2 / 3 >> 32) as u64
+    }
+
+    /// A span with this mean, distributed nearly exponentially.
+    pub fn exponential_span(&mut self, mean: Duration) -> Duration {
+        Duration::from_micros(self.exponential(mean.as_micros() as u64))
+    }
+
+    /// One of these; `None` (a number taken all the same) where there are none.
+    pub fn choose<T: Copy>(&mut self, items: &[T]) -> Option<T> {
+        let at = self.below(items.len() as u64);
+        items.get(at as usize).copied()
+    }
+
+    /// Brings these into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.between(0, last as u64) as usize);
+        }
+    }
+}
+
+/// A probability as a ratio of whole numbers, so that no float decides anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// So many times,
+    pub times: u32,
+    /// of so many.
+    pub of: u32,
+}
+
+impl Ratio {
+    /// Never.
+    pub const NEVER: Ratio = Ratio { times: 0, of: 1 };
+
+    /// Once in `of` times.
+    pub const fn one_in(of: u32) -> Ratio {
+        Ratio { times: 1, of }
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.times, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn random() -> Random {
+        Seeds::new(42).stream("test", 7)
+    }
+
+    fn several<T>(mut draw: impl FnMut(&mut Random) -> T) -> Vec<T> {
+        let mut random = random();
+        (0..8).map(|_| draw(&mut random)).collect()
+    }
+
+    /// Seeds in bug reports and in other people's tests depend on these numbers.
+    #[test]
+    fn samplers_give_known_answers() {
+        insta::assert_debug_snapshot!(several(Random::number)[..3], @"");
+        insta::assert_compact_debug_snapshot!(several(|random| random.below(10)), @"");
+        insta::assert_compact_debug_snapshot!(several(|random| random.between(5, 7)), @"");
+        insta::assert_compact_debug_snapshot!(several(|random| random.exponential(1000)), @"");
+        let third = Ratio { times: 1, of: 3 };
+        insta::assert_compact_debug_snapshot!(several(|random| random.chance(third)), @"");
+        insta::assert_compact_debug_snapshot!(several(|random| random.choose(&['a', 'b', 'c']).unwrap()), @"");
+        let mut deck = [1, 2, 3, 4, 5, 6];
+        random().shuffle(&mut deck);
+        insta::assert_compact_debug_snapshot!(deck, @"");
+    }
+
+    #[test]
+    fn streams_differ_by_seed_purpose_and_entity() {
+        let first =
+            |seed: u64, purpose: &str, entity| Seeds::new(seed).stream(purpose, entity).number();
+        let one = first(1, "disk", 1);
+        assert_eq!(one, first(1, "disk", 1));
+        assert_ne!(one, first(2, "disk", 1));
+        assert_ne!(one, first(1, "network", 1));
+        assert_ne!(one, first(1, "disk", 2));
+    }
+
+    #[test]
+    fn every_sampler_takes_one_number() {
+        let mut reference = random();
+        let draws: [fn(&mut Random); 6] = [
+            |random| drop(random.below(0)),
+            |random| drop(random.between(3, 3)),
+            |random| drop(random.between(0, u64::MAX)),
+            |random| drop(random.chance(Ratio::NEVER)),
+            |random| drop(random.exponential(0)),
+            |random| drop(random.choose::<u8>(&[])),
+        ];
+        for draw in draws {
+            let mut one = reference.clone();
+            draw(&mut one);
+            reference.number();
+            assert_eq!(one.clone().number(), reference.clone().number());
+        }
+    }
+
+    #[test]
+    fn the_exponential_keeps_its_mean_and_shape() {
+        let mut random = random();
+        let drawn: Vec<u64> = (0..100_000).map(|_| random.exponential(1_000)).collect();
+        let mean = drawn.iter().sum::<u64>() / drawn.len() as u64;
+        assert!((980..1_020).contains(&mean), "mean {mean}");
+        // Of an exponential distribution 36.8 % lies above the mean and 5 % above three means.
+        let above = |limit| drawn.iter().filter(|&&number| number > limit).count();
+        assert!((33_000..40_000).contains(&above(1_000)), "{}", above(1_000));
+        assert!((3_000..7_000).contains(&above(3_000)), "{}", above(3_000));
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_kept(seed: u64, low: u64, width: u64) {
+            let high = low.saturating_add(width);
+            let drawn = Seeds::new(seed).stream("range", 0).between(low, high);
+            prop_assert!((low..=high).contains(&drawn));
+        }
+
+        #[test]
+        fn a_shuffle_keeps_what_there_is(seed: u64, mut items: Vec<u8>) {
+            let mut sorted = items.clone();
+            Seeds::new(seed).stream("shuffle", 0).shuffle(&mut items);
+            items.sort_unstable();
+            sorted.sort_unstable();
+            prop_assert_eq!(items, sorted);
+        }
+    }
+}

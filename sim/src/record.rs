@@ -1,0 +1,161 @@
+//! What is kept of a run while it runs: counts always, steps, trace lines and hashes on demand.
+
+use crate::faults::Fault;
+use crate::options::Drawn;
+use crate::run::{RunOptions, RunReport};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use vivarium_model::effect::Effects;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::mark::{FaultCounter, MarkCounter};
+use vivarium_model::property::{Objection, View};
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::trace::TraceLine;
+use vivarium_model::verdict::Violation;
+
+/// What to keep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keep {
+    /// The steps.
+    pub(crate) steps: bool,
+    /// So many trace lines, the last ones.
+    pub(crate) trace_last: usize,
+    /// The rolling hash after each step.
+    pub(crate) hashes: bool,
+    /// In full, what these steps caused (counted from 0).
+    pub(crate) texts: Range<u64>,
+}
+
+impl From<RunOptions> for Keep {
+    fn from(options: RunOptions) -> Keep {
+        Keep { steps: options.keep_steps, trace_last: options.trace_last, ..Keep::default() }
+    }
+}
+
+/// What has been kept so far.
+pub(crate) struct Record {
+    keep: Keep,
+    steps: u64,
+    faults: FaultCounter,
+    struck: BTreeMap<Fault, u64>,
+    marks: MarkCounter,
+    recorded: Vec<(Time, Step)>,
+    trace: VecDeque<TraceLine>,
+    hashes: Vec<Fingerprint>,
+    texts: Vec<String>,
+}
+
+impl Record {
+    /// Before the first step; and the effects to use, which collect what is to be kept.
+    pub(crate) fn begin(keep: Keep) -> (Record, Effects) {
+        let mut effects = Effects::hashed();
+        if keep.trace_last > 0 {
+            effects.notes = Some(Vec::new());
+        }
+        let record = Record {
+            keep,
+            steps: 0,
+            faults: FaultCounter::new(),
+            struck: BTreeMap::new(),
+            marks: MarkCounter::new(),
+            recorded: Vec::new(),
+            trace: VecDeque::new(),
+            hashes: Vec::new(),
+            texts: Vec::new(),
+        };
+        (record, effects)
+    }
+
+    /// How many steps were taken.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// A planned fault struck.
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        *self.struck.entry(fault).or_default() += 1;
+    }
+
+    /// A step was taken, or a monitor objected to it.
+    pub(crate) fn step(&mut self, step: Step, effects: &Effects, view: View<'_>) {
+        let at = view.at;
+        self.faults.step(&step);
+        for event in &effects.events {
+            self.marks.event(view, event);
+        }
+        if self.keep.texts.contains(&self.steps) {
+            self.texts.push(format!("{:#?}", effects));
+        }
+        self.steps += 1;
+        if self.keep.steps {
+            self.recorded.push((at, step));
+        }
+        if self.keep.hashes {
+            self.hashes.push(hash(effects));
+        }
+        if self.keep.trace_last > 0 {
+            self.trace(at, step, effects);
+        }
+    }
+
+    fn trace(&mut self, at: Time, step: Step, effects: &Effects) {
+        if self.trace.len() == self.keep.trace_last {
+            self.trace.pop_front();
+        }
+        let notes = effects.notes.clone().unwrap_or_default();
+        let events = effects.events.clone();
+        self.trace.push_back(TraceLine { at, number: self.steps, step, notes, events });
+    }
+
+    /// The run is over.
+    pub(crate) fn close(
+        mut self,
+        drawn: &Drawn,
+        outcome: Result<(), Objection>,
+        effects: &Effects,
+        view: View<'_>,
+    ) -> Closed {
+        let at = view.at;
+        self.marks.finish(view);
+        let hash = hash(effects);
+        let violation = outcome.err().map(|objection| Violation {
+            objection,
+            seed: Some(drawn.seed),
+            at,
+            step: self.steps,
+            hash,
+        });
+        let report = RunReport {
+            seed: drawn.seed,
+            steps: self.steps,
+            simulated: at.since(Time::ZERO),
+            faults: self.faults.counts().clone(),
+            struck: self.struck,
+            marks: self.marks.counts().clone(),
+            hash,
+            violation,
+            recorded: self.recorded,
+            trace: self.trace.into(),
+            options_text: drawn.to_string(),
+            parameters: drawn.parameters(),
+            config: drawn.config.clone(),
+        };
+        Closed { report, hashes: self.hashes, texts: self.texts }
+    }
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    /// What everybody gets.
+    pub(crate) report: RunReport,
+    /// The rolling hash after each step, if it was to be kept.
+    pub(crate) hashes: Vec<Fingerprint>,
+    /// The texts that were to be kept.
+    pub(crate) texts: Vec<String>,
+}
+
+fn hash(effects: &Effects) -> Fingerprint {
+    effects.hasher.as_ref().expect("simulated runs are hashed").fingerprint()
+}

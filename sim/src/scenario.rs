@@ -1,0 +1,167 @@
+//! A scenario: how large the world may be, which programs run in it, what may go wrong, and what
+//! must hold all the same. A seed picks one run out of it ([`Drawn`]).
+
+use crate::faults::Fault;
+use crate::options::Drawn;
+use crate::random::Random;
+use std::fmt;
+use std::sync::Arc;
+use vivarium_model::handle::Program;
+use vivarium_model::mark::Mark;
+use vivarium_model::property::Monitor;
+use vivarium_model::release::Bugs;
+use vivarium_model::time::Duration;
+
+/// Makes the programs of a run, one per client machine.
+pub type MakePrograms = Arc<dyn Fn(&Drawn) -> Vec<Program> + Send + Sync>;
+
+/// Makes the monitors of a run.
+pub type MakeMonitors = Arc<dyn Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync>;
+
+/// What is asked of a simulation.
+#[derive(Clone)]
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: String,
+    /// One line for listings.
+    pub summary: String,
+    /// How many servers the ensemble has; at least 1.
+    pub servers: Choice,
+    /// How many client machines there are.
+    pub clients: Choice,
+    /// How often each program does what it does.
+    pub rounds: Choice,
+    /// The programs, one per client machine.
+    pub programs: MakePrograms,
+    /// What must hold.
+    pub monitors: MakeMonitors,
+    /// What a sweep must have seen before its `held` says much.
+    pub marks: Vec<Mark>,
+    /// What may go wrong.
+    pub faults: FaultSet,
+    /// Which defects the servers have.
+    pub bugs: Bugs,
+    /// For how long (virtual time) faults happen. A run whose programs finish earlier ends earlier.
+    pub chaos: Duration,
+    /// How long after that (virtual time) every program must have finished and every server serve.
+    pub progress_bound: Duration,
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scenario").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Numbers that a seed picks one of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Always this one.
+    Exactly(u32),
+    /// From the first to the second, both included (in either order).
+    Between(u32, u32),
+    /// One of these; an empty list counts as 0.
+    OneOf(Vec<u32>),
+}
+
+impl Choice {
+    /// Picks one. Takes one random number, whatever the choice.
+    pub fn draw(&self, random: &mut Random) -> u32 {
+        let from = |random: &mut Random, low: u32, high: u32| {
+            random.between(u64::from(low.min(high)), u64::from(low.max(high))) as u32
+        };
+        match self {
+            Choice::Exactly(number) => from(random, *number, *number),
+            Choice::Between(low, high) => from(random, *low, *high),
+            Choice::OneOf(numbers) => random.choose(numbers).unwrap_or(0),
+        }
+    }
+
+    /// Picks one that a `u8` holds and that is at least `least`.
+    pub(crate) fn draw_small(&self, random: &mut Random, least: u8) -> u8 {
+        u8::try_from(self.draw(random)).unwrap_or(u8::MAX).max(least)
+    }
+}
+
+impl From<u32> for Choice {
+    fn from(number: u32) -> Choice {
+        Choice::Exactly(number)
+    }
+}
+
+impl From<std::ops::RangeInclusive<u32>> for Choice {
+    fn from(range: std::ops::RangeInclusive<u32>) -> Choice {
+        Choice::Between(*range.start(), *range.end())
+    }
+}
+
+/// A set of kinds of faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultSet(u64);
+
+impl FaultSet {
+    /// No faults.
+    pub const NONE: FaultSet = FaultSet(0);
+
+    /// Every kind.
+    pub fn all() -> FaultSet {
+        Fault::ALL.into_iter().collect()
+    }
+
+    /// This set and one kind more.
+    #[must_use]
+    pub fn with(self, kind: Fault) -> FaultSet {
+        FaultSet(self.0 | 1 << kind as u32)
+    }
+
+    /// This set without one kind.
+    #[must_use]
+    pub fn without(self, kind: Fault) -> FaultSet {
+        FaultSet(self.0 & !(1 << kind as u32))
+    }
+
+    /// Whether a kind is in the set.
+    pub fn has(self, kind: Fault) -> bool {
+        self.0 & (1 << kind as u32) != 0
+    }
+
+    /// The kinds in the set, in the order of [`Fault::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+}
+
+impl FromIterator<Fault> for FaultSet {
+    fn from_iter<I: IntoIterator<Item = Fault>>(kinds: I) -> FaultSet {
+        kinds.into_iter().fold(FaultSet::NONE, FaultSet::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Seeds;
+
+    #[test]
+    fn a_choice_stays_within_itself() {
+        let mut random = Seeds::new(1).stream("choice", 0);
+        for _ in 0..100 {
+            assert_eq!(Choice::from(3).draw(&mut random), 3);
+            assert!((3..=5).contains(&Choice::from(3..=5).draw(&mut random)));
+            assert!((3..=5).contains(&Choice::Between(5, 3).draw(&mut random)));
+            assert!([3, 5].contains(&Choice::OneOf(vec![3, 5]).draw(&mut random)));
+        }
+        assert_eq!(Choice::OneOf(Vec::new()).draw(&mut random), 0);
+        assert_eq!(Choice::from(0).draw_small(&mut random, 1), 1);
+        assert_eq!(Choice::from(1_000).draw_small(&mut random, 1), 255);
+    }
+
+    #[test]
+    fn fault_sets_hold_what_was_put_in() {
+        let [first, second, ..] = Fault::ALL;
+        let set = FaultSet::NONE.with(first).with(second).without(first);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [second]);
+        assert_eq!(FaultSet::all().iter().count(), Fault::ALL.len());
+        assert!(!FaultSet::all().without(first).has(first));
+    }
+}
