@@ -104,6 +104,12 @@ pub trait Monitor: Send {
         let _ = hasher;
     }
 
+    /// What the monitor counted or measured without judging it, for reports: a name with its unit,
+    /// and the value. Never part of the hash.
+    fn measured(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// A copy with the same state.
     fn clone_box(&self) -> Box<dyn Monitor>;
 }

@@ -1,0 +1,265 @@
+//! One attempt to acquire, in one session: make a znode, wait until it is the first (recipes 2.8).
+
+use super::contender::{self, Contender};
+use super::recovery::{Recovered, recover};
+use super::{AcquireError, Guard, Lock, Mutant, Mutants, janitor};
+use std::future::pending;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::event::Observation;
+use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{CreateMode, SessionState};
+use vivarium_model::path;
+use vivarium_model::zxid::Zxid;
+
+/// An attempt. Dropping it before its end is giving up.
+pub(super) struct Attempt {
+    /// Pinned to the attempt's session.
+    pub(super) zookeeper: ZooKeeper,
+    pub(super) session: SessionId,
+    pub(super) lock: Arc<str>,
+    pub(super) id: Arc<str>,
+    pub(super) mutants: Mutants,
+    traces: Traces,
+    granted: bool,
+}
+
+/// A contender's znode.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Full path.
+    pub(super) path: Arc<str>,
+    /// The fencing token.
+    pub(super) czxid: Zxid,
+}
+
+/// What an attempt that gives up leaves for the janitor.
+enum Traces {
+    /// Nothing: no create was sent, or it was refused, or it is settled that it had no effect, or
+    /// the session is over.
+    None,
+    /// A create was sent. Nobody knows what has become of it.
+    Unsettled,
+    /// This znode, and no other.
+    Node(Arc<str>),
+}
+
+/// Where a contender stands in the line.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// It is the first.
+    First,
+    /// Behind this child.
+    Behind(String),
+    /// It is not there any more.
+    Gone,
+}
+
+impl Attempt {
+    /// Begins an attempt of `lock`.
+    pub(super) fn begin(lock: &Lock, session: SessionId, id: Arc<str>) -> Attempt {
+        let attempt = Attempt {
+            zookeeper: lock.zookeeper.scope(session),
+            session,
+            lock: Arc::clone(&lock.directory),
+            id,
+            mutants: lock.mutants,
+            traces: Traces::None,
+            granted: false,
+        };
+        attempt.observe(|lock, attempt| Observation::Attempt { lock, attempt });
+        attempt
+    }
+
+    /// Sees it through: `None` when the attempt has lost its znode, and a new one must begin.
+    pub(super) async fn run(mut self) -> Result<Option<Guard>, AcquireError> {
+        let acquired = self.acquire().await;
+        if let Err(AcquireError::SessionExpired) = acquired {
+            // The server deletes what belongs to the session.
+            self.traces = Traces::None;
+        }
+        Ok(acquired?.map(|node| self.grant(node)))
+    }
+
+    async fn acquire(&mut self) -> Result<Option<Node>, AcquireError> {
+        let Some(node) = self.create().await? else { return Ok(None) };
+        self.traces = Traces::Node(Arc::clone(&node.path));
+        let known = Arc::clone(&node.path);
+        self.observe(|lock, attempt| Observation::NodeKnown { lock, attempt, node: known });
+        loop {
+            match self.place(path::name(&node.path)).await? {
+                Place::First => return Ok(Some(node)),
+                Place::Behind(predecessor) => self.wait_for(&predecessor).await?,
+                Place::Gone => {
+                    self.traces = Traces::None;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Step 1, with the first row of the table of errors.
+    async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
+        let id = (!self.mutants.has(Mutant::NoGuid)).then_some(&*self.id);
+        let prefix = contender::prefix(&self.lock, id);
+        loop {
+            self.traces = Traces::Unsettled;
+            let created =
+                self.zookeeper.create(&prefix, b"", CreateMode::EphemeralSequential).await;
+            match created {
+                Ok((path, stat)) => {
+                    return Ok(Some(Node { path: path.into(), czxid: stat.czxid }));
+                }
+                // Without an id there is nothing to look for (museum row 1).
+                Err(Error::ConnectionLoss) if id.is_none() => {}
+                Err(Error::ConnectionLoss) => match recover(self).await? {
+                    Recovered::Adopted(node) => return Ok(Some(node)),
+                    Recovered::Nothing => {}
+                    Recovered::NotOurs => {
+                        self.traces = Traces::None;
+                        return Ok(None);
+                    }
+                },
+                Err(error) => {
+                    self.traces = Traces::None;
+                    if error != Error::NoNode {
+                        return Err(error.into());
+                    }
+                    create_persistent(&self.zookeeper, &self.lock).await?;
+                }
+            }
+        }
+    }
+
+    /// Steps 2 and 3. The list sets no watch: only the predecessor matters.
+    async fn place(&self, own: &str) -> Result<Place, AcquireError> {
+        loop {
+            match self.zookeeper.get_children(&self.lock).await {
+                Ok((names, _)) => return Ok(place(&names, own)),
+                Err(Error::ConnectionLoss) => {}
+                // A directory that is gone had no znode of ours in it.
+                Err(Error::NoNode) => return Ok(Place::Gone),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Steps 4 and 5: returns when it is time to list again.
+    async fn wait_for(&self, predecessor: &str) -> Result<(), AcquireError> {
+        let on = contender::child(&self.lock, predecessor);
+        let watched = self.zookeeper.get_data_watch(&on).await;
+        let waiting = || {
+            let on = on.as_str().into();
+            self.observe(|lock, attempt| Observation::Waiting { lock, attempt, on });
+        };
+        let mut watch = match watched {
+            Ok((_, _, watch)) => watch,
+            // It vanished between list and watch: nobody would ever wake us (museum row 10).
+            Err(Error::NoNode) if self.mutants.has(Mutant::ExistsNullSleeps) => {
+                waiting();
+                return pending().await;
+            }
+            Err(Error::NoNode | Error::ConnectionLoss) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        waiting();
+        let mut events = self.zookeeper.session_events();
+        loop {
+            match race(watch.changed(), events.next()).await {
+                Either::Left(event) => return Ok(event.map(|_| ())?),
+                // The client sets the watch again, but what it missed may concern us.
+                Either::Right(SessionState::SyncConnected) => return Ok(()),
+                Either::Right(SessionState::Disconnected) => {}
+                Either::Right(SessionState::Expired | SessionState::Closed) => {
+                    return Err(AcquireError::SessionExpired);
+                }
+            }
+        }
+    }
+
+    /// Nothing is checked any more: a grant on a znode whose session has just ended is a zombie's,
+    /// which no check could rule out.
+    fn grant(mut self, node: Node) -> Guard {
+        self.granted = true;
+        let (path, token) = (Arc::clone(&node.path), node.czxid);
+        self.observe(|lock, attempt| Observation::Granted { lock, attempt, node: path, token });
+        Guard::new(&self, node)
+    }
+
+    fn observe(&self, make: impl FnOnce(Arc<str>, Arc<str>) -> Observation) {
+        self.zookeeper.observe(make(Arc::clone(&self.lock), Arc::clone(&self.id)));
+    }
+}
+
+/// The last row of the table of errors: however an attempt ends without a grant, also by being
+/// dropped at an await point, its znode is deleted.
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if self.granted {
+            return;
+        }
+        self.observe(|lock, attempt| Observation::GaveUp { lock, attempt });
+        if self.mutants.has(Mutant::LeakOnCancel) {
+            return;
+        }
+        match std::mem::replace(&mut self.traces, Traces::None) {
+            Traces::None => {}
+            Traces::Unsettled => janitor::sweep(&self.zookeeper, &self.lock, &self.id),
+            Traces::Node(path) => janitor::delete(&self.zookeeper, path),
+        }
+    }
+}
+
+/// Where the child `own` stands among the children `names`.
+fn place(names: &[String], own: &str) -> Place {
+    let contenders: Vec<Contender<'_>> =
+        names.iter().filter_map(|name| Contender::parse(name)).collect();
+    let Some(mine) = contenders.iter().find(|contender| contender.name() == own) else {
+        return Place::Gone;
+    };
+    match mine.predecessor(&contenders) {
+        None => Place::First,
+        Some(predecessor) => Place::Behind(predecessor.name().to_owned()),
+    }
+}
+
+/// Creates a persistent znode and whatever is missing above it. One that exists is fine: creating
+/// it once more after a lost reply does no harm.
+///
+/// # Errors
+/// `SessionExpired`, or the server's refusal.
+pub(super) async fn create_persistent(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
+    let mut missing = vec![path];
+    while let Some(path) = missing.last() {
+        match zookeeper.create(path, b"", CreateMode::Persistent).await {
+            Ok(_) | Err(Error::NodeExists) => {
+                missing.pop();
+            }
+            Err(Error::ConnectionLoss) => {}
+            Err(Error::NoNode) => {
+                let parent = path::parent(path).ok_or(Error::NoNode)?;
+                missing.push(parent);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_the_line() {
+        let names = ["0b-lock-0000000007", "other", "0a-lock-0000000005", "0c-lock-0000000009"];
+        let names = names.map(str::to_owned);
+        let behind = |name: &str| Place::Behind(name.to_owned());
+        assert_eq!(place(&names, "0a-lock-0000000005"), Place::First);
+        assert_eq!(place(&names, "0b-lock-0000000007"), behind("0a-lock-0000000005"));
+        assert_eq!(place(&names, "0c-lock-0000000009"), behind("0b-lock-0000000007"));
+        assert_eq!(place(&names, "0d-lock-0000000010"), Place::Gone);
+        assert_eq!(place(&[], "0d-lock-0000000010"), Place::Gone);
+    }
+}

@@ -1,0 +1,158 @@
+//! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order.
+//!
+//! Contenders are ordered by sequence number, compared as serial numbers (RFC 1982): the number is
+//! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipes 2.0), where text and
+//! plain integers both put the newcomer before the present holder (museum row 13). Serial order is
+//! right as long as the numbers of the contenders present at one time span less than 2^31 creates.
+//! Order by czxid would need no such limit, but costs one read per contender in every deciding
+//! list. The two orders agree: a directory cannot be deleted, and so its counter cannot restart,
+//! while a contender is in it.
+
+use vivarium_model::path;
+
+/// What stands between the attempt's id and the sequence number.
+const MARK: &str = "lock-";
+
+/// A child of a lock's directory that contends for the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contender<'a> {
+    name: &'a str,
+    attempt: Option<&'a str>,
+    sequence: i32,
+}
+
+impl<'a> Contender<'a> {
+    /// Reads a child's name; `None` where it is no contender's.
+    pub fn parse(name: &'a str) -> Option<Contender<'a>> {
+        let (prefix, digits) = name.rsplit_once(MARK)?;
+        let attempt = match prefix {
+            "" => None,
+            _ => Some(prefix.strip_suffix('-').filter(|id| !id.is_empty())?),
+        };
+        Some(Contender { name, attempt, sequence: sequence(digits)? })
+    }
+
+    /// Reads a full path; `None` where it is not a contender in `directory`.
+    pub fn in_directory(directory: &str, full: &'a str) -> Option<Contender<'a>> {
+        if path::parent(full) != Some(directory) {
+            return None;
+        }
+        Contender::parse(path::name(full))
+    }
+
+    /// The child's name.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The attempt's id; `None` for a node without one (mutant `NoGuid`).
+    pub fn attempt(&self) -> Option<&'a str> {
+        self.attempt
+    }
+
+    /// How many creates lie between this contender and a later one; `None` where `other` is not
+    /// later.
+    pub fn ahead_of(&self, other: &Contender<'_>) -> Option<u32> {
+        let distance = other.sequence.wrapping_sub(self.sequence);
+        u32::try_from(distance).ok().filter(|distance| *distance > 0)
+    }
+
+    /// The nearest contender before this one: the one to wait for.
+    pub fn predecessor<'b>(&self, contenders: &[Contender<'b>]) -> Option<Contender<'b>> {
+        contenders
+            .iter()
+            .filter_map(|other| other.ahead_of(self).map(|distance| (distance, other)))
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, other)| *other)
+    }
+}
+
+/// The path prefix to create a contender with: the server appends the sequence number.
+pub fn prefix(directory: &str, attempt: Option<&str>) -> String {
+    match attempt {
+        Some(id) => child(directory, &format!("{id}-{MARK}")),
+        None => child(directory, MARK),
+    }
+}
+
+/// The full path of a child.
+pub fn child(directory: &str, name: &str) -> String {
+    format!("{}/{name}", if directory == "/" { "" } else { directory })
+}
+
+/// A sequence number as the server writes it, `%010d`: ten characters or more, of which the first
+/// may be a minus.
+fn sequence(text: &str) -> Option<i32> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let well_formed = text.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if well_formed { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(sequence: i32) -> String {
+        format!("00ff-lock-{sequence:010}")
+    }
+
+    #[test]
+    fn names_of_contenders_and_of_others() {
+        let with_id = Contender::parse("00ff-lock-0000000007").expect("a contender");
+        assert_eq!((with_id.attempt(), with_id.sequence), (Some("00ff"), 7));
+        let plain = Contender::parse("lock-0000000000").expect("a contender");
+        assert_eq!((plain.attempt(), plain.sequence), (None, 0));
+        let wrapped = Contender::parse("00ff-lock--2147483648").expect("a contender");
+        assert_eq!(wrapped.sequence, i32::MIN);
+        for other in
+            ["", "lock-", "00ff-lock-7", "block-0000000001", "-lock-0000000001", "lock-+000000001"]
+        {
+            assert_eq!(Contender::parse(other), None, "{other:?}");
+        }
+        assert!(Contender::in_directory("/l", "/l/lock-0000000001").is_some());
+        assert!(Contender::in_directory("/l", "/l/x/lock-0000000001").is_none());
+    }
+
+    #[test]
+    fn the_predecessor_is_the_nearest_lower_one_also_across_the_wrap() {
+        let names: Vec<String> =
+            [i32::MIN + 1, i32::MAX - 1, i32::MIN, i32::MAX].into_iter().map(name).collect();
+        let contenders: Vec<Contender<'_>> =
+            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let wait = |sequence: i32| {
+            let mine = name(sequence);
+            let mine = Contender::parse(&mine).expect("a contender");
+            mine.predecessor(&contenders).map(|predecessor| predecessor.sequence)
+        };
+        assert_eq!(wait(i32::MAX - 1), None);
+        assert_eq!(wait(i32::MAX), Some(i32::MAX - 1));
+        assert_eq!(wait(i32::MIN), Some(i32::MAX));
+        assert_eq!(wait(i32::MIN + 1), Some(i32::MIN));
+    }
+
+    proptest! {
+        /// Wherever the counter stands, contenders that came one after the other wait in a chain.
+        #[test]
+        fn contenders_wait_in_order_of_creation(
+            start: i32,
+            steps in prop::collection::vec(1..1000_i32, 1..8),
+        ) {
+            let mut at = start;
+            let mut sequences = vec![at];
+            for step in steps {
+                at = at.wrapping_add(step);
+                sequences.push(at);
+            }
+            let names: Vec<String> = sequences.iter().copied().map(name).collect();
+            let mut contenders: Vec<Contender<'_>> =
+                names.iter().filter_map(|name| Contender::parse(name)).collect();
+            let in_order = contenders.clone();
+            contenders.sort_by_key(|contender| contender.name());
+            for (index, mine) in in_order.iter().enumerate() {
+                let expected = index.checked_sub(1).map(|before| in_order[before]);
+                prop_assert_eq!(mine.predecessor(&contenders), expected);
+            }
+        }
+    }
+}

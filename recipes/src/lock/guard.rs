@@ -1,0 +1,275 @@
+//! What its holder has of a lock: the fencing token, the signal of its loss, and the duty to release
+//! it.
+
+use super::attempt::{Attempt, Node};
+use super::janitor::{self, Deletion};
+use super::{Mutant, Mutants};
+use std::fmt;
+use std::future::{Future, pending};
+use std::sync::{Arc, OnceLock};
+use thiserror::Error;
+use vivarium_model::error::Error;
+use vivarium_model::event::Observation;
+use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::op::{EventType, Op, OpResult, Version};
+use vivarium_model::zxid::Zxid;
+
+/// A number that grows from grant to grant of one lock: the czxid of the holder's znode. A resource
+/// that refuses a token smaller than the largest one it has seen is safe from every former holder.
+///
+/// The sequence number in the znode's name is no such number: it restarts when the directory is
+/// deleted, and wraps (recipes 2.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(pub Zxid);
+
+impl From<FencingToken> for Zxid {
+    fn from(token: FencingToken) -> Zxid {
+        token.0
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How a lock was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The session expired or was closed.
+    SessionEnded,
+    /// Somebody deleted the lock's znode.
+    NodeDeleted,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Loss::SessionEnded => "the session that held the lock has ended",
+            Loss::NodeDeleted => "the lock's znode was deleted",
+        })
+    }
+}
+
+/// How a release ended. Whatever it is, the lock is free, or is freed with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Release {
+    /// The lock was held until now.
+    Released,
+    /// The lock was lost before.
+    AlreadyGone,
+    /// A reply was lost, or the session ended meanwhile: one of the two.
+    Unknown,
+}
+
+/// Why a guarded write failed. Nothing of it was applied, unless the error is `ConnectionLoss`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum FencedError {
+    /// The lock is lost.
+    #[error("{0}")]
+    Lost(Loss),
+    /// One of the operations failed.
+    #[error("operation {index} of the guarded write: {error}")]
+    Operation {
+        /// Which, from 0, in the list that was passed.
+        index: usize,
+        /// With what.
+        error: Error,
+    },
+    /// The request as a whole failed.
+    #[error("{0}")]
+    Failed(Error),
+}
+
+/// A held lock. Dropping it releases the lock in the background.
+///
+/// There is one guard per grant: it cannot be cloned, since dropping one clone would release the
+/// lock under the others (museum row 8).
+#[must_use = "dropping the guard releases the lock"]
+pub struct Guard {
+    /// Pinned to the attempt's session.
+    zookeeper: ZooKeeper,
+    lock: Arc<str>,
+    node: Arc<str>,
+    token: FencingToken,
+    mutants: Mutants,
+    /// Set once, when the holder is told.
+    loss: OnceLock<Loss>,
+    phase: Phase,
+}
+
+/// How far the release has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Held,
+    Releasing,
+    Done,
+}
+
+impl Guard {
+    /// Of an attempt that has just been granted the lock.
+    pub(super) fn new(attempt: &Attempt, node: Node) -> Guard {
+        Guard {
+            zookeeper: attempt.zookeeper.clone(),
+            lock: Arc::clone(&attempt.lock),
+            node: node.path,
+            token: FencingToken(node.czxid),
+            mutants: attempt.mutants,
+            loss: OnceLock::new(),
+            phase: Phase::Held,
+        }
+    }
+
+    /// The fencing token.
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// Full path of the lock's znode.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Whether the holder has not been told of a loss. What it has not been told yet it cannot know:
+    /// no answer to rely on where exclusion matters.
+    pub fn is_held(&self) -> bool {
+        self.loss.get().is_none()
+    }
+
+    /// Resolves when the lock is lost: on the notice that the session has ended, or when the lock's
+    /// znode is seen to be deleted. Not on a disconnection (see the module's contract).
+    ///
+    /// It sets a watch on the znode; await it once, beside the work ([`Guard::while_held`]). Only
+    /// what is awaited can resolve.
+    ///
+    /// Cancel-safe.
+    pub async fn lost(&self) -> Loss {
+        if let Some(loss) = self.loss.get() {
+            // Not at once: a loop over a lost lock must not spin.
+            self.zookeeper.now().await;
+            return *loss;
+        }
+        let loss = self.loss_of_node().await;
+        if self.tell(loss) { loss } else { pending().await }
+    }
+
+    /// Does `work` until it is done or the lock is lost; then it is dropped at its await point.
+    ///
+    /// # Errors
+    /// How the lock was lost.
+    pub async fn while_held<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
+        match race(self.lost(), work).await {
+            Either::Left(loss) => Err(loss),
+            Either::Right(output) => Ok(output),
+        }
+    }
+
+    /// Writes inside ZooKeeper only while the lock is held: all of `ops`, under a check of the
+    /// lock's znode, or nothing. Exact where [`Guard::is_held`] is not.
+    ///
+    /// # Errors
+    /// [`FencedError`]. After `ConnectionLoss` the outcome is unknown.
+    pub async fn fenced(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, FencedError> {
+        let check = Op::Check { path: Arc::clone(&self.node), version: Version::Any };
+        let guarded = std::iter::once(check).chain(ops).collect();
+        match self.zookeeper.multi(guarded).await {
+            Ok(mut results) => {
+                results.remove(0);
+                Ok(results)
+            }
+            Err(failed) => Err(match (failed.index, failed.error) {
+                (Some(0), Error::NoNode) => self.refused(Loss::NodeDeleted, failed.error),
+                (None, Error::SessionExpired) => self.refused(Loss::SessionEnded, failed.error),
+                (Some(index), error) if index > 0 => {
+                    FencedError::Operation { index: index - 1, error }
+                }
+                (_, error) => FencedError::Failed(error),
+            }),
+        }
+    }
+
+    /// Releases the lock, however often the connection is lost meanwhile.
+    ///
+    /// Cancel-safe: dropping the future leaves the rest to the background. The holder's belief ends
+    /// at the call.
+    pub async fn release(mut self) -> Release {
+        self.stop_believing();
+        let deletion = match self.loss.get() {
+            Some(_) => Deletion::Missing,
+            None => janitor::delete_until_gone(&self.zookeeper, &self.node).await,
+        };
+        self.phase = Phase::Done;
+        let release = match deletion {
+            Deletion::Deleted => Release::Released,
+            Deletion::Missing => Release::AlreadyGone,
+            Deletion::Unknown => return Release::Unknown,
+        };
+        let lock = Arc::clone(&self.lock);
+        self.zookeeper.observe(Observation::Released { lock, token: self.token.0 });
+        release
+    }
+
+    /// Waits until the session ends or the znode is seen to be gone.
+    async fn loss_of_node(&self) -> Loss {
+        loop {
+            match self.zookeeper.get_data_watch(&self.node).await {
+                Ok((_, _, mut watch)) => match watch.changed().await {
+                    Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
+                    Ok(_) => {}
+                    Err(_) => return Loss::SessionEnded,
+                },
+                Err(Error::NoNode) => return Loss::NodeDeleted,
+                Err(Error::SessionExpired) => return Loss::SessionEnded,
+                // Disconnected: no loss. The request is sent again with the next connection.
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Tells the holder of a loss; whether it was told.
+    fn tell(&self, loss: Loss) -> bool {
+        if loss == Loss::SessionEnded && self.mutants.has(Mutant::BeliefSurvivesExpiry) {
+            return false;
+        }
+        if self.loss.set(loss).is_ok() {
+            let lock = Arc::clone(&self.lock);
+            self.zookeeper.observe(Observation::Lost { lock, token: self.token.0 });
+        }
+        true
+    }
+
+    fn refused(&self, loss: Loss, error: Error) -> FencedError {
+        if self.tell(loss) { FencedError::Lost(loss) } else { FencedError::Failed(error) }
+    }
+
+    /// The belief ends before the delete is sent: the next holder may be granted the lock before
+    /// this one hears of it.
+    fn stop_believing(&mut self) {
+        self.phase = Phase::Releasing;
+        let lock = Arc::clone(&self.lock);
+        self.zookeeper.observe(Observation::Releasing { lock, token: self.token.0 });
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.phase == Phase::Held {
+            self.stop_believing();
+        }
+        if self.phase == Phase::Releasing && self.loss.get().is_none() {
+            let (lock, node) = (Arc::clone(&self.lock), Arc::clone(&self.node));
+            janitor::release(&self.zookeeper, lock, node, self.token.0);
+        }
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("node", &self.node)
+            .field("token", &self.token)
+            .field("loss", &self.loss.get())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,124 @@
+//! The exclusive lock (recipes 2.8): at most one live holder, in order of arrival.
+//!
+//! # Contract
+//!
+//! A lock is a directory. Every attempt to acquire it makes one ephemeral, sequential znode in it,
+//! whose name begins with an id that is fresh for the attempt, and waits until no znode with a lower
+//! sequence number is left. It waits for the nearest lower one only, so that a deletion wakes one
+//! waiter.
+//!
+//! *What a grant means.* At some moment of the committed history the holder's znode was the first in
+//! line, so no other session that is still open holds the lock. It does **not** mean that nobody
+//! else *believes* to hold it: a program learns of the end of its session only afterwards, a paused
+//! one much later. Whoever cannot bear that for a moment must check the fencing token
+//! ([`Guard::token`]) where the work is done, or do the work inside ZooKeeper under
+//! [`Guard::fenced`]. Both are exact.
+//!
+//! *When a belief ends.* [`Guard::lost`] resolves on the notice that the session has ended, and when
+//! the lock's znode is seen to be deleted. It does not resolve on a mere disconnection: the session,
+//! and with it the lock, may live on, and most disconnections are short. A holder that must stop
+//! earlier has to watch [`ZooKeeper::session_events`] itself.
+//!
+//! *One attempt, one session.* An attempt is pinned to the session in which it began. When that
+//! session ends, the attempt ends with [`AcquireError::SessionExpired`]: its znode belongs to the
+//! old session and is never adopted by another (CURATOR-498). Acquiring again begins a new session.
+//!
+//! *Cancelling is safe.* Futures of this module may be dropped at any await point. Dropping
+//! [`Lock::acquire`] hands the duty to delete the attempt's znode, also one whose create is still
+//! in flight, to a task beside the program, which repeats until it is done or the session is over.
+//! Dropping a [`Guard`], or the future of [`Guard::release`], does the same for the release. These
+//! tasks live as long as the program: one that ends should close its session, which takes all of
+//! its znodes along.
+//!
+//! What the recipe tells the monitors is in [`vivarium_model::event::Observation`]; its properties
+//! are in [`properties`], its published mistakes in [`mutant`].
+
+mod attempt;
+pub mod contender;
+mod guard;
+mod janitor;
+pub mod mutant;
+pub mod properties;
+mod recovery;
+pub mod worker;
+
+pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use worker::{LockWork, lock_worker};
+
+use attempt::Attempt;
+use std::sync::Arc;
+use thiserror::Error;
+use vivarium_model::error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::time::Duration;
+
+/// An exclusive lock. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    zookeeper: ZooKeeper,
+    directory: Arc<str>,
+    mutants: Mutants,
+}
+
+/// Why a lock was not acquired. The attempt's znode is gone, or will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum AcquireError {
+    /// The session ended, and the attempt with it. Acquiring again begins a new session.
+    #[error("the session ended before the lock was acquired")]
+    SessionExpired,
+    /// The time was up first.
+    #[error("the lock was not acquired in time")]
+    TimedOut,
+    /// The server refuses the lock's directory: an invalid path, an ephemeral parent.
+    #[error("the lock's directory cannot be used: {0}")]
+    Refused(error::Error),
+}
+
+impl Lock {
+    /// The lock in `directory`, which the first attempt creates where it is missing. A path that is
+    /// not valid is refused by the server when the lock is acquired.
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Lock {
+        Lock { zookeeper, directory: directory.into(), mutants }
+    }
+
+    /// Waits for the lock, for as long as it takes. Begins a new session if the last one is over.
+    ///
+    /// Somebody may delete a waiter's znode from outside; the attempt then lines up again, last.
+    ///
+    /// Cancel-safe: dropping the future withdraws from the line.
+    ///
+    /// # Errors
+    /// [`AcquireError::SessionExpired`] and [`AcquireError::Refused`].
+    pub async fn acquire(&self) -> Result<Guard, AcquireError> {
+        loop {
+            let session = self.zookeeper.connect().await;
+            let id = format!("{:016x}", self.zookeeper.random().await);
+            let attempt = Attempt::begin(self, session, id.into());
+            if let Some(guard) = attempt.run().await? {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// Waits for the lock, but not longer than `patience`.
+    ///
+    /// Cancel-safe as [`Lock::acquire`].
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`Lock::acquire`].
+    pub async fn acquire_timeout(&self, patience: Duration) -> Result<Guard, AcquireError> {
+        let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
+        acquired.unwrap_or(Err(AcquireError::TimedOut))
+    }
+}
+
+impl From<error::Error> for AcquireError {
+    fn from(error: error::Error) -> AcquireError {
+        match error {
+            error::Error::SessionExpired => AcquireError::SessionExpired,
+            other => AcquireError::Refused(other),
+        }
+    }
+}

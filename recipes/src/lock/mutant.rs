@@ -1,0 +1,144 @@
+//! The lock's mutants: published mistakes as named switches, off by default (recipes 3.1).
+//!
+//! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
+
+use std::fmt;
+
+/// A published mistake of a lock recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mutant {
+    /// The znode's name does not carry the attempt's id, so a create whose reply was lost cannot be
+    /// recognised and is simply repeated (Netflix/curator #3, mozilla zktools #2, accumulo #637;
+    /// museum row 1). Breaks M5 and M6.
+    NoGuid,
+    /// Looks for the znode of a lost create without `sync`: the list can miss a create that is
+    /// proposed but not yet applied here (museum row 4). Breaks M6.
+    RecoverWithoutSync,
+    /// Nobody cleans up after a cancelled or timed-out attempt (CURATOR-79, CURATOR-62; museum row
+    /// 6). Breaks M5.
+    LeakOnCancel,
+    /// Where the predecessor vanished between list and watch, waits although no watch is set
+    /// (shayhatsor/zookeeper #26, helix PR #44; museum row 10). Loses the wake-up.
+    ExistsNullSleeps,
+    /// The guard never learns that its session has ended, and its holder goes on in the next
+    /// session (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`; museum rows 23 and 24).
+    /// Breaks M2.
+    BeliefSurvivesExpiry,
+}
+
+impl Mutant {
+    /// All of them, in the museum's order.
+    pub const ALL: [Mutant; 5] = [
+        Mutant::NoGuid,
+        Mutant::RecoverWithoutSync,
+        Mutant::LeakOnCancel,
+        Mutant::ExistsNullSleeps,
+        Mutant::BeliefSurvivesExpiry,
+    ];
+
+    /// The switch's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mutant::NoGuid => "NoGuid",
+            Mutant::RecoverWithoutSync => "RecoverWithoutSync",
+            Mutant::LeakOnCancel => "LeakOnCancel",
+            Mutant::ExistsNullSleeps => "ExistsNullSleeps",
+            Mutant::BeliefSurvivesExpiry => "BeliefSurvivesExpiry",
+        }
+    }
+
+    /// What it does wrong, in one sentence, and where it was reported.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Mutant::NoGuid => {
+                "A create whose reply was lost is repeated, since no id in the name tells the \
+                 owner its own znode (Netflix/curator #3)."
+            }
+            Mutant::RecoverWithoutSync => {
+                "After a lost create the children are listed without sync, so a pending create is \
+                 missed and a second znode made (no tracker entry; read in four libraries)."
+            }
+            Mutant::LeakOnCancel => {
+                "A cancelled or timed-out attempt leaves its znode behind (CURATOR-79, CURATOR-62)."
+            }
+            Mutant::ExistsNullSleeps => {
+                "A predecessor that vanished between list and watch is waited for all the same, \
+                 without a watch (shayhatsor/zookeeper #26)."
+            }
+            Mutant::BeliefSurvivesExpiry => {
+                "The holder is not told that its session expired and goes on believing \
+                 (CURATOR-206, CURATOR-604)."
+            }
+        }
+    }
+
+    /// The mutant of this name.
+    pub fn parse(name: &str) -> Option<Mutant> {
+        Mutant::ALL.into_iter().find(|mutant| mutant.name() == name)
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of mutants.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Mutants(u32);
+
+impl Mutants {
+    /// The recipe as it should be.
+    pub const NONE: Mutants = Mutants(0);
+
+    /// This set and one more.
+    #[must_use]
+    pub fn with(self, mutant: Mutant) -> Mutants {
+        Mutants(self.0 | 1 << mutant as u32)
+    }
+
+    /// Whether the switch is on.
+    pub fn has(self, mutant: Mutant) -> bool {
+        self.0 & 1 << mutant as u32 != 0
+    }
+
+    /// The mutants that are on.
+    pub fn iter(self) -> impl Iterator<Item = Mutant> {
+        Mutant::ALL.into_iter().filter(move |mutant| self.has(*mutant))
+    }
+}
+
+impl From<Mutant> for Mutants {
+    fn from(mutant: Mutant) -> Mutants {
+        Mutants::NONE.with(mutant)
+    }
+}
+
+impl FromIterator<Mutant> for Mutants {
+    fn from_iter<I: IntoIterator<Item = Mutant>>(mutants: I) -> Mutants {
+        mutants.into_iter().fold(Mutants::NONE, Mutants::with)
+    }
+}
+
+impl fmt::Debug for Mutants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_is_its_own_switch() {
+        for mutant in Mutant::ALL {
+            let set = Mutants::from(mutant);
+            assert_eq!(set.iter().collect::<Vec<_>>(), [mutant]);
+            assert_eq!(Mutant::parse(mutant.name()), Some(mutant));
+        }
+        assert_eq!(Mutants::NONE.iter().count(), 0);
+        assert_eq!(Mutant::parse("NoSuchMutant"), None);
+    }
+}

@@ -1,0 +1,289 @@
+//! M2, belief: two programs believe that they hold the lock only if the one with the smaller token
+//! is a zombie.
+//!
+//! A belief lasts from the grant until release is called, the loss is signalled, or the program
+//! ends. No algorithm can keep two beliefs from overlapping: a program learns that its session is
+//! over only after the server has decided so, and a paused one later still. But of two beliefs the
+//! one with the smaller token must belong to a session that is closed in the committed history
+//! (recipes 2.8); which of the two began first does not matter. Such *zombie overlaps* are legal:
+//! they are counted and measured here, not refused.
+//!
+//! A belief that outlives the notice is no zombie any more. The lock's policy is that a belief ends
+//! with the notice of expiry, and a client machine begins a new session only after that notice, so
+//! a belief that is still there when its client is connected by another session is refused
+//! (museum rows 23 and 24).
+
+use crate::lock::properties::{creation, is_closed};
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::op::SessionState;
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Belief {
+    lock: Arc<str>,
+    held: Vec<Held>,
+    // Measured only: neither is hashed, and no verdict depends on them.
+    open: Vec<Overlap>,
+    measured: ZombieOverlaps,
+}
+
+/// How often and for how long two programs believed at once, legally.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZombieOverlaps {
+    /// Pairs of overlapping beliefs.
+    pub count: u64,
+    /// Sum over these pairs; virtual time.
+    pub total: Duration,
+    /// The longest of them.
+    pub longest: Duration,
+}
+
+/// A program's belief.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Held {
+    client: ClientId,
+    token: Zxid,
+    /// The owner of the znode, where the history knows it.
+    session: Option<SessionId>,
+}
+
+/// Two beliefs at once, by their tokens.
+#[derive(Clone, Copy, Debug)]
+struct Overlap {
+    tokens: [Zxid; 2],
+    since: Time,
+}
+
+impl Belief {
+    /// Watches the lock in this directory.
+    pub fn new(lock_directory: &str) -> Belief {
+        Belief {
+            lock: lock_directory.into(),
+            held: Vec::new(),
+            open: Vec::new(),
+            measured: ZombieOverlaps::default(),
+        }
+    }
+
+    /// What was measured so far; an overlap that still lasts is counted, but its time is not.
+    pub fn zombie_overlaps(&self) -> ZombieOverlaps {
+        self.measured
+    }
+
+    fn observed(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        session: Option<SessionId>,
+        observation: &Observation,
+    ) -> Result<(), Objection> {
+        match observation {
+            Observation::Granted { lock, node, token, .. } if *lock == self.lock => {
+                let owner = creation(view.history, node, *token).map(|txn| txn.session);
+                self.granted(view, Held { client, token: *token, session: owner.or(session) })
+            }
+            Observation::Lost { lock, token } | Observation::Releasing { lock, token }
+                if *lock == self.lock =>
+            {
+                self.ended(view.at, |held| held.client == client && held.token == *token);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn granted(&mut self, view: View<'_>, new: Held) -> Result<(), Objection> {
+        for old in &self.held {
+            let (smaller, larger) = if old.token < new.token { (old, &new) } else { (&new, old) };
+            if smaller.session.is_some_and(|session| !is_closed(view.history, session)) {
+                return Err(Objection::new(
+                    self.name(),
+                    format!(
+                        "{} (token {}) and {} (token {}) both believe that they hold {}, and the \
+                         session of the smaller token is open",
+                        smaller.client, smaller.token, larger.client, larger.token, self.lock
+                    ),
+                ));
+            }
+            self.measured.count += 1;
+            self.open.push(Overlap { tokens: [old.token, new.token], since: view.at });
+        }
+        self.held.push(new);
+        Ok(())
+    }
+
+    /// Ends the beliefs that `which` picks, and the overlaps with them.
+    fn ended(&mut self, at: Time, which: impl Fn(&Held) -> bool) {
+        let measured = &mut self.measured;
+        for held in self.held.extract_if(.., |held| which(held)) {
+            self.open.retain(|overlap| {
+                let goes_on = !overlap.tokens.contains(&held.token);
+                if !goes_on {
+                    let span = at.since(overlap.since);
+                    measured.total += span;
+                    measured.longest = measured.longest.max(span);
+                }
+                goes_on
+            });
+        }
+    }
+
+    /// A client is connected: no belief of an earlier session may be left.
+    fn connected(&self, client: ClientId, session: SessionId) -> Result<(), Objection> {
+        let stale = |held: &&Held| {
+            held.client == client && held.session.is_some_and(|owner| owner != session)
+        };
+        match self.held.iter().find(stale) {
+            None => Ok(()),
+            Some(held) => Err(Objection::new(
+                self.name(),
+                format!(
+                    "{client} is connected by session {session} and still believes that it holds \
+                     {} by token {} of an earlier session",
+                    self.lock, held.token
+                ),
+            )),
+        }
+    }
+}
+
+impl Monitor for Belief {
+    fn name(&self) -> &'static str {
+        "lock M2 belief"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed { client, session, observation, .. } => {
+                self.observed(view, *client, *session, observation)
+            }
+            Event::Session { client, session: Some(session), state, .. }
+                if *state == SessionState::SyncConnected =>
+            {
+                self.connected(*client, *session)
+            }
+            Event::Killed { client }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.ended(view.at, |held| held.client == *client);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.ended(view.at, |_| true);
+        Ok(())
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        self.held.hash(hasher);
+    }
+
+    fn measured(&self) -> Vec<(&'static str, u64)> {
+        let microseconds = |span: Duration| span.as_micros() as u64;
+        vec![
+            ("zombie overlaps", self.measured.count),
+            ("zombie overlap, total microseconds", microseconds(self.measured.total)),
+            ("zombie overlap, longest microseconds", microseconds(self.measured.longest)),
+        ]
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    /// Two contenders; the first is granted.
+    fn scene() -> (Scene<Belief>, Zxid, Zxid) {
+        let mut scene = Scene::new(Belief::new(LOCK));
+        let first = scene.create(S1, 2, &node("a", 0));
+        let second = scene.create(S2, 1, &node("b", 1));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), first));
+        (scene, first, second)
+    }
+
+    #[test]
+    fn overlap_with_both_sessions_open_is_refused() {
+        let (mut scene, _, second) = scene();
+        scene.delete(S1, 5, &node("a", 0));
+        scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 (token 1:4) and client 2 (token 1:5) both believe that they hold /lock, and the session of the smaller token is open");
+    }
+
+    #[test]
+    fn it_is_the_smaller_token_that_must_be_a_zombie() {
+        let (mut scene, _, second) = scene();
+        scene.close(S2);
+        scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn a_zombie_overlap_is_legal_and_measured_in_either_order() {
+        let (mut scene, first, second) = scene();
+        scene.close(S1);
+        scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
+        scene.pass(Duration::from_secs(3));
+        scene.observe(1, S1, 5, lost(first));
+        scene.pass(Duration::from_secs(1));
+        // A zombie can also be granted while the other believes.
+        scene.observe(1, S1, 5, granted("a", &node("a", 0), first));
+        scene.pass(Duration::from_secs(2));
+        scene.event(Event::Killed { client: ClientId(1) });
+        let measured = scene.monitor.zombie_overlaps();
+        assert_eq!((measured.count, measured.total), (2, Duration::from_secs(5)));
+        assert_eq!(measured.longest, Duration::from_secs(3));
+        assert_eq!(scene.monitor.measured()[0], ("zombie overlaps", 2));
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn a_belief_ends_when_release_is_called() {
+        let (mut scene, first, second) = scene();
+        scene.observe(1, S1, 5, releasing(first));
+        scene.delete(S1, 5, &node("a", 0));
+        scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
+        assert_eq!(scene.monitor.zombie_overlaps(), ZombieOverlaps::default());
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn a_belief_that_outlives_the_notice_of_expiry_is_refused() {
+        let (mut scene, _, _) = scene();
+        scene.session(1, S1, SessionState::Disconnected);
+        scene.session(1, S1, SessionState::SyncConnected);
+        scene.close(S1);
+        scene.session(1, S1, SessionState::Expired);
+        scene.session(1, S3, SessionState::SyncConnected);
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 is connected by session 0x3 and still believes that it holds /lock by token 1:4 of an earlier session");
+    }
+
+    #[test]
+    fn measurements_do_not_tell_states_apart() {
+        let (mut one, _, _) = scene();
+        let (other, _, _) = scene();
+        one.pass(Duration::from_secs(1));
+        assert_eq!(one.fingerprint(), other.fingerprint());
+        one.event(Event::Killed { client: ClientId(1) });
+        assert_ne!(one.fingerprint(), other.fingerprint());
+    }
+}

@@ -1,0 +1,117 @@
+//! M1, exclusion: no grant while a smaller contender stands in the committed history.
+//!
+//! A grant rests on a list, read at some zxid, in which the own znode is the smallest contender.
+//! Every znode with a smaller czxid must have been deleted at or below that zxid, so it is absent
+//! from the committed history at the moment of the grant, however stale the list was. This holds
+//! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
+//! contenders came, wherever the sequence counter stands (recipes 2.0).
+
+use crate::lock::properties::{contenders, creation};
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::property::{Class, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Exclusion {
+    lock: Arc<str>,
+}
+
+impl Exclusion {
+    /// Watches the lock in this directory.
+    pub fn new(lock_directory: &str) -> Exclusion {
+        Exclusion { lock: lock_directory.into() }
+    }
+}
+
+impl Monitor for Exclusion {
+    fn name(&self) -> &'static str {
+        "lock M1 exclusion"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    // Without a state of its own there is nothing to hash.
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Observed { client, observation, .. } = event else { return Ok(()) };
+        let Observation::Granted { lock, node, token, .. } = observation else { return Ok(()) };
+        if *lock != self.lock {
+            return Ok(());
+        }
+        if creation(view.history, node, *token).is_none() {
+            let saw = format!("{client} was granted {node}, which {token} did not create");
+            return Err(Objection::new(self.name(), saw));
+        }
+        let smaller = contenders(view.history, &self.lock)
+            .filter(|(_, _, other)| other.czxid < *token)
+            .min_by_key(|(_, _, other)| other.czxid);
+        match smaller {
+            None => Ok(()),
+            Some((path, _, other)) => Err(Objection::new(
+                self.name(),
+                format!(
+                    "{client} was granted {node} (czxid {token}) while {path} (czxid {}) stands \
+                     in the committed history as of {}",
+                    other.czxid,
+                    view.history.last()
+                ),
+            )),
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+    use vivarium_model::zxid::Zxid;
+
+    fn scene() -> Scene<Exclusion> {
+        Scene::new(Exclusion::new(LOCK))
+    }
+
+    #[test]
+    fn a_grant_past_a_standing_predecessor_is_refused() {
+        let mut scene = scene();
+        scene.create(S1, 2, &node("a", 0));
+        let token = scene.create(S2, 1, &node("b", 1));
+        scene.observe(2, S2, 3, granted("b", &node("b", 1), token));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M1 exclusion: client 2 was granted /lock/b-lock-0000000001 (czxid 1:5) while /lock/a-lock-0000000000 (czxid 1:4) stands in the committed history as of 1:5");
+    }
+
+    #[test]
+    fn the_newcomer_after_a_wrap_of_the_counter_comes_last() {
+        let mut scene = scene();
+        scene.create(S1, 2, &node("a", i32::MAX));
+        let token = scene.create(S2, 1, &node("b", i32::MIN));
+        scene.observe(2, S2, 3, granted("b", &node("b", i32::MIN), token));
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn a_token_that_did_not_create_the_node_is_refused() {
+        let mut scene = scene();
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.observe(1, S1, 3, granted("a", &node("a", 0), Zxid(token.0 + 7)));
+        assert!(scene.end().is_some_and(|saw| saw.contains("did not create")));
+    }
+
+    #[test]
+    fn grants_in_order_and_a_zombies_grant_are_legal() {
+        let mut scene = scene();
+        let first = scene.create(S1, 2, &node("a", 0));
+        let second = scene.create(S2, 1, &node("b", 1));
+        scene.create(S1, 3, &format!("{LOCK}/not-a-contender"));
+        // The first session ends; its program, which does not know yet, is granted after the other.
+        scene.close(S1);
+        scene.observe(2, S2, 3, granted("b", &node("b", 1), second));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), first));
+        assert_eq!(scene.end(), None);
+    }
+}

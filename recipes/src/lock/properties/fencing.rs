@@ -1,0 +1,183 @@
+//! M3, fencing: tokens are unique, and a smaller one is granted after a larger one only to a zombie.
+//!
+//! The token is the znode's czxid: creation order is grant order, also where the sequence counter
+//! restarts or wraps (recipes 2.0). A program whose session has ended on the server may still be
+//! granted what it no longer has; its token is then smaller than one already granted, and a
+//! resource that remembers the largest token it has seen refuses it. That refusal is the other half
+//! of this property: a resource that once accepted a smaller token after a larger one fences
+//! nothing.
+
+use crate::lock::properties::{creation, is_closed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Fencing {
+    lock: Arc<str>,
+    /// All tokens granted so far: as many as there were grants.
+    granted: BTreeSet<Zxid>,
+    /// The largest token that each resource accepted.
+    accepted: BTreeMap<Arc<str>, Zxid>,
+}
+
+impl Fencing {
+    /// Watches the lock in this directory, and every outside resource.
+    pub fn new(lock_directory: &str) -> Fencing {
+        let lock = lock_directory.into();
+        Fencing { lock, granted: BTreeSet::new(), accepted: BTreeMap::new() }
+    }
+
+    fn grant(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        token: Zxid,
+        session: Option<SessionId>,
+    ) -> Result<(), Objection> {
+        let largest = self.granted.last().copied();
+        if !self.granted.insert(token) {
+            let saw = format!("{client} was granted token {token}, which was granted before");
+            return Err(Objection::new(self.name(), saw));
+        }
+        let zombie = session.is_none_or(|session| is_closed(view.history, session));
+        match largest.filter(|largest| *largest > token && !zombie) {
+            None => Ok(()),
+            Some(largest) => Err(Objection::new(
+                self.name(),
+                format!(
+                    "{client} was granted token {token} after token {largest} had been granted, \
+                     and its session is open"
+                ),
+            )),
+        }
+    }
+
+    fn accept(
+        &mut self,
+        client: ClientId,
+        resource: &Arc<str>,
+        token: Zxid,
+    ) -> Result<(), Objection> {
+        let largest = self.accepted.entry(Arc::clone(resource)).or_insert(token);
+        if token < *largest {
+            let saw = format!(
+                "resource {resource} accepted token {token} from {client} after token {largest}"
+            );
+            return Err(Objection::new(self.name(), saw));
+        }
+        *largest = token;
+        Ok(())
+    }
+}
+
+impl Monitor for Fencing {
+    fn name(&self) -> &'static str {
+        "lock M3 fencing"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed {
+                client,
+                session,
+                observation: Observation::Granted { lock, node, token, .. },
+                ..
+            } if *lock == self.lock => {
+                let owner = creation(view.history, node, *token).map(|txn| txn.session);
+                self.grant(view, *client, *token, owner.or(*session))
+            }
+            Event::ResourceWrite { client, resource, token: Some(token), accepted: true } => {
+                self.accept(*client, resource, *token)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        self.granted.hash(hasher);
+        self.accepted.hash(hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    fn scene() -> (Scene<Fencing>, Zxid, Zxid) {
+        let mut scene = Scene::new(Fencing::new(LOCK));
+        let first = scene.create(S1, 2, &node("a", 0));
+        let second = scene.create(S2, 1, &node("b", 1));
+        (scene, first, second)
+    }
+
+    fn write(client: u8, token: Zxid, accepted: bool) -> Event {
+        let client = ClientId(client);
+        Event::ResourceWrite { client, resource: "ledger".into(), token: Some(token), accepted }
+    }
+
+    #[test]
+    fn a_token_granted_twice_is_refused() {
+        let (mut scene, first, _) = scene();
+        scene.observe(1, S1, 3, granted("a", &node("a", 0), first));
+        scene.observe(1, S1, 9, granted("a", &node("a", 0), first));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M3 fencing: client 1 was granted token 1:4, which was granted before");
+    }
+
+    #[test]
+    fn tokens_go_backwards_only_for_a_zombie() {
+        let (mut scene, first, second) = scene();
+        scene.observe(2, S2, 3, granted("b", &node("b", 1), second));
+        let mut zombie = Scene::new(Fencing::new(LOCK));
+        zombie.create(S1, 2, &node("a", 0));
+        zombie.create(S2, 1, &node("b", 1));
+        zombie.close(S1);
+        zombie.observe(2, S2, 3, granted("b", &node("b", 1), second));
+
+        for scene in [&mut scene, &mut zombie] {
+            scene.observe(1, S1, 3, granted("a", &node("a", 0), first));
+        }
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M3 fencing: client 1 was granted token 1:4 after token 1:5 had been granted, and its session is open");
+        assert_eq!(zombie.end(), None);
+    }
+
+    #[test]
+    fn a_resource_that_accepts_a_stale_token_is_refused() {
+        let (mut scene, first, second) = scene();
+        scene.event(write(1, first, true));
+        scene.event(write(1, first, true));
+        scene.event(write(2, second, true));
+        scene.event(write(1, first, false));
+        scene.event(write(1, first, true));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M3 fencing: resource ledger accepted token 1:4 from client 1 after token 1:5");
+    }
+
+    #[test]
+    fn refused_and_unfenced_writes_are_legal() {
+        let (mut scene, first, second) = scene();
+        scene.event(write(2, second, true));
+        scene.event(write(1, first, false));
+        scene.event(Event::ResourceWrite {
+            client: ClientId(1),
+            resource: "ledger".into(),
+            token: None,
+            accepted: true,
+        });
+        assert_eq!(scene.end(), None);
+    }
+}

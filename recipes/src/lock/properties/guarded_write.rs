@@ -1,0 +1,134 @@
+//! M4, guarded writes: a multi that checks a lock node commits only while that node stands.
+//!
+//! This fences state *inside* ZooKeeper: `multi { check(node), .. }` of a holder that has lost its
+//! lock fails as a whole. It rests on names that are never used twice, for a check without a
+//! version accepts any znode of that name (recipes 2.8 M4); the attempt's id in the name sees to
+//! that.
+
+use crate::lock::contender::Contender;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::path::ZnodePath;
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::txn::{Txn, TxnBody};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct GuardedWrite {
+    lock: Arc<str>,
+    /// The contenders that stand after the last transaction. The tree of the history cannot answer:
+    /// it is the tree *after* the multi, which may itself delete what it checked.
+    standing: BTreeSet<ZnodePath>,
+}
+
+impl GuardedWrite {
+    /// Watches the lock in this directory from the start of the history.
+    pub fn new(lock_directory: &str) -> GuardedWrite {
+        GuardedWrite { lock: lock_directory.into(), standing: BTreeSet::new() }
+    }
+
+    fn is_contender(&self, path: &ZnodePath) -> bool {
+        Contender::in_directory(&self.lock, path).is_some()
+    }
+
+    fn apply(&mut self, view: View<'_>, txn: &Txn, body: &TxnBody) -> Result<(), Objection> {
+        match body {
+            TxnBody::Create { path, .. } if self.is_contender(path) => {
+                self.standing.insert(path.clone());
+            }
+            TxnBody::Delete { path } => {
+                self.standing.remove(path);
+            }
+            TxnBody::Multi(parts) => {
+                for part in parts {
+                    self.apply(view, txn, part)?;
+                }
+            }
+            // Those that are listed, and any other of this session (semantics 2.5 rule 2).
+            TxnBody::CloseSession { .. } => {
+                self.standing.retain(|path| view.history.tree().node(path).is_some());
+            }
+            TxnBody::Check { path } if self.is_contender(path) && !self.standing.contains(path) => {
+                let saw = format!("{txn} committed although {path} was gone");
+                return Err(Objection::new(self.name(), saw));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for GuardedWrite {
+    fn name(&self) -> &'static str {
+        "lock M4 guarded writes"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { txn, .. } => self.apply(view, txn, &txn.body),
+            _ => Ok(()),
+        }
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        self.standing.hash(hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    fn scene() -> Scene<GuardedWrite> {
+        let mut scene = Scene::new(GuardedWrite::new(LOCK));
+        scene.create(S1, 2, &node("a", 0));
+        scene
+    }
+
+    /// `check(node)`, then a write elsewhere.
+    fn guarded(node: &str) -> TxnBody {
+        let write = TxnBody::SetData { path: path("/counter"), data: Arc::from([]), version: 1 };
+        TxnBody::Multi(vec![TxnBody::Check { path: path(node) }, write])
+    }
+
+    #[test]
+    fn a_guarded_write_after_the_nodes_deletion_is_refused() {
+        let mut scene = scene();
+        scene.delete(S1, 3, &node("a", 0));
+        scene.commit(S1, 4, guarded(&node("a", 0)));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M4 guarded writes: 1:6 multi [check /lock/a-lock-0000000000, setData /counter v1] by 0x1 committed although /lock/a-lock-0000000000 was gone");
+    }
+
+    #[test]
+    fn so_is_one_after_the_sessions_end() {
+        let mut scene = scene();
+        scene.close(S1);
+        scene.commit(S2, 4, guarded(&node("a", 0)));
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn writes_while_the_node_stands_are_legal() {
+        let mut scene = scene();
+        scene.commit(S1, 3, guarded(&node("a", 0)));
+        // A release that checks and deletes at once.
+        let check = TxnBody::Check { path: path(&node("a", 0)) };
+        let delete = TxnBody::Delete { path: path(&node("a", 0)) };
+        scene.commit(S1, 4, TxnBody::Multi(vec![check, delete]));
+        // Checks of anything else are nobody's business here.
+        scene.commit(S1, 5, guarded("/config"));
+        assert_eq!(scene.end(), None);
+    }
+}

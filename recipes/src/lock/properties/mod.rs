@@ -1,0 +1,91 @@
+//! What an exclusive lock promises, as monitors (recipes 2.8, safety).
+//!
+//! Truth and belief are kept apart: M1, M4, M5 and M6 speak of znodes in the committed history,
+//! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because
+//! nobody can tell a program at once that its session is over (a *zombie*); that is legal as long
+//! as the session is closed in the committed history, and harmless to whatever checks the fencing
+//! token.
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | M1 | no grant while a smaller contender stands in the committed history | event |
+//! | M2 | two beliefs overlap only if the smaller token's session is closed | event |
+//! | M3 | tokens are czxids, unique, and grow with the grants that count | event |
+//! | M4 | a guarded write commits only while its lock node stands | event |
+//! | M5 | an attempt that ended leaves no znode | run |
+//! | M6 | nobody waits for its own znode | event |
+//!
+//! All of them take one lock directory and ignore everything else.
+
+pub mod belief;
+pub mod exclusion;
+pub mod fencing;
+pub mod guarded_write;
+pub mod no_leak;
+pub mod no_self_wait;
+#[cfg(test)]
+pub(crate) mod scene;
+
+pub use belief::Belief;
+pub use exclusion::Exclusion;
+pub use fencing::Fencing;
+pub use guarded_write::GuardedWrite;
+pub use no_leak::NoLeak;
+pub use no_self_wait::NoSelfWait;
+
+use crate::lock::contender::{self, Contender};
+use std::sync::Arc;
+use vivarium_model::history::History;
+use vivarium_model::id::SessionId;
+use vivarium_model::property::Monitor;
+use vivarium_model::time::Duration;
+use vivarium_model::tree::Znode;
+use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::zxid::Zxid;
+
+/// All monitors of the lock in `lock_directory`. `bound` is M5's: how long a session must have been
+/// connected after an attempt's end before a znode left over is a leak (see [`NoLeak`]).
+pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(Exclusion::new(lock_directory)),
+        Box::new(Belief::new(lock_directory)),
+        Box::new(Fencing::new(lock_directory)),
+        Box::new(GuardedWrite::new(lock_directory)),
+        Box::new(NoLeak::new(lock_directory, bound)),
+        Box::new(NoSelfWait::new(lock_directory)),
+    ]
+}
+
+/// The contenders that stand in the committed history: full path, attempt id and znode.
+fn contenders(
+    history: &History,
+    directory: &str,
+) -> impl Iterator<Item = (String, Option<String>, Arc<Znode>)> {
+    let tree = history.tree();
+    let names = tree.children(directory).unwrap_or_default();
+    names.into_iter().filter_map(move |name| {
+        let contender = Contender::parse(&name)?;
+        let path = contender::child(directory, &name);
+        let node = Arc::clone(tree.node(&path)?);
+        Some((path, contender.attempt().map(str::to_owned), node))
+    })
+}
+
+/// The transaction with zxid `czxid`, if it is the one that created `path`.
+fn creation<'a>(history: &'a History, path: &str, czxid: Zxid) -> Option<&'a Arc<Txn>> {
+    history.get(czxid).filter(|txn| creates(&txn.body, path))
+}
+
+/// Whether a transaction creates the znode `wanted`.
+fn creates(body: &TxnBody, wanted: &str) -> bool {
+    match body {
+        TxnBody::Create { path, .. } => path.as_str() == wanted,
+        TxnBody::Multi(parts) => parts.iter().any(|part| creates(part, wanted)),
+        _ => false,
+    }
+}
+
+/// Whether a session has ended (or never began) in the committed history.
+fn is_closed(history: &History, session: SessionId) -> bool {
+    !history.tree().sessions().contains_key(&session)
+}

@@ -1,0 +1,318 @@
+//! M5, no leak: an attempt that ended leaves no znode behind.
+//!
+//! A znode that nobody knows blocks everybody behind it for as long as its session lives, and its
+//! session lives as long as its program. So once an attempt has given up, or its grant is being
+//! released, its znodes must be gone within a bound. The bound counts only time in which the session
+//! is connected, without interruption: offline the duty is kept, but cannot be done. It ends with
+//! the session (recipes 2.8, last row of the error table), and with the process that has it.
+//!
+//! The bound must cover what one cleanup can take while the connection holds: a server that is cut
+//! off from its leader keeps its clients for up to syncLimit ticks, and a pause of the client
+//! machine is not seen as a disconnection until it ends. Twice the session timeout is enough
+//! without long pauses.
+
+use crate::lock::properties::contenders;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::history::History;
+use vivarium_model::id::{ClientId, SessionId, Xid};
+use vivarium_model::op::SessionState;
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct NoLeak {
+    lock: Arc<str>,
+    bound: Duration,
+    attempts: Vec<Watched>,
+    /// The session by which each client is connected just now.
+    connected: BTreeMap<ClientId, SessionId>,
+}
+
+/// An attempt whose session may still be open.
+#[derive(Clone, Debug)]
+struct Watched {
+    client: ClientId,
+    session: Option<SessionId>,
+    id: Arc<str>,
+    /// Its requests carry numbers from here ..
+    first: Xid,
+    /// .. to here, exclusive, once the same session's next attempt has begun.
+    next: Option<Xid>,
+    token: Option<Zxid>,
+    /// Gave up or released.
+    ended: bool,
+    /// Since when it has ended and its session has been connected.
+    since: Option<Time>,
+}
+
+impl Watched {
+    /// Whether a contender is this attempt's: by the id in its name, or, where the name has none,
+    /// by the session and number of the request that made it (one attempt at a time per client).
+    fn made(&self, history: &History, attempt: Option<&str>, czxid: Zxid) -> bool {
+        if let Some(id) = attempt {
+            return *id == *self.id;
+        }
+        history.get(czxid).is_some_and(|txn| {
+            Some(txn.session) == self.session
+                && txn.cxid >= self.first
+                && self.next.is_none_or(|next| txn.cxid < next)
+        })
+    }
+}
+
+impl NoLeak {
+    /// Watches the lock in this directory; a znode is a leak once its attempt has ended and its
+    /// session has been connected for `bound`.
+    pub fn new(lock_directory: &str, bound: Duration) -> NoLeak {
+        let lock = lock_directory.into();
+        NoLeak { lock, bound, attempts: Vec::new(), connected: BTreeMap::new() }
+    }
+
+    /// Objects to the leaks of attempts whose time is up, and forgets the others of these.
+    fn check(&mut self, view: View<'_>) -> Result<(), Objection> {
+        let due = |attempt: &Watched| {
+            attempt.since.is_some_and(|since| view.at.since(since) >= self.bound)
+        };
+        if !self.attempts.iter().any(due) {
+            return Ok(());
+        }
+        for attempt in self.attempts.iter().filter(|attempt| due(attempt)) {
+            let leak = contenders(view.history, &self.lock)
+                .find(|(_, id, node)| attempt.made(view.history, id.as_deref(), node.czxid));
+            if let Some((path, _, node)) = leak {
+                let saw = format!(
+                    "attempt {} of {} has ended and its session has been connected for {:?}, but \
+                     {path} (czxid {}) still stands",
+                    attempt.id, attempt.client, self.bound, node.czxid
+                );
+                return Err(Objection::new(self.name(), saw));
+            }
+        }
+        let bound = self.bound;
+        self.attempts
+            .retain(|attempt| attempt.since.is_none_or(|since| view.at.since(since) < bound));
+        Ok(())
+    }
+
+    fn observed(
+        &mut self,
+        at: Time,
+        client: ClientId,
+        session: Option<SessionId>,
+        next_xid: Xid,
+        observation: &Observation,
+    ) {
+        match observation {
+            Observation::Attempt { lock, attempt } if *lock == self.lock => {
+                self.begin(client, session, next_xid, attempt);
+            }
+            Observation::Granted { lock, attempt, token, .. } if *lock == self.lock => {
+                let same = |known: &&mut Watched| known.client == client && known.id == *attempt;
+                if let Some(known) = self.attempts.iter_mut().find(same) {
+                    known.token = Some(*token);
+                }
+            }
+            Observation::GaveUp { lock, attempt } if *lock == self.lock => {
+                self.ended(at, |known| known.client == client && known.id == *attempt);
+            }
+            Observation::Releasing { lock, token } | Observation::Released { lock, token }
+                if *lock == self.lock =>
+            {
+                self.ended(at, |known| known.client == client && known.token == Some(*token));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, client: ClientId, session: Option<SessionId>, first: Xid, id: &Arc<str>) {
+        for earlier in &mut self.attempts {
+            if earlier.session == session && earlier.next.is_none() {
+                earlier.next = Some(first);
+            }
+        }
+        self.attempts.push(Watched {
+            client,
+            session,
+            id: Arc::clone(id),
+            first,
+            next: None,
+            token: None,
+            ended: false,
+            since: None,
+        });
+    }
+
+    /// Attempts have ended: their time runs if their session is connected.
+    fn ended(&mut self, at: Time, which: impl Fn(&Watched) -> bool) {
+        for attempt in self.attempts.iter_mut().filter(|attempt| which(attempt)) {
+            attempt.ended = true;
+            let connected = self.connected.get(&attempt.client).copied();
+            if attempt.since.is_none() && connected.is_some() && connected == attempt.session {
+                attempt.since = Some(at);
+            }
+        }
+    }
+
+    /// A connection came or went: all times start again, or stop.
+    fn session(&mut self, at: Time, client: ClientId, connected: Option<SessionId>) {
+        match connected {
+            Some(session) => self.connected.insert(client, session),
+            None => self.connected.remove(&client),
+        };
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.client == client) {
+            let runs = attempt.ended && connected.is_some() && connected == attempt.session;
+            attempt.since = runs.then_some(at);
+        }
+    }
+}
+
+impl Monitor for NoLeak {
+    fn name(&self) -> &'static str {
+        "lock M5 no leak"
+    }
+
+    fn class(&self) -> Class {
+        Class::Run
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        // First: this event may be the one that ends the time of being connected.
+        self.check(view)?;
+        match event {
+            Event::Observed { client, session, next_xid, observation } => {
+                self.observed(view.at, *client, *session, *next_xid, observation);
+            }
+            Event::Session { client, session, state, .. } => {
+                let connected = session.filter(|_| *state == SessionState::SyncConnected);
+                self.session(view.at, *client, connected);
+            }
+            Event::Committed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                self.attempts.retain(|attempt| attempt.session != Some(txn.session));
+            }
+            Event::Killed { client }
+            | Event::Started { client }
+            | Event::Panicked { client, .. } => {
+                self.attempts.retain(|attempt| attempt.client != *client);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    const BOUND: Duration = Duration::from_secs(12);
+
+    fn scene() -> Scene<NoLeak> {
+        Scene::new(NoLeak::new(LOCK, BOUND))
+    }
+
+    /// An attempt that gave up although the server has made its znode.
+    fn abandoned(node: &str) -> Scene<NoLeak> {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        scene.create(S1, 2, node);
+        scene.observe(1, S1, 3, gave_up("a"));
+        scene
+    }
+
+    #[test]
+    fn a_znode_left_behind_is_refused() {
+        let mut scene = abandoned(&node("a", 0));
+        scene.pass(BOUND);
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M5 no leak: attempt a of client 1 has ended and its session has been connected for 12s, but /lock/a-lock-0000000000 (czxid 1:4) still stands");
+    }
+
+    #[test]
+    fn so_is_one_whose_name_has_no_id_but_whose_request_was_the_attempts() {
+        let mut scene = abandoned("/lock/lock-0000000000");
+        scene.pass(BOUND);
+        scene.observe(1, S1, 9, attempt("b"));
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn a_later_attempts_znode_is_not_the_earlier_ones_leak() {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        scene.observe(1, S1, 2, gave_up("a"));
+        scene.observe(1, S1, 2, attempt("b"));
+        scene.create(S1, 2, "/lock/lock-0000000000");
+        scene.pass(BOUND);
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn a_release_that_never_deletes_is_refused() {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), token));
+        scene.pass(BOUND);
+        scene.observe(1, S1, 4, releasing(token));
+        scene.pass(BOUND);
+        scene.session(1, S1, SessionState::Disconnected);
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn the_time_starts_again_with_each_connection() {
+        let mut scene = abandoned(&node("a", 0));
+        for _ in 0..3 {
+            scene.pass(BOUND / 2);
+            scene.session(1, S1, SessionState::Disconnected);
+            scene.pass(BOUND * 2);
+            scene.session(1, S1, SessionState::SyncConnected);
+        }
+        scene.pass(BOUND / 2);
+        scene.delete(S1, 7, &node("a", 0));
+        scene.pass(BOUND);
+        assert_eq!(scene.end(), None);
+
+        let mut leak = abandoned(&node("a", 0));
+        leak.session(1, S1, SessionState::Disconnected);
+        leak.session(1, S1, SessionState::SyncConnected);
+        leak.pass(BOUND);
+        assert!(leak.end().is_some());
+    }
+
+    #[test]
+    fn the_duty_ends_with_the_session_and_with_the_process() {
+        let mut closed = abandoned(&node("a", 0));
+        closed.close(S1);
+        closed.pass(BOUND);
+        assert_eq!(closed.end(), None);
+
+        let mut killed = abandoned(&node("a", 0));
+        killed.event(Event::Killed { client: ClientId(1) });
+        killed.pass(BOUND);
+        assert_eq!(killed.end(), None);
+    }
+
+    #[test]
+    fn a_holder_leaks_nothing() {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), token));
+        scene.pass(BOUND * 3);
+        assert_eq!(scene.end(), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! A hand-made run for the tests of the monitors: commits and observations, one after the other.
+
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::fingerprint::{Fingerprint, StableHasher};
+use vivarium_model::history::History;
+use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
+use vivarium_model::op::SessionState;
+use vivarium_model::path::ZnodePath;
+use vivarium_model::property::{Monitor, Objection, View};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::zxid::{Epoch, Zxid};
+
+/// The lock's directory in every scene.
+pub(crate) const LOCK: &str = "/lock";
+
+/// The first program's session.
+pub(crate) const S1: SessionId = SessionId(0x1);
+/// The second program's session.
+pub(crate) const S2: SessionId = SessionId(0x2);
+/// The session that follows one of these.
+pub(crate) const S3: SessionId = SessionId(0x3);
+
+/// One monitor and the run that it watches.
+pub(crate) struct Scene<M> {
+    pub(crate) monitor: M,
+    history: History,
+    at: Time,
+    objection: Option<Objection>,
+}
+
+impl<M: Monitor> Scene<M> {
+    /// The lock's directory is there; both programs are connected, `client n` by session `n`.
+    pub(crate) fn new(monitor: M) -> Scene<M> {
+        let history = History::new();
+        let mut scene = Scene { monitor, history, at: Time::ZERO, objection: None };
+        for session in [S1, S2] {
+            let timeout = Duration::from_secs(6);
+            scene.commit(session, 0, TxnBody::CreateSession { timeout });
+            scene.session(session.0 as u8, session, SessionState::SyncConnected);
+        }
+        scene.create(S1, 1, LOCK);
+        scene
+    }
+
+    /// Commits a transaction under the next zxid, which it returns.
+    pub(crate) fn commit(&mut self, session: SessionId, cxid: u32, body: TxnBody) -> Zxid {
+        let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
+        let txn = Arc::new(Txn { zxid, session, cxid: Xid(cxid), time: 0, body });
+        self.history.commit(Arc::clone(&txn));
+        self.event(Event::Committed { leader: ServerId(1), txn });
+        zxid
+    }
+
+    /// Commits a create; the directory is persistent, everything else ephemeral.
+    pub(crate) fn create(&mut self, session: SessionId, cxid: u32, path: &str) -> Zxid {
+        self.commit(session, cxid, create(path))
+    }
+
+    /// Commits a delete.
+    pub(crate) fn delete(&mut self, session: SessionId, cxid: u32, node: &str) -> Zxid {
+        self.commit(session, cxid, TxnBody::Delete { path: path(node) })
+    }
+
+    /// Commits the end of a session.
+    pub(crate) fn close(&mut self, session: SessionId) -> Zxid {
+        let ephemerals = self.history.tree().ephemerals(session).cloned().collect();
+        self.commit(session, 0, TxnBody::CloseSession { ephemerals })
+    }
+
+    /// A program's observation.
+    pub(crate) fn observe(
+        &mut self,
+        client: u8,
+        session: SessionId,
+        next_xid: u32,
+        observation: Observation,
+    ) {
+        self.event(Event::Observed {
+            client: ClientId(client),
+            session: Some(session),
+            next_xid: Xid(next_xid),
+            observation,
+        });
+    }
+
+    /// A change of a client's session.
+    pub(crate) fn session(&mut self, client: u8, session: SessionId, state: SessionState) {
+        self.event(Event::Session {
+            client: ClientId(client),
+            session: Some(session),
+            server: (state == SessionState::SyncConnected).then_some(ServerId(1)),
+            state,
+        });
+    }
+
+    /// Time passes.
+    pub(crate) fn pass(&mut self, span: Duration) {
+        self.at = self.at + span;
+    }
+
+    /// Feeds the monitor; its first objection is kept.
+    pub(crate) fn event(&mut self, event: Event) {
+        let view = View { at: self.at, history: &self.history };
+        let result = self.monitor.event(view, &event);
+        self.objection = self.objection.take().or(result.err());
+    }
+
+    /// The run ends; what the monitor objected to first.
+    pub(crate) fn end(mut self) -> Option<String> {
+        let view = View { at: self.at, history: &self.history };
+        let result = self.monitor.end(view);
+        self.objection.or(result.err()).map(|objection| objection.to_string())
+    }
+
+    /// The fingerprint of the monitor's state.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = StableHasher::new();
+        self.monitor.hash(&mut hasher);
+        hasher.fingerprint()
+    }
+}
+
+/// A valid path.
+pub(crate) fn path(text: &str) -> ZnodePath {
+    ZnodePath::new(text).expect("a path in a test is valid")
+}
+
+/// A create, of the persistent directory or of an ephemeral.
+pub(crate) fn create(node: &str) -> TxnBody {
+    TxnBody::Create {
+        path: path(node),
+        data: Arc::from([]),
+        ephemeral: node != LOCK,
+        parent_cversion: 1,
+    }
+}
+
+/// Full path of the contender of `attempt` with this sequence number.
+pub(crate) fn node(attempt: &str, sequence: i32) -> String {
+    format!("{LOCK}/{attempt}-lock-{sequence:010}")
+}
+
+/// [`Observation::Attempt`].
+pub(crate) fn attempt(id: &str) -> Observation {
+    Observation::Attempt { lock: LOCK.into(), attempt: id.into() }
+}
+
+/// [`Observation::Waiting`].
+pub(crate) fn waiting(id: &str, on: &str) -> Observation {
+    Observation::Waiting { lock: LOCK.into(), attempt: id.into(), on: on.into() }
+}
+
+/// [`Observation::Granted`].
+pub(crate) fn granted(id: &str, node: &str, token: Zxid) -> Observation {
+    Observation::Granted { lock: LOCK.into(), attempt: id.into(), node: node.into(), token }
+}
+
+/// [`Observation::Lost`].
+pub(crate) fn lost(token: Zxid) -> Observation {
+    Observation::Lost { lock: LOCK.into(), token }
+}
+
+/// [`Observation::Releasing`].
+pub(crate) fn releasing(token: Zxid) -> Observation {
+    Observation::Releasing { lock: LOCK.into(), token }
+}
+
+/// [`Observation::GaveUp`].
+pub(crate) fn gave_up(id: &str) -> Observation {
+    Observation::GaveUp { lock: LOCK.into(), attempt: id.into() }
+}

@@ -1,0 +1,154 @@
+//! A program that uses the lock as its contract asks for, for scenarios and as an example.
+
+use super::attempt::create_persistent;
+use super::{AcquireError, FencedError, Guard, Lock, Mutants};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::{Data, Op, Version};
+use vivarium_model::time::Duration;
+
+/// What a [`lock_worker`] does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockWork {
+    /// The lock.
+    pub directory: Arc<str>,
+    /// How often to acquire it.
+    pub rounds: u32,
+    /// A resource outside ZooKeeper, written to under the fencing token.
+    pub resource: Arc<str>,
+    /// A znode, written to under a check of the lock's znode. Created where it is missing.
+    pub counter: Arc<str>,
+    /// How long to hold the lock between the two writes.
+    pub hold: Duration,
+    /// How long to wait for the lock before the round is given up; `None` for ever.
+    pub patience: Option<Duration>,
+    /// Whether acquiring may be cancelled by the engine.
+    pub cancel: bool,
+    /// How long to stay connected after the last round, so that a leak can be seen.
+    pub linger: Duration,
+    /// The lock's mutants.
+    pub mutants: Mutants,
+}
+
+impl LockWork {
+    /// One patient round of the lock in `directory`.
+    pub fn new(directory: impl Into<Arc<str>>) -> LockWork {
+        LockWork {
+            directory: directory.into(),
+            rounds: 1,
+            resource: "resource".into(),
+            counter: "/counter".into(),
+            hold: Duration::from_millis(10),
+            patience: None,
+            cancel: false,
+            linger: Duration::ZERO,
+            mutants: Mutants::NONE,
+        }
+    }
+}
+
+/// Acquires the lock, works, and releases it, round by round. A round whose session ends is begun
+/// again in the next session; one that is cancelled or not granted in time is left out.
+///
+/// # Errors
+/// The server's refusal of a path.
+pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), String> {
+    prepare(&zookeeper, &work).await.map_err(|error| error.to_string())?;
+    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let mut round = 0;
+    while round < work.rounds {
+        match acquire(&zookeeper, &lock, &work).await {
+            Ok(Some(guard)) => {
+                hold(&zookeeper, guard, &work, round).await.map_err(|error| error.to_string())?;
+                round += 1;
+            }
+            Ok(None) | Err(AcquireError::TimedOut) => round += 1,
+            Err(AcquireError::SessionExpired) => {}
+            Err(refused) => return Err(refused.to_string()),
+        }
+    }
+    if !work.linger.is_zero() {
+        zookeeper.sleep(work.linger).await;
+    }
+    zookeeper.close().await;
+    Ok(())
+}
+
+/// Creates the counter.
+async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
+    loop {
+        zookeeper.connect().await;
+        match create_persistent(zookeeper, &work.counter).await {
+            Err(Error::SessionExpired) => {}
+            result => return result,
+        }
+    }
+}
+
+/// `None` when the engine cancelled.
+async fn acquire(
+    zookeeper: &ZooKeeper,
+    lock: &Lock,
+    work: &LockWork,
+) -> Result<Option<Guard>, AcquireError> {
+    let acquire = async {
+        match work.patience {
+            Some(patience) => lock.acquire_timeout(patience).await,
+            None => lock.acquire().await,
+        }
+    };
+    if work.cancel {
+        zookeeper.cancellable(acquire).await.map_or(Ok(None), |acquired| acquired.map(Some))
+    } else {
+        acquire.await.map(Some)
+    }
+}
+
+/// Works under the lock until the work is done or the lock is lost, then releases it.
+async fn hold(
+    zookeeper: &ZooKeeper,
+    guard: Guard,
+    work: &LockWork,
+    round: u32,
+) -> Result<(), Error> {
+    let result = guard.while_held(write(zookeeper, &guard, work, round)).await;
+    guard.release().await;
+    // A lost lock ends the round: its work is not done, but no longer ours to do.
+    result.unwrap_or(Ok(()))
+}
+
+/// Both kinds of write that are exact.
+async fn write(
+    zookeeper: &ZooKeeper,
+    guard: &Guard,
+    work: &LockWork,
+    round: u32,
+) -> Result<(), Error> {
+    let token = guard.token().0;
+    if zookeeper.write_resource(&work.resource, Some(token), u64::from(round)).await.is_err() {
+        // The resource has seen a later holder: this one is a zombie.
+        return Ok(());
+    }
+    if !work.hold.is_zero() {
+        zookeeper.sleep(work.hold).await;
+    }
+    let data = Data::from(token.to_string().as_bytes());
+    let set = Op::SetData { path: Arc::clone(&work.counter), data, version: Version::Any };
+    loop {
+        match guard.fenced(vec![set.clone()]).await {
+            Ok(_) | Err(FencedError::Lost(_)) => return Ok(()),
+            // Setting the same again does no harm.
+            Err(FencedError::Failed(Error::ConnectionLoss)) => {}
+            // A guard that was told would have said Lost. This holder goes by its guard, which says
+            // that the lock is held: it connects and carries on (mutant `BeliefSurvivesExpiry`).
+            Err(FencedError::Failed(Error::SessionExpired)) => {
+                zookeeper.connect().await;
+                return Ok(());
+            }
+            Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {
+                return Err(error);
+            }
+        }
+    }
+}
