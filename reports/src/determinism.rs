@@ -29,10 +29,8 @@ pub struct Difference {
     pub seed: u64,
     /// The first step that differs, from 1.
     pub step: u64,
-    /// What the one run did there.
-    pub left: String,
-    /// What the other did.
-    pub right: String,
+    /// Both sides of it, as text of several lines.
+    pub says: String,
 }
 
 #[derive(Serialize)]
@@ -54,10 +52,9 @@ pub fn determinism_text(reports: &[DeterminismReport]) -> String {
     for DeterminismReport { scenario, seeds, compared, difference } in reports {
         match difference {
             None => writeln!(text, "{scenario}: {seeds} seeds, each the same run {compared}"),
-            Some(Difference { seed, step, left, right }) => writeln!(
+            Some(Difference { seed, step, says }) => writeln!(
                 text,
-                "{scenario}: NOT DETERMINISTIC {compared}: seed {seed} differs first at step {step}\n  \
-                 one run   {left}\n  the other {right}"
+                "{scenario}: NOT DETERMINISTIC {compared}: seed {seed} differs first at step {step}\n{says}"
             ),
         }
         .expect("strings take all that is written");

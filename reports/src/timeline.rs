@@ -1,8 +1,13 @@
 //! Timelines: the steps of a run as text, each with what it caused.
 
-use crate::describe::describe;
+use crate::describe::{describe, plural};
 use std::fmt::Write as _;
 use vivarium_model::trace::TraceLine;
+
+/// The timeline of a run's last steps, under a line that says how many they are.
+pub fn last_steps(lines: &[TraceLine]) -> String {
+    format!("The last {}:\n{}", plural(lines.len(), "step"), timeline(lines))
+}
 
 /// The steps as text: virtual time, number and step on one line; below it, indented, the notes of
 /// the machines (`·`) and the events (`→`) in ZooKeeper's words.

@@ -2,7 +2,7 @@
 //! came to that.
 
 use crate::summary::Finding;
-use crate::timeline::timeline;
+use crate::timeline::last_steps;
 use std::fmt::Write as _;
 
 /// The report as text. The one command that replays the run stands on a line of its own.
@@ -34,8 +34,8 @@ pub fn violation_report(finding: &Finding) -> String {
         }
     }
     if !finding.trace.is_empty() {
-        write!(report, "\nThe last {} steps:\n{}", finding.trace.len(), timeline(&finding.trace))
-            .expect("strings take all that is written");
+        report.push('\n');
+        report.push_str(&last_steps(&finding.trace));
     }
     report
 }

@@ -105,8 +105,8 @@ fn a_determinism_check_names_the_first_differing_step() {
     let difference = Difference {
         seed: 17,
         step: 204,
-        left: "0.314000s timer: client 1 Read".into(),
-        right: "0.314000s server 2: log fsync".into(),
+        says: "madsim: 0.314000s timer: client 1 Read\ndirect: 0.314000s server 2: log fsync"
+            .into(),
     };
     let differs = DeterminismReport { difference: Some(difference), ..same.clone() };
     assert_eq!(exit_code(std::slice::from_ref(&same)), 0);

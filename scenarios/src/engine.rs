@@ -1,20 +1,36 @@
 //! From the simulator's results to the reports' data: the only place that knows both.
 
-use std::time::Duration;
+use crate::seeds::SeedRange;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
-use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepReport};
+use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport, Totals};
 
 /// How many steps of a violating run are shown.
 pub(crate) const LAST_STEPS: usize = 40;
 
-/// The host's name on the command line.
-pub(crate) fn host_name(host: HostKind) -> &'static str {
-    match host {
-        HostKind::Madsim => "madsim",
-        HostKind::Direct => "direct",
-    }
+/// One thread per core.
+pub(crate) fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs the seeds up to the first violation, and how long that took.
+pub(crate) fn sweep(
+    scenario: &Scenario,
+    seeds: &SeedRange,
+    jobs: usize,
+    host: HostKind,
+    mut progress: impl FnMut(&Totals),
+) -> (SweepReport, Duration) {
+    let begun = Instant::now();
+    let options = SweepOptions { seeds: seeds.range(), jobs, keep_going: false };
+    let swept = vivarium_sim::sweep(scenario, host, &options, &mut |totals| {
+        progress(totals);
+        ControlFlow::Continue(())
+    });
+    (swept, begun.elapsed())
 }
 
 /// Runs a seed again, keeping what a report of it needs.
@@ -24,8 +40,7 @@ pub(crate) fn run_in_full(
     host: HostKind,
     trace_last: usize,
 ) -> RunReport {
-    let options = RunOptions { host, keep_steps: true, trace_last: Some(trace_last) };
-    vivarium_sim::run(scenario, seed, &options)
+    vivarium_sim::run(scenario, seed, &RunOptions { host, keep_steps: true, trace_last })
 }
 
 /// The recorded run as a case.
@@ -67,36 +82,31 @@ pub(crate) fn sweep_report(
     scenario: &Scenario,
     bugs: &[String],
     host: HostKind,
-    first_seed: u64,
-    sweep: &SweepReport,
+    seeds: &SeedRange,
+    (swept, wall): &(SweepReport, Duration),
 ) -> ScenarioReport {
-    let faults = scenario
-        .faults
-        .iter()
-        .map(|kind| (kind.to_string(), sweep.faults.get(&kind).copied().unwrap_or(0)));
-    let reached = |mark| sweep.marks.get(mark).copied().unwrap_or(0);
-    let marks = scenario.marks.iter().map(|mark| (mark.to_string(), reached(mark)));
-    let unreached = scenario.marks.iter().filter(|mark| reached(mark) == 0);
-    let violation = sweep.first.as_ref().and_then(|run| run.violation.clone());
+    let totals = &swept.totals;
+    let struck = |fault| totals.struck.get(&fault).copied().unwrap_or(0);
+    let reached = |mark| totals.marks.get(&mark).copied().unwrap_or(0);
+    let marks = || scenario.marks.iter().copied();
+    let unreached = marks().filter(|mark| reached(*mark) == 0).map(|mark| mark.to_string());
+    let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
     let verdict = match violation {
         Some(violation) => Verdict::Violated(Box::new(violation)),
-        None => Verdict::Held {
-            seeds: sweep.seeds,
-            unreached: unreached.map(ToString::to_string).collect(),
-        },
+        None => Verdict::Held { seeds: totals.seeds, unreached: unreached.collect() },
     };
     ScenarioReport {
         scenario: scenario.name.clone(),
         bugs: bugs.to_vec(),
-        host: host_name(host).to_string(),
-        seeds: sweep.seeds,
-        first_seed,
-        steps: sweep.steps,
-        simulated: sweep.simulated,
-        wall: sweep.wall,
-        faults: Count::list(faults),
-        marks: Count::list(marks),
-        violations: sweep.violations,
+        host: host.to_string(),
+        seeds: totals.seeds,
+        first_seed: seeds.range().start,
+        steps: totals.steps,
+        simulated: totals.simulated,
+        wall: *wall,
+        faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
+        marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
+        violations: totals.violating.len() as u64,
         verdict,
         finding: None,
     }
@@ -112,7 +122,7 @@ pub(crate) fn error_report(
     ScenarioReport {
         scenario: name.to_string(),
         bugs: bugs.to_vec(),
-        host: host_name(host).to_string(),
+        host: host.to_string(),
         seeds: 0,
         first_seed: 0,
         steps: 0,

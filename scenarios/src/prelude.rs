@@ -4,6 +4,7 @@ pub use crate::test::Test;
 pub use std::time::Duration;
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
+pub use vivarium_model::fingerprint::StableHasher;
 pub use vivarium_model::handle::{
     Cancelled, Either, MultiError, SessionEvents, TimedOut, Watch, ZooKeeper, race,
 };
@@ -16,4 +17,4 @@ pub use vivarium_model::property::{Class, Monitor, Objection, View};
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::Time;
 pub use vivarium_model::zxid::Zxid;
-pub use vivarium_sim::{Choice, FaultKind, FaultSet as Faults};
+pub use vivarium_sim::{Choice, Fault, FaultSet as Faults};

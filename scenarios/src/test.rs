@@ -6,11 +6,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vivarium_model::handle::{Program, ZooKeeper, program};
-use vivarium_model::property::Monitor;
+use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
 use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{Choice, FaultSet, HostKind, Scenario, SweepOptions};
+use vivarium_sim::{Choice, FaultSet, HostKind, Scenario};
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
 ///
@@ -154,11 +154,9 @@ impl Test {
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, Box<TestFailure>> {
         let host = self.host;
         let scenario = self.scenario();
-        let options = SweepOptions { host, stop_on_violation: true, ..SweepOptions::default() };
-        let sweep = vivarium_sim::sweep(&scenario, seeds.range(), &options, &|_progress| ());
-        let report = engine::sweep_report(&scenario, &[], host, seeds.range().start, &sweep);
-        let Some(first) = &sweep.first else {
-            return Ok(report);
+        let swept = engine::sweep(&scenario, seeds, engine::all_cores(), host, |_totals| ());
+        let Some(first) = &swept.0.first_violation else {
+            return Ok(engine::sweep_report(&scenario, &[], host, seeds, &swept));
         };
         let run = engine::run_in_full(&scenario, first.seed, host, LAST_STEPS);
         let Some(violation) = &run.violation else {
@@ -184,7 +182,7 @@ impl Test {
             }),
             monitors: Arc::new(move |_drawn| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
-                own.iter().cloned().collect()
+                property::zookeeper().into_iter().chain(own.iter().cloned()).collect()
             }),
             marks: Vec::new(),
             faults: self.faults,

@@ -12,7 +12,12 @@ static LAST: Mutex<Option<String>> = Mutex::new(None);
 /// Keeps panics quiet and remembers the latest one.
 pub(super) fn install() {
     panic::set_hook(Box::new(|info| {
-        let message = info.payload_as_str().unwrap_or("a panic without a message");
+        let payload = info.payload();
+        let message = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("a panic without a message");
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
         let text = format!("{message}{}", place.unwrap_or_default());
         // A scope of threads panics once more when one of its threads has; that says nothing.

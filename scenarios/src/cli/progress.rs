@@ -36,20 +36,15 @@ impl Meter {
         Meter { title, total, begun, face }
     }
 
-    /// So many seeds are done, with so many violations.
-    pub(super) fn update(&self, done: u64, violations: u64) {
+    /// So many seeds are done.
+    pub(super) fn update(&self, done: u64) {
         match &self.face {
-            Face::Bar(bar) => {
-                bar.set_position(done);
-                if violations > 0 {
-                    bar.set_message(format!("{violations} violated"));
-                }
-            }
+            Face::Bar(bar) => bar.set_position(done),
             Face::Lines(last) => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if last.elapsed() >= PAUSE {
                     *last = Instant::now();
-                    to_stderr(&self.line(done, violations));
+                    to_stderr(&self.line(done));
                 }
             }
         }
@@ -62,14 +57,10 @@ impl Meter {
         }
     }
 
-    fn line(&self, done: u64, violations: u64) -> String {
+    fn line(&self, done: u64) -> String {
         let seconds = self.begun.elapsed().as_secs().max(1);
-        let violated = match violations {
-            0 => String::new(),
-            count => format!(", {} violated", grouped(count)),
-        };
         format!(
-            "{}: {} of {} seeds, {} seeds/s{violated}",
+            "{}: {} of {} seeds, {} seeds/s",
             self.title,
             grouped(done),
             grouped(self.total),
@@ -80,8 +71,7 @@ impl Meter {
 
 fn bar(title: &str, total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template =
-        "{prefix} [{bar:30}] {human_pos} of {human_len} seeds, {per_sec}, {eta} left {msg}";
+    let template = "{prefix} [{bar:30}] {human_pos} of {human_len} seeds, {per_sec}, {eta} left";
     let style = ProgressStyle::with_template(template).expect("the template is well formed");
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(title.to_string());

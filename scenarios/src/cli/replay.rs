@@ -10,23 +10,26 @@ use std::path::Path;
 use vivarium_model::case::Case;
 use vivarium_reports::case_file;
 use vivarium_reports::table::{grouped, span};
-use vivarium_reports::timeline::timeline;
+use vivarium_reports::timeline::last_steps;
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{HostKind, RunReport};
+use vivarium_sim::{HostKind, Replay, RunOptions, RunReport};
 
 /// The exit code of a case that no longer is the recorded run, and violates nothing.
 const INCONCLUSIVE: u8 = 2;
 
 /// The command that replays a seed, as it can be typed where this process was started.
 pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
-    // Cargo sets this variable for the processes that it runs.
-    let program = match std::env::var_os("CARGO") {
+    let bugs: String = bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
+    format!("{} replay {scenario} --seed {seed}{bugs}", program())
+}
+
+/// How this process was started. Cargo sets the variable for the processes that it runs.
+fn program() -> String {
+    match std::env::var_os("CARGO") {
         Some(_) if cfg!(debug_assertions) => "cargo run --".to_string(),
         Some(_) => "cargo run --release --".to_string(),
         None => std::env::args().next().unwrap_or_else(|| "vivarium".to_string()),
-    };
-    let bugs: String = bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
-    format!("{program} replay {scenario} --seed {seed}{bugs}")
+    }
 }
 
 /// Runs the command and returns the exit code.
@@ -97,34 +100,33 @@ fn by_case(target: &str, steps: Option<usize>, entries: &[Entry]) -> Result<u8, 
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
     let last = steps.unwrap_or(LAST_STEPS);
-    let run = vivarium_sim::replay(&scenario, &case, Some(last));
+    let options = RunOptions { trace_last: last, ..RunOptions::default() };
+    let replayed = vivarium_sim::replay(&scenario, &case, &options).map_err(within)?;
+    let run = &replayed.report;
     let saved = Some(Ok(target.to_string()));
-    let again = command_for_case(target);
-    let text = report(&scenario.name, &case.bugs, &run, saved, again, steps.is_some());
-    let code = match (&run.violation, run.hash == case.hash) {
+    let again = format!("{} replay {target}", program());
+    let text = report(&scenario.name, &case.bugs, run, saved, again, steps.is_some());
+    let code = match (&run.violation, replayed.same) {
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
     };
-    Ok(emit(&(text + &comparison(&case, &run)), code))
-}
-
-fn command_for_case(path: &str) -> String {
-    format!("vivarium replay {path}")
+    Ok(emit(&(text + &comparison(&case, &replayed)), code))
 }
 
 /// Whether the replay is the recorded run.
-fn comparison(case: &Case, run: &RunReport) -> String {
+fn comparison(case: &Case, replayed: &Replay) -> String {
+    let run = &replayed.report;
     let recorded = grouped(case.steps.len() as u64);
-    let skipped = match run.skipped.first() {
+    let skipped = match replayed.skipped.first() {
         None => String::new(),
-        Some((number, step)) => format!(
+        Some((number, _at, step)) => format!(
             "{} of the {recorded} recorded steps were not enabled and skipped, first step \
              {number}: {step}\n",
-            grouped(run.skipped.len() as u64)
+            grouped(replayed.skipped.len() as u64)
         ),
     };
-    let same = if run.hash == case.hash {
+    let same = if replayed.same {
         format!("The replay of {recorded} steps gave the recorded run: hash {}\n", run.hash)
     } else {
         format!(
@@ -171,7 +173,8 @@ fn report(
         text.push_str(&format!("  {option}\n"));
     }
     if timeline_asked {
-        text.push_str(&format!("\nThe last {} steps:\n{}", run.trace.len(), timeline(&run.trace)));
+        text.push('\n');
+        text.push_str(&last_steps(&run.trace));
     }
     text
 }

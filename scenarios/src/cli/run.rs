@@ -1,7 +1,7 @@
 //! `vivarium run`: sweeps scenarios, and reports.
 
 use super::arguments::RunArguments;
-use super::output::{emit, to_stderr};
+use super::output::emit;
 use super::progress::Meter;
 use super::select::{self, Selected};
 use super::{guard, replay};
@@ -23,7 +23,7 @@ use vivarium_reports::junit::junit_report;
 use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::table::{WIDTH, span, tables};
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{HostKind, RunReport, Scenario, SweepOptions};
+use vivarium_sim::{HostKind, RunReport, Scenario};
 
 /// Where case files go, in the current directory.
 const CASES: &str = "cases";
@@ -77,7 +77,6 @@ fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> S
     let findings = reports.iter().filter_map(|report| report.finding.as_ref());
     let mut text: String = findings.map(|finding| violation_report(finding) + "\n").collect();
     text.push_str(&tables(reports, WIDTH));
-    let host = engine::host_name(host);
     text.push_str(&format!("\n{} of real time, host {host}\n", span(wall)));
     text
 }
@@ -93,19 +92,12 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
-    let options = SweepOptions {
-        jobs: plan.jobs,
-        host: plan.host,
-        stop_on_violation: true,
-        ..SweepOptions::default()
-    };
-    let swept = vivarium_sim::sweep(scenario, seeds.range(), &options, &|progress| {
-        meter.update(progress.done, progress.violations);
+    let swept = engine::sweep(scenario, &seeds, plan.jobs, plan.host, |totals| {
+        meter.update(totals.seeds);
     });
     meter.finish();
-    let first_seed = seeds.range().start;
-    let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, first_seed, &swept);
-    if let Some(first) = &swept.first {
+    let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
+    if let Some(first) = &swept.0.first_violation {
         let run = engine::run_in_full(scenario, first.seed, plan.host, LAST_STEPS);
         report.finding = finding(&report.title(), scenario, plan.bugs, &run);
     }
@@ -158,11 +150,11 @@ fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport
             if let Err(difference) = vivarium_sim::check_determinism(&selected.scenario, seed) {
                 let mut found = found.lock().expect("no thread panics while it holds the lock");
                 if found.as_ref().is_none_or(|other| seed < other.seed) {
-                    let (step, left, right) = (difference.step, difference.left, difference.right);
-                    *found = Some(Difference { seed, step, left, right });
+                    let says = difference.to_string();
+                    *found = Some(Difference { seed, step: difference.step, says });
                 }
             }
-            meter.update(done.fetch_add(1, Ordering::Relaxed) + 1, 0);
+            meter.update(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };
     std::thread::scope(|scope| {
@@ -171,14 +163,15 @@ fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport
         }
     });
     meter.finish();
-    if !cfg!(madsim) {
-        to_stderr("note: this build has no madsim host, so only the direct host was checked");
-    }
+    let compared = if HostKind::Madsim.is_available() {
+        "under madsim (twice), under direct, and from its recording"
+    } else {
+        "under direct (twice; this build has no madsim host), and from its recording"
+    };
     DeterminismReport {
         scenario: selected.entry.name.to_string(),
         seeds: done.into_inner(),
-        compared: if cfg!(madsim) { "under madsim and direct" } else { "twice under direct" }
-            .to_string(),
+        compared: compared.to_string(),
         difference: found.into_inner().expect("no thread panics while it holds the lock"),
     }
 }

@@ -1,6 +1,6 @@
 //! From names to things: scenarios, bugs, hosts. An unknown name gets the nearest known one.
 
-use crate::catalogue::{Entry, Switches};
+use crate::catalogue::Entry;
 use vivarium_sim::{HostKind, Scenario};
 
 /// A scenario of the catalogue with its switches set.
@@ -43,7 +43,9 @@ pub(super) fn entry<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, S
 
 /// The scenario with these bugs.
 pub(super) fn selected<'a>(entry: &'a Entry, bugs: &[String]) -> Result<Selected<'a>, String> {
-    let switches = entry.switches(bugs).map_err(|bug| unknown_bug(bug, &[entry]))?;
+    let switches = entry
+        .switches(bugs)
+        .map_err(|bug| unknown_bug(bug, &format!(" of scenario `{}`", entry.name), &[entry]))?;
     Ok(Selected { entry, scenario: (entry.build)(&switches) })
 }
 
@@ -63,7 +65,7 @@ pub(super) fn selection<'a>(
     if names.is_empty() {
         let all: Vec<&Entry> = entries.iter().collect();
         if let Some(bug) = bugs.iter().find(|bug| !all.iter().any(|entry| knows(entry, bug))) {
-            return Err(unknown_bug(bug, &all));
+            return Err(unknown_bug(bug, "", &all));
         }
         chosen = all.into_iter().filter(|entry| entry.switches(bugs).is_ok()).collect();
         if chosen.is_empty() {
@@ -77,17 +79,14 @@ fn knows(entry: &Entry, bug: &String) -> bool {
     entry.switches(std::slice::from_ref(bug)) != Err(bug)
 }
 
-fn unknown_bug(bug: &str, entries: &[&Entry]) -> String {
+fn unknown_bug(bug: &str, of: &str, entries: &[&Entry]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in entries.iter().flat_map(|entry| entry.switch_names()) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let of = match entries {
-        [entry] => format!(" of scenario `{}`", entry.name),
-        _ => String::new(),
-    };
+
     format!("unknown bug `{bug}`{of}: {}", suggestion(bug, names, "there are"))
 }
 
@@ -96,7 +95,7 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
     match name {
         None => Ok(HostKind::default()),
         Some("direct") => Ok(HostKind::Direct),
-        Some("madsim") if cfg!(madsim) => Ok(HostKind::Madsim),
+        Some("madsim") if HostKind::Madsim.is_available() => Ok(HostKind::Madsim),
         Some("madsim") => Err("this build has no madsim host, because it was not compiled with \
              `--cfg madsim` (an environment variable RUSTFLAGS replaces the checked-in \
              `.cargo/config.toml`): unset RUSTFLAGS and build again, or take `--host direct`"
@@ -111,7 +110,7 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
 /// How many threads; as many as there are cores without a number.
 pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
     let Some(text) = text else {
-        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
+        return Ok(crate::engine::all_cores());
     };
     match text.parse::<usize>() {
         Ok(0) => Err("`--jobs 0` would run nothing: give at least 1".to_string()),
