@@ -4,8 +4,10 @@
 //! effects out, and all of it is `Clone + Eq + Hash`.
 
 pub mod case;
+pub mod client;
 pub mod config;
 pub mod effect;
+pub mod ensemble;
 pub mod error;
 pub mod event;
 pub mod fingerprint;
@@ -13,12 +15,14 @@ pub mod handle;
 pub mod history;
 pub mod host;
 pub mod id;
+pub mod network;
 pub mod mark;
 pub mod op;
 pub mod packet;
 pub mod path;
 pub mod property;
 pub mod release;
+pub mod server;
 pub mod stat;
 pub mod step;
 pub mod time;
@@ -27,4 +31,6 @@ pub mod trace;
 pub mod tree;
 pub mod txn;
 pub mod verdict;
+pub mod watch;
+pub mod world;
 pub mod zxid;

@@ -15,7 +15,7 @@ pub type Data = Arc<[u8]>;
 pub enum Version {
     /// No check (-1 over the wire).
     Any,
-    /// Exactly this version.
+    /// Exactly this version; -1 is [`Version::Any`], because over the wire it is the same.
     Is(i32),
 }
 
@@ -24,7 +24,7 @@ impl Version {
     pub fn accepts(self, current: i32) -> bool {
         match self {
             Version::Any => true,
-            Version::Is(expected) => expected == current,
+            Version::Is(expected) => expected == -1 || expected == current,
         }
     }
 }

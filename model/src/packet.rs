@@ -19,7 +19,7 @@ pub enum ClientPacket {
     Connect {
         /// The largest zxid of any reply so far; a server behind it hangs up (semantics 2.1 rule 2).
         last_zxid_seen: Zxid,
-        /// The timeout asked for, or the negotiated one when re-attaching.
+        /// The timeout asked for, also when re-attaching: it is negotiated anew each time.
         timeout: Duration,
         /// The session to re-attach, `None` to begin a new one.
         session: Option<SessionId>,

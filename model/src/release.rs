@@ -15,6 +15,13 @@ pub enum Bug {
     /// TRUNC reloads the newest snapshot whatever its label (semantics 6.9), although a prospective
     /// leader's snapshot can hold transactions beyond the cut. Repaired: such snapshots are deleted.
     TruncKeepsNewerSnapshot,
+    /// TRUNC to a zxid that is not in the log (a SNAP brought it) cuts behind the first record
+    /// beyond it, which so stays (semantics 6.9, 9 rule 12). Repaired: that record is cut as well.
+    TruncKeepsRecordBeyond,
+    /// A SNAP leaves the old log below the new snapshot (semantics 6.9), transactions that never were
+    /// committed included: should a TRUNC reach below the snapshot, they come back. Repaired: a SNAP
+    /// replaces log and snapshots, and a TRUNC below it is answered by asking for a SNAP.
+    SnapKeepsOldLog,
     /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
     /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
     InterruptedTruncKeepsTree,
@@ -22,14 +29,21 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 3] =
-        [Bug::RefuseNewerZxid, Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree];
+    pub const ALL: [Bug; 5] = [
+        Bug::RefuseNewerZxid,
+        Bug::TruncKeepsNewerSnapshot,
+        Bug::TruncKeepsRecordBeyond,
+        Bug::SnapKeepsOldLog,
+        Bug::InterruptedTruncKeepsTree,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Bug::RefuseNewerZxid => "RefuseNewerZxid",
             Bug::TruncKeepsNewerSnapshot => "TruncKeepsNewerSnapshot",
+            Bug::TruncKeepsRecordBeyond => "TruncKeepsRecordBeyond",
+            Bug::SnapKeepsOldLog => "SnapKeepsOldLog",
             Bug::InterruptedTruncKeepsTree => "InterruptedTruncKeepsTree",
         }
     }
@@ -39,6 +53,10 @@ impl Bug {
         match self {
             Bug::RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
             Bug::TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
+            Bug::TruncKeepsRecordBeyond => {
+                "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)"
+            }
+            Bug::SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
             Bug::InterruptedTruncKeepsTree => {
                 "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)"
             }

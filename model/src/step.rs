@@ -145,11 +145,14 @@ pub struct Tail {
     pub torn: bool,
     /// Whether snapshots that nobody has fsynced survive.
     pub snapshots: bool,
+    /// How many of the packets under way from the server still arrive, on each connection: the
+    /// rest was in the queues of its process.
+    pub packets: u8,
 }
 
 impl Tail {
     /// Everything unsynced is lost.
-    pub const LOST: Tail = Tail { survive: 0, torn: false, snapshots: false };
+    pub const LOST: Tail = Tail { survive: 0, torn: false, snapshots: false, packets: 0 };
 }
 
 impl Step {

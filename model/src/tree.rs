@@ -185,6 +185,12 @@ impl DataTree {
         self.nodes.get(path).map(|entry| &entry.node)
     }
 
+    /// A znode with its path as the tree keeps it and the number of its children.
+    pub fn find(&self, path: &str) -> Option<(&ZnodePath, &Arc<Znode>, u32)> {
+        let (path, entry) = self.nodes.get_key_value(path)?;
+        Some((path, &entry.node, entry.children.len() as u32))
+    }
+
     /// A znode's Stat.
     pub fn stat(&self, path: &str) -> Option<Stat> {
         self.nodes.get(path).map(|entry| entry.node.stat(entry.children.len() as u32))
@@ -330,7 +336,8 @@ impl DataTree {
     }
 
     /// Creates a znode. Where it exists already (replay over a fuzzy snapshot) only the parent's
-    /// counters are raised (semantics 1.3, last paragraph).
+    /// counters are raised (semantics 1.3, last paragraph), and the parent is told of it: a snapshot
+    /// that passed the parent's place before the parent was created holds the child without it.
     fn create(
         &mut self,
         path: &ZnodePath,
@@ -349,6 +356,8 @@ impl DataTree {
         })
         .ok_or(Error::NoNode)?;
         if self.nodes.contains_key(path) {
+            let parent = self.nodes.get_mut(parent_path).expect("just changed");
+            parent.children.insert(Arc::from(path.name()));
             return Err(Error::NodeExists);
         }
         self.put(path.clone(), Arc::new(node));

@@ -1,9 +1,8 @@
 //! Is a run really a function of its seed? Runs it several times, under each host and from its own
 //! recording, and names the first step that differs, with both sides' text.
 
-use crate::options::Drawn;
 use crate::record::{Closed, Keep};
-use crate::run::HostKind;
+use crate::run::{HostKind, RunReport};
 use std::fmt;
 use std::ops::Range;
 use vivarium_model::fingerprint::Fingerprint;
@@ -80,8 +79,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Gets a run: which way, from which recording, and what to keep.
-pub(crate) type GetRun<'a> = dyn Fn(Way, &[(Time, Step)], Keep) -> Closed + 'a;
+/// Gets a run: which way, the first run if there is one (to replay), and what to keep.
+pub(crate) type GetRun<'a> = dyn Fn(Way, Option<&RunReport>, Keep) -> Closed + 'a;
 
 /// Compares the run under the first host with a second one, with those under the other hosts, and
 /// with its own recording.
@@ -89,22 +88,22 @@ pub(crate) type GetRun<'a> = dyn Fn(Way, &[(Time, Step)], Keep) -> Closed + 'a;
 /// # Errors
 /// The first difference.
 pub(crate) fn compare(
-    drawn: &Drawn,
+    seed: u64,
     hosts: &[HostKind],
     get: &GetRun<'_>,
 ) -> Result<Closed, Box<Difference>> {
     let first = *hosts.first().expect("at least one host");
     let way = Way::Seed { host: first, time: 1 };
-    let one = get(way, &[], everything(0..0));
+    let one = get(way, None, everything(0..0));
     let again = Way::Seed { host: first, time: 2 };
     let others = hosts[1..].iter().map(|host| Way::Seed { host: *host, time: 1 });
     let recording = hosts.last().map(|host| Way::Recording(*host));
     for other_way in [again].into_iter().chain(others).chain(recording) {
-        let other = get(other_way, &one.report.recorded, everything(0..0));
+        let other = get(other_way, Some(&one.report), everything(0..0));
         if let Some(at) = first_difference(&one, &other) {
             let look = |way, closed: &Closed| look_again(way, closed, at, &one, get);
             return Err(Box::new(Difference {
-                seed: drawn.seed,
+                seed,
                 step: at as u64 + 1,
                 one: look(way, &one),
                 other: look(other_way, &other),
@@ -137,8 +136,12 @@ fn step_at(closed: &Closed, at: usize) -> Option<(Time, Step, Fingerprint)> {
 fn look_again(way: Way, closed: &Closed, at: usize, first: &Closed, get: &GetRun<'_>) -> Side {
     let step = step_at(closed, at);
     let wanted = at as u64..at as u64 + 1;
-    let again = get(way, &first.report.recorded, everything(wanted));
+    let again = get(way, Some(&first.report), everything(wanted));
     let same = step.is_some() && step_at(&again, at) == step;
     let caused = if same { again.texts.into_iter().next() } else { None };
     Side { way, step, caused }
 }
+
+#[cfg(test)]
+#[path = "determinism_tests.rs"]
+mod tests;

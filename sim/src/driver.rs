@@ -300,3 +300,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.servers().map(Machine::Server).chain(self.clients().map(Machine::Client))
     }
 }
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

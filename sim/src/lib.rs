@@ -9,6 +9,7 @@ mod determinism;
 mod driver;
 mod faults;
 mod heap;
+pub mod host;
 pub mod latency;
 #[cfg(test)]
 mod mock;
@@ -31,3 +32,131 @@ pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
 pub use scenario::{Choice, FaultSet, Scenario};
 pub use sweep::{SweepOptions, SweepReport, Totals};
+
+use determinism::compare;
+use record::{Closed, Keep};
+use replay::retake;
+use std::ops::ControlFlow;
+use subject::{Subject, WithSubject, with_world};
+use vivarium_model::case::Case;
+use vivarium_model::property::Objection;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+
+/// Runs one seed of a scenario.
+///
+/// The run is a function of the scenario and the seed; the options decide what is kept of it. Call
+/// it on a fresh thread (as [`sweep`] does) where programs use the standard library's hash maps.
+///
+/// # Panics
+/// If this build has no such host ([`HostKind::is_available`]).
+pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> RunReport {
+    let drawn = Drawn::draw(scenario, seed);
+    simulate(scenario, &drawn, options.host, Keep::from(*options)).report
+}
+
+/// Takes the steps of a recorded run again.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+///
+/// # Panics
+/// If this build has no such host.
+pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<Replay, String> {
+    let drawn = replay::drawn(scenario, case)?;
+    let expected = case.violation.as_ref();
+    let keep = Keep::from(*options);
+    let with = Retake { drawn: &drawn, steps: &case.steps, expected, keep };
+    let (closed, skipped) = with_world(scenario, &drawn, options.host, with);
+    let same = skipped.is_empty() && closed.report.hash == case.hash;
+    Ok(Replay { report: closed.report, skipped, same })
+}
+
+/// Runs many seeds of a scenario on several threads, each run on a fresh thread of its own.
+///
+/// The result is the same for any number of jobs. `progress` is called on the calling thread, in
+/// the order of seeds, after each run that counts; it can end the sweep. The run of the first
+/// violation is run once more with everything kept that `options` asks for.
+///
+/// # Panics
+/// If this build has no such host, or if the model itself panics.
+pub fn sweep(
+    scenario: &Scenario,
+    seeds: &SweepOptions,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
+) -> SweepReport {
+    let bare = RunOptions { host: options.host, ..RunOptions::default() };
+    let mut report = sweep::sweep_with(seeds, &|seed| run(scenario, seed, &bare), progress);
+    if let Some(first) = &mut report.first_violation
+        && *options != bare
+    {
+        *first = sweep::on_fresh_thread(|| run(scenario, first.seed, options));
+    }
+    report
+}
+
+/// Runs a seed twice under the first host, once under each other one, and once more from its own
+/// recording, each on a fresh thread, and compares them step for step.
+///
+/// # Errors
+/// The first step that differs, with both sides' text.
+///
+/// # Panics
+/// If `hosts` is empty or this build lacks one of them.
+pub fn check_determinism(
+    scenario: &Scenario,
+    seed: u64,
+    hosts: &[HostKind],
+) -> Result<RunReport, Box<Difference>> {
+    let drawn = Drawn::draw(scenario, seed);
+    let get = |way: Way, first: Option<&RunReport>, keep: Keep| {
+        sweep::on_fresh_thread(|| match way {
+            Way::Seed { host, .. } => {
+                // Drawn anew: drawing the options is a part of what must be deterministic.
+                simulate(scenario, &Drawn::draw(scenario, seed), host, keep)
+            }
+            Way::Recording(host) => {
+                let first = first.expect("a run to replay");
+                let expected = first.violation.as_ref().map(|violation| &violation.objection);
+                let with = Retake { drawn: &drawn, steps: &first.recorded, expected, keep };
+                with_world(scenario, &drawn, host, with).0
+            }
+        })
+    };
+    compare(seed, hosts, &get).map(|closed| closed.report)
+}
+
+fn simulate(scenario: &Scenario, drawn: &Drawn, host: HostKind, keep: Keep) -> Closed {
+    with_world(scenario, drawn, host, Simulate { drawn, keep })
+}
+
+/// [`driver::simulate`], for a world under any host.
+struct Simulate<'a> {
+    drawn: &'a Drawn,
+    keep: Keep,
+}
+
+impl WithSubject for Simulate<'_> {
+    type Result = Closed;
+
+    fn run<S: Subject>(self, subject: S) -> Closed {
+        driver::simulate(subject, self.drawn, self.keep)
+    }
+}
+
+/// [`replay::retake`], for a world under any host.
+struct Retake<'a> {
+    drawn: &'a Drawn,
+    steps: &'a [(Time, Step)],
+    expected: Option<&'a Objection>,
+    keep: Keep,
+}
+
+impl WithSubject for Retake<'_> {
+    type Result = (Closed, Vec<(u64, Time, Step)>);
+
+    fn run<S: Subject>(self, subject: S) -> Self::Result {
+        retake(subject, self.drawn, self.steps, self.expected, self.keep)
+    }
+}

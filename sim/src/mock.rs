@@ -130,8 +130,11 @@ impl Mock {
             Step::Fsync(_) => self.fsync(effects),
             Step::ToClient(connection) => self.to_client(connection, effects),
             Step::Fire(Timer::Client(client, _)) => {
-                effects.due(Step::Input(client));
-                self.clients[client.index()].running
+                let running = self.client(client).running;
+                if running {
+                    effects.due(Step::Input(client));
+                }
+                running
             }
             Step::BreakClient { connection, to_server, to_client } => {
                 self.break_client(connection, to_server.into(), to_client.into(), effects)
@@ -141,17 +144,24 @@ impl Mock {
             Step::Rejoin(server) => self.up[server.index()],
             Step::Cut { from, to } => self.cuts.insert((from, to)),
             Step::Heal { from, to } => {
-                effects.push(Effect::Unblocked(Blocker::Cut { from, to }));
-                self.cuts.remove(&(from, to))
+                let healed = self.cuts.remove(&(from, to));
+                self.unblocked(healed, Blocker::Cut { from, to }, effects)
             }
             Step::Kill(client) => std::mem::replace(&mut self.client(client).running, false),
             Step::Pause(client) => !std::mem::replace(&mut self.client(client).paused, true),
             Step::Resume(client) => {
-                effects.push(Effect::Unblocked(Blocker::Paused(client)));
-                std::mem::replace(&mut self.client(client).paused, false)
+                let resumed = std::mem::replace(&mut self.client(client).paused, false);
+                self.unblocked(resumed, Blocker::Paused(client), effects)
             }
             _ => false,
         }
+    }
+
+    fn unblocked(&self, done: bool, blocker: Blocker, effects: &mut Effects) -> bool {
+        if done {
+            effects.push(Effect::Unblocked(blocker));
+        }
+        done
     }
 
     fn start(&mut self, client: ClientId, effects: &mut Effects) -> bool {

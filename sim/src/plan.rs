@@ -115,8 +115,18 @@ mod tests {
 
     #[test]
     fn a_plan_is_printed() {
-        insta::assert_snapshot!(plan(FaultSet::all(), 2), @"");
-        insta::assert_snapshot!(plan(FaultSet::NONE, 2), @"");
+        insta::assert_snapshot!(plan(FaultSet::all(), 2), @r"
+        fault              power loss: at 12.468s
+        fault              rejoin: at 0.805s, 1.058s, 9.305s
+        fault              client connection reset: at 2.504s, 4.103s, 9.074s, 11.133s
+        fault              learner connection reset: at 8.114s
+        fault              partition: at 1.957s
+        fault              delay burst: at 9.779s
+        fault              session expiry: at 9.112s
+        fault              pause: at 1.751s, 2.149s, 3.143s, 3.936s, 6.772s, 7.611s, 8.531s, 8.537s, 10.706s, 17.265s
+        fault              lost reply, never applied: 1/15 of all creates
+        ");
+        insta::assert_snapshot!(plan(FaultSet::NONE, 2), @"faults             none");
     }
 
     #[test]

@@ -144,16 +144,22 @@ mod tests {
     /// Seeds in bug reports and in other people's tests depend on these numbers.
     #[test]
     fn samplers_give_known_answers() {
-        insta::assert_debug_snapshot!(several(Random::number)[..3], @"");
-        insta::assert_compact_debug_snapshot!(several(|random| random.below(10)), @"");
-        insta::assert_compact_debug_snapshot!(several(|random| random.between(5, 7)), @"");
-        insta::assert_compact_debug_snapshot!(several(|random| random.exponential(1000)), @"");
+        insta::assert_debug_snapshot!(several(Random::number)[..3], @r"
+        [
+            464296004197622675,
+            8681630155733372287,
+            11506140091737954934,
+        ]
+        ");
+        insta::assert_compact_debug_snapshot!(several(|random| random.below(10)), @"[0, 4, 6, 4, 5, 0, 4, 4]");
+        insta::assert_compact_debug_snapshot!(several(|random| random.between(5, 7)), @"[5, 6, 6, 6, 6, 5, 6, 6]");
+        insta::assert_compact_debug_snapshot!(several(|random| random.exponential(1000)), @"[3592, 744, 501, 727, 617, 3444, 706, 701]");
         let third = Ratio { times: 1, of: 3 };
-        insta::assert_compact_debug_snapshot!(several(|random| random.chance(third)), @"");
-        insta::assert_compact_debug_snapshot!(several(|random| random.choose(&['a', 'b', 'c']).unwrap()), @"");
+        insta::assert_compact_debug_snapshot!(several(|random| random.chance(third)), @"[true, false, false, false, false, true, false, false]");
+        insta::assert_compact_debug_snapshot!(several(|random| random.choose(&['a', 'b', 'c']).unwrap()), @"['a', 'b', 'b', 'b', 'b', 'a', 'b', 'b']");
         let mut deck = [1, 2, 3, 4, 5, 6];
         random().shuffle(&mut deck);
-        insta::assert_compact_debug_snapshot!(deck, @"");
+        insta::assert_compact_debug_snapshot!(deck, @"[6, 4, 2, 5, 3, 1]");
     }
 
     #[test]

@@ -1,12 +1,24 @@
 //! What a driver drives: all that the simulator asks of a world, in one place.
 
 use crate::faults::Look;
+use crate::host::DirectHost;
+#[cfg(madsim)]
+use crate::host::MadsimHost;
+use crate::options::Drawn;
+use crate::run::HostKind;
+use crate::scenario::Scenario;
+use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
+use vivarium_model::ensemble::programs::ProgramState;
 use vivarium_model::history::History;
-use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::host::Host;
+use vivarium_model::id::{
+    ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
+};
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
+use vivarium_model::world::World;
 
 /// A world under a driver.
 pub(crate) trait Subject: Look {
@@ -36,4 +48,133 @@ pub(crate) trait Subject: Look {
 
     /// In words: what a server is doing.
     fn state_of(&self, server: ServerId) -> String;
+}
+
+/// Something to be done with a world, whatever its host.
+pub(crate) trait WithSubject {
+    /// What comes of it.
+    type Result;
+
+    /// Does it.
+    fn run<S: Subject>(self, subject: S) -> Self::Result;
+}
+
+/// Builds the world that `drawn` describes under this host, and hands it over. The world never
+/// leaves this thread: madsim's tasks cannot.
+///
+/// # Panics
+/// If this build has no such host; whoever takes a host from a user must have asked
+/// [`HostKind::is_available`].
+pub(crate) fn with_world<W: WithSubject>(
+    scenario: &Scenario,
+    drawn: &Drawn,
+    host: HostKind,
+    with: W,
+) -> W::Result {
+    let programs = (scenario.programs)(drawn);
+    let clients = drawn.config.clients.len();
+    assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
+    let monitors = (scenario.monitors)(drawn);
+    let config = Arc::new(drawn.config.clone());
+    match host {
+        HostKind::Direct => with.run(World::new(config, DirectHost::new(programs), monitors)),
+        #[cfg(madsim)]
+        HostKind::Madsim => {
+            with.run(World::new(config, MadsimHost::new(programs, drawn.seed), monitors))
+        }
+        #[cfg(not(madsim))]
+        HostKind::Madsim => panic!("this build has no madsim host"),
+    }
+}
+
+impl<H: Host> Subject for World<H> {
+    fn begin(&mut self, effects: &mut Effects) {
+        World::begin(self, effects);
+    }
+
+    fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        World::apply(self, at, step, effects)
+    }
+
+    fn end(&mut self, at: Time) -> Result<(), Objection> {
+        World::end(self, at)
+    }
+
+    fn history(&self) -> &History {
+        World::history(self)
+    }
+
+    fn is_serving(&self, server: ServerId) -> bool {
+        self.ensemble().is_serving(server)
+    }
+
+    fn waits_for(&self, client: ClientId) -> String {
+        self.ensemble().waits_for(client)
+    }
+
+    fn state_of(&self, server: ServerId) -> String {
+        self.ensemble().state_of(server)
+    }
+}
+
+impl<H: Host> Look for World<H> {
+    fn servers(&self) -> u8 {
+        self.ensemble().config().servers
+    }
+
+    fn clients(&self) -> u8 {
+        self.ensemble().config().clients.len() as u8
+    }
+
+    fn is_up(&self, server: ServerId) -> bool {
+        self.ensemble().is_up(server)
+    }
+
+    fn leader(&self) -> Option<ServerId> {
+        self.ensemble().leader()
+    }
+
+    fn client_connection(&self, client: ClientId) -> Option<ClientConnection> {
+        self.ensemble().client_connection(client)
+    }
+
+    fn attached_to(&self, client: ClientId) -> Option<ServerId> {
+        self.ensemble().attached_to(client)
+    }
+
+    fn learner_connection(&self, server: ServerId) -> Option<LearnerConnection> {
+        self.ensemble().learner_connection(server)
+    }
+
+    fn under_way(&self, connection: ClientConnection) -> (usize, usize) {
+        self.ensemble().under_way(connection)
+    }
+
+    fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
+        self.ensemble().under_way_learner(connection)
+    }
+
+    fn unsynced(&self, server: ServerId) -> usize {
+        self.ensemble().unsynced(server)
+    }
+
+    fn session(&self, client: ClientId) -> Option<SessionId> {
+        self.ensemble().session(client)
+    }
+
+    fn is_cut(&self, from: Machine, to: Machine) -> bool {
+        self.ensemble().is_cut(from, to)
+    }
+
+    fn is_running(&self, client: ClientId) -> bool {
+        self.ensemble().program(client) == ProgramState::Running
+    }
+
+    fn is_paused(&self, client: ClientId) -> bool {
+        self.ensemble().is_paused(client)
+    }
+
+    fn can_cancel(&self, client: ClientId) -> bool {
+        self.ensemble().can_cancel(client)
+    }
 }

@@ -189,3 +189,7 @@ impl Sum {
         ControlFlow::Continue(())
     }
 }
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

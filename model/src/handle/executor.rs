@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 /// How often the tasks of a program may be polled for one input. A program that needs more never
 /// blocks: some task wakes itself again and again.
-pub const POLLS_PER_INPUT: u32 = 1_000_000;
+pub const POLLS_PER_INPUT: u32 = 100_000;
 
 type Return = Arc<Mutex<Option<Result<(), String>>>>;
 

@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct Process {
-    port: Arc<Port>,
+    pub(super) port: Arc<Port>,
     executor: Executor,
 }
 

@@ -1,8 +1,8 @@
 //! S12: what is acknowledged is durable.
 //!
 //! An acknowledgement of a transaction leaves only after the fsync of it, and one of NEWLEADER only
-//! after the synchronised history and the current epoch are on the disk (semantics 6.6 and 6.7; the
-//! releases before 3.9.4 broke this in several ways). Everything that a quorum promises rests on it.
+//! after the synchronised history and the current epoch are on the disk (semantics 6.6 and 6.7;
+//! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
 
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;

@@ -172,12 +172,12 @@ mod tests {
     impl All {
         /// The monitors' states, each by its name.
         fn states(&self) -> Vec<(&'static str, crate::fingerprint::Fingerprint)> {
-            let state = |monitor: &Box<dyn Monitor>| {
+            let state = |monitor: &dyn Monitor| {
                 let mut hasher = StableHasher::new();
                 monitor.hash(&mut hasher);
                 (monitor.name(), hasher.fingerprint())
             };
-            self.0.iter().map(state).collect()
+            self.0.iter().map(|monitor| state(&**monitor)).collect()
         }
     }
 

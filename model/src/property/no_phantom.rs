@@ -53,7 +53,7 @@ impl Monitor for NoPhantom {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Applied { server, txn, digest } => self.check(view, *server, txn.zxid, *digest),
-            // An opening zxid belongs to no transaction: the prefix below it is meant (semantics 4.1).
+            // An opening zxid belongs to no transaction: the prefix below it is meant (4.1).
             Event::Serving { server, zxid, .. }
                 if !zxid.is_opening() && view.history.get(*zxid).is_none() =>
             {

@@ -45,7 +45,8 @@ impl Monitor for OneLeader {
             Some(first) => Err(Objection::new(
                 self.name(),
                 format!(
-                    "{leader} was established as the leader of epoch {epoch}, whose leader had been {first}."
+                    "{leader} was established as the leader of epoch {epoch}, whose leader \
+                     had been {first}."
                 ),
             )),
         }

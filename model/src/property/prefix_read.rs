@@ -1,13 +1,14 @@
 //! H4: reads are from a prefix.
 //!
 //! A read is answered as the committed history up to the reply's header zxid answers it: data,
-//! children and every field of the Stat (semantics 4.6). The header zxid is the witness, so there is
-//! nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
+//! children and every field of the Stat (semantics 4.6). The header zxid is the witness, so there
+//! is nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
 //! get older.
 //!
-//! For every path the monitor keeps what it was in every prefix, with the zxid from which it was so,
-//! and for every directory the present names and the changes that led to them. A stale reader of
-//! names is served by undoing the changes since: few, as readers are rarely far behind.
+//! For every path the monitor keeps what it was in every prefix, with the zxid from which it was
+//! so, and for every directory the present names and the changes that led to them. The names that
+//! a stale reader should see are found by undoing the changes since: few, as readers are rarely
+//! far behind.
 
 use super::{Class, Monitor, Objection, View};
 use crate::error::Error;
@@ -324,7 +325,8 @@ impl Monitor for PrefixRead {
                 Err(Objection::new(
                     self.name(),
                     format!(
-                        "request {number} of session {session} ({request}, {client}) was answered {saw}."
+                        "request {number} of session {session} ({request}, {client}) was \
+                         answered {saw}."
                     ),
                 ))
             }

@@ -39,9 +39,11 @@ fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
     vec![Order::Strike(Step::Crash { server, tail }), Order::Later(down_for, Step::Restart(server))]
 }
 
-/// What the disk still holds of `unsynced` transactions: nothing, some, or some and a torn one.
+/// What the disk still holds of `unsynced` transactions: nothing, some, or some and a torn one; and
+/// how many of the packets sent (a few) had left the machine.
 fn tail(random: &mut Random, unsynced: usize) -> Tail {
     let survive = surviving(random, unsynced);
     let torn = random.chance(Ratio::one_in(2)) && usize::from(survive) < unsynced;
-    Tail { survive, torn, snapshots: random.chance(Ratio::one_in(2)) }
+    let snapshots = random.chance(Ratio::one_in(2));
+    Tail { survive, torn, snapshots, packets: surviving(random, 4) }
 }

@@ -1,0 +1,357 @@
+//! The client side of a session: ZooKeeper's `ClientCnxn` as a pure machine (semantics 2.8).
+//!
+//! A started machine looks for a server that takes its session, one after the other of its list. On
+//! each connection it sends a `ConnectRequest`, waits for the answer, sets its watches again, sends
+//! what was queued meanwhile, and from then on pairs replies with requests in order. When the
+//! connection ends, *every* request in flight or queued fails with ConnectionLoss and none is sent
+//! again: the outcome of those in flight is unknown, and finding out is the program's affair. Watches
+//! survive the loss; the next server is told about them with the last zxid seen (3.4).
+//!
+//! **Only a server can end a session.** A machine that is cut off from all servers tries for ever and
+//! never declares its session expired. That is what clients up to 3.9.2 do; since 3.9.3
+//! (ZOOKEEPER-4508) they give up by themselves after 4/3 of the timeout (2.8 rule 3), which is not
+//! modelled.
+//!
+//! Order of what the program is told, as `ClientCnxn` queues it for its event thread:
+//!
+//! | Happening | Inputs, in order |
+//! |---|---|
+//! | connected | SyncConnected; answers to `Connect` |
+//! | connection lost | ConnectionLoss for each request, oldest first; Disconnected, if it was connected |
+//! | expired | Expired; SessionExpired for each request queued; then for each watch; answers to `Close` |
+//! | closed | Closed; SessionExpired for each watch; answers to `Close` |
+//! | reply | its watch is registered, then the reply |
+//! | notification | the event for each call that watches, in the order of registration |
+//!
+//! What one packet or timer causes is in one list of effects, so a watch event reaches the program
+//! before any reply that was read later (semantics 3.2 W1, W2).
+//!
+//! Where this differs from `ClientCnxn`, and why:
+//! * A request is numbered when it is made, there when it is written. The order is the same; only
+//!   the numbers of requests that were never sent are skipped. So an observation can say exactly
+//!   which requests came before it ([`ClientMachine::next_xid`]).
+//! * `SetWatches` takes a number there and has a reply, whose zxid counts as seen. Here it has
+//!   neither, so the last zxid seen can be older, never newer.
+//! * Nobody keeps a watch whose call was abandoned: it is not set again after a reconnect.
+//! * A new session begins at the head of the server list, which there would be shuffled anew.
+
+mod connection;
+mod requests;
+mod watches;
+
+use crate::config::ClientConfig;
+use crate::event::Event;
+use crate::host::{Input, Operation};
+use crate::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::op::Request;
+use crate::packet::{ClientPacket, ServerPacket};
+use crate::time::Duration;
+use crate::timer::ClientTimer;
+use crate::zxid::Zxid;
+use requests::Pending;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use watches::WatchTable;
+
+/// What a client machine wants done, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ClientEffect {
+    /// Opens a connection to this server, which becomes *the* connection. Whoever numbers it answers
+    /// with [`ClientMachine::opened`] before anything is read from it.
+    Open {
+        /// The server.
+        server: ServerId,
+    },
+    /// Sends a packet on the connection in use.
+    Send(ClientPacket),
+    /// Closes the connection in use. Never emitted for a connection that ended by itself.
+    Close,
+    /// Arms a timer, replacing its deadline if it is armed.
+    Arm {
+        /// Which.
+        timer: ClientTimer,
+        /// When it fires, from now.
+        after: Duration,
+        /// Up to this much later, as the engine draws it.
+        spread: Duration,
+    },
+    /// Disarms a timer that is armed.
+    Disarm(ClientTimer),
+    /// For the program.
+    Input(Input),
+    /// For the monitors: Sent, Replied, Lost, Session or Notified.
+    Event(Event),
+}
+
+/// Where a client machine stands (`ZooKeeper.States`, with CONNECTING split in two and CLOSED by
+/// reason).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClientState {
+    /// No process: it was never started, or it was killed. No timer is armed.
+    NotStarted,
+    /// CONNECTING, between two attempts: [`ClientTimer::Reconnect`] is armed.
+    Waiting,
+    /// CONNECTING to this server: [`ClientTimer::Connect`] is armed.
+    Connecting(ServerId),
+    /// CONNECTED to this server: [`ClientTimer::Read`] and [`ClientTimer::Ping`] are armed.
+    Connected(ServerId),
+    /// CLOSED because a server said that the session is over. Only `Connect` leads out of it.
+    Expired,
+    /// CLOSED because the program closed the session. Only `Connect` leads out of it.
+    Closed,
+}
+
+impl ClientState {
+    /// The timers that are armed in this state, and no others.
+    pub fn timers(self) -> &'static [ClientTimer] {
+        match self {
+            ClientState::Waiting => &[ClientTimer::Reconnect],
+            ClientState::Connecting(_) => &[ClientTimer::Connect],
+            ClientState::Connected(_) => &[ClientTimer::Read, ClientTimer::Ping],
+            ClientState::NotStarted | ClientState::Expired | ClientState::Closed => &[],
+        }
+    }
+
+    /// Whether a connection is in use: being opened, or open.
+    pub fn has_connection(self) -> bool {
+        matches!(self, ClientState::Connecting(_) | ClientState::Connected(_))
+    }
+
+    /// Whether requests are taken (`States.isAlive`).
+    pub fn is_alive(self) -> bool {
+        self.has_connection() || self == ClientState::Waiting
+    }
+}
+
+impl fmt::Display for ClientState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientState::NotStarted => write!(f, "not started"),
+            ClientState::Waiting => write!(f, "CONNECTING, between two attempts"),
+            ClientState::Connecting(server) => write!(f, "CONNECTING to {server}"),
+            ClientState::Connected(server) => write!(f, "CONNECTED to {server}"),
+            ClientState::Expired => write!(f, "CLOSED, expired"),
+            ClientState::Closed => write!(f, "CLOSED by its program"),
+        }
+    }
+}
+
+/// The client side of a session. Two equal machines do the same from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClientMachine {
+    id: ClientId,
+    /// What it asks for in every `ConnectRequest`.
+    session_timeout: Duration,
+    /// The list, already shuffled.
+    servers: Arc<[ServerId]>,
+    /// Position in the list of the server that is tried next.
+    next_server: usize,
+    state: ClientState,
+    /// The number of the connection in use, once the ensemble has told it.
+    connection: Option<ClientConnection>,
+    session: Session,
+    /// `Connect`s that wait for an established session.
+    connect_calls: Vec<CallId>,
+    /// `Close`s that wait for the session's end.
+    close_calls: Vec<CallId>,
+}
+
+/// What begins anew with a new session, as a new `ZooKeeper` object would.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Session {
+    /// Unknown until a server has answered.
+    id: Option<SessionId>,
+    /// The timeout: negotiated, or asked for as long as no server has answered.
+    timeout: Duration,
+    /// The zxid of the last reply that had one (2.8 rule 6).
+    last_zxid: Zxid,
+    next_xid: Xid,
+    /// Made, not sent: there is no established connection.
+    queued: VecDeque<Pending>,
+    /// Sent, not answered, in the order in which they must be answered.
+    in_flight: VecDeque<Pending>,
+    watches: WatchTable,
+    /// closeSession is queued or in flight: nothing more is taken.
+    closing: bool,
+}
+
+impl Session {
+    fn new(timeout: Duration) -> Session {
+        Session {
+            id: None,
+            timeout,
+            last_zxid: Zxid::ZERO,
+            next_xid: Xid(1),
+            queued: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            watches: WatchTable::default(),
+            closing: false,
+        }
+    }
+}
+
+impl ClientMachine {
+    /// A machine without a process; [`ClientMachine::start`] gives it one.
+    pub fn new(id: ClientId, config: &ClientConfig) -> ClientMachine {
+        ClientMachine {
+            id,
+            session_timeout: config.session_timeout,
+            servers: config.servers.as_slice().into(),
+            next_server: 0,
+            state: ClientState::NotStarted,
+            connection: None,
+            session: Session::new(config.session_timeout),
+            connect_calls: Vec::new(),
+            close_calls: Vec::new(),
+        }
+    }
+
+    /// The program's process starts: begins to connect a new session. Does nothing if it runs.
+    pub fn start(&mut self, out: &mut Vec<ClientEffect>) {
+        if self.state == ClientState::NotStarted {
+            self.begin_session(out);
+        }
+    }
+
+    /// The program's process died: its connection is reset, its timers are gone, all is forgotten.
+    /// Nobody is left to be told anything, so there are no inputs and no events.
+    pub fn kill(&mut self, out: &mut Vec<ClientEffect>) {
+        if self.state.has_connection() {
+            out.push(ClientEffect::Close);
+        }
+        self.disarm(None, out);
+        self.next_server = 0;
+        self.state = ClientState::NotStarted;
+        self.connection = None;
+        self.session = Session::new(self.session_timeout);
+        self.connect_calls.clear();
+        self.close_calls.clear();
+    }
+
+    /// Begins a call of the program. What can be answered at once is: the answer is among the
+    /// effects.
+    ///
+    /// # Panics
+    /// For an operation that is no affair of a session (sleep, now, random, ...).
+    pub fn call(&mut self, call: CallId, operation: Operation, out: &mut Vec<ClientEffect>) {
+        match operation {
+            Operation::Request { request, watch, scope } => {
+                self.request(Pending { xid: Xid(0), request, call: Some(call), watch }, scope, out);
+            }
+            Operation::Connect => self.connect(call, out),
+            Operation::Close => self.close(call, out),
+            other => unreachable!("a client machine was asked for {other:?}"),
+        }
+    }
+
+    /// The program dropped the call: neither its reply nor its watch event is an input any more,
+    /// and the slot may be used again at once. A request stays queued or in flight; the slot that
+    /// its watch would have had is free as well.
+    pub fn abandon(&mut self, call: CallId) {
+        for pending in self.session.queued.iter_mut().chain(&mut self.session.in_flight) {
+            pending.forget(call);
+        }
+        self.session.watches.forget(call);
+        self.connect_calls.retain(|waiting| *waiting != call);
+        self.close_calls.retain(|waiting| *waiting != call);
+    }
+
+    /// The answer to [`ClientEffect::Open`]: the connection's number.
+    pub fn opened(&mut self, connection: ClientConnection) {
+        if self.state.has_connection() {
+            self.connection = Some(connection);
+        }
+    }
+
+    /// Reads a packet from the connection in use.
+    pub fn packet(&mut self, packet: ServerPacket, out: &mut Vec<ClientEffect>) {
+        // Nothing can be read from a connection that was never opened.
+        if self.connection.is_none() {
+            return;
+        }
+        match (self.state, packet) {
+            (ClientState::Connecting(server), ServerPacket::Connected { session, timeout }) => {
+                self.established(server, session, timeout, out);
+            }
+            (ClientState::Connecting(_), ServerPacket::Expired) => self.expired(out),
+            (ClientState::Connected(_), packet) => self.read(packet, out),
+            // Whatever else answers a ConnectRequest is no ZooKeeper.
+            _ => self.hang_up(None, out),
+        }
+    }
+
+    /// The connection in use ended: it was refused, reset, or closed by the server.
+    pub fn disconnected(&mut self, out: &mut Vec<ClientEffect>) {
+        if self.state.has_connection() {
+            self.lose(None, out);
+        }
+    }
+
+    /// A timer fired. One that is not armed in the present state does nothing.
+    pub fn timer(&mut self, timer: ClientTimer, out: &mut Vec<ClientEffect>) {
+        if !self.state.timers().contains(&timer) {
+            return;
+        }
+        match timer {
+            ClientTimer::Reconnect => self.attempt(out),
+            ClientTimer::Ping => {
+                out.push(ClientEffect::Send(ClientPacket::Ping));
+                self.arm_ping(out);
+            }
+            ClientTimer::Connect | ClientTimer::Read => self.hang_up(Some(timer), out),
+        }
+    }
+
+    /// The session, once a server has answered; after its end still that one, until a new session
+    /// has its id.
+    pub fn session(&self) -> Option<SessionId> {
+        self.session.id
+    }
+
+    /// The number of the session's next request: every request that was made before has a smaller
+    /// one.
+    pub fn next_xid(&self) -> Xid {
+        self.session.next_xid
+    }
+
+    /// The zxid of the last reply that had one: a server behind it is of no use to this session.
+    pub fn last_zxid(&self) -> Zxid {
+        self.session.last_zxid
+    }
+
+    /// Where the machine stands.
+    pub fn state(&self) -> ClientState {
+        self.state
+    }
+
+    /// The number of the connection in use.
+    pub fn connection(&self) -> Option<ClientConnection> {
+        self.connection
+    }
+
+    /// The requests in flight, oldest first.
+    pub fn pending(&self) -> impl Iterator<Item = (Xid, &Arc<Request>)> {
+        self.session.in_flight.iter().map(|pending| (pending.xid, &pending.request))
+    }
+
+    /// The oldest thing it waits for, in words.
+    pub fn waits_for(&self) -> String {
+        match self.state {
+            ClientState::NotStarted => "nothing: it is not running".to_owned(),
+            ClientState::Expired => "nothing: its session has expired".to_owned(),
+            ClientState::Closed => "nothing: its session is closed".to_owned(),
+            ClientState::Waiting => "its next attempt to connect".to_owned(),
+            ClientState::Connecting(server) => format!("{server} to accept its session"),
+            ClientState::Connected(server) => match self.session.in_flight.front() {
+                Some(Pending { xid, request, .. }) => {
+                    format!("{server} to answer {request} (xid {})", xid.0)
+                }
+                None => match self.session.watches.in_words() {
+                    Some(watches) => watches,
+                    None => format!("nothing: it is connected to {server}"),
+                },
+            },
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What faults do to the ensemble, and their ends.
+
+use super::{Ensemble, ServerNode};
+use crate::effect::{Blocker, Effect, Effects, Status};
+use crate::event::Event;
+use crate::host::{Input, Outcome};
+use crate::id::{ClientId, Machine, ServerId};
+use crate::server::Server;
+use crate::step::{Step, Tail};
+use crate::time::Time;
+
+impl Ensemble {
+    pub(super) fn fault(&mut self, step: &Step, at: Time, effects: &mut Effects) -> Status {
+        let done = match *step {
+            Step::Crash { server, tail } => self.crash(server, tail, effects),
+            Step::Restart(server) => self.restart(server, at, effects),
+            Step::Rejoin(server) => self.rejoin(server, at, effects),
+            Step::BreakClient { connection, to_server, to_client } => {
+                self.network.break_client(connection, to_server, to_client, effects)
+            }
+            Step::BreakLearner { connection, to_leader, to_learner } => {
+                self.network.break_learner(connection, to_leader, to_learner, effects)
+            }
+            Step::Cut { from, to } => self.network.cut(from, to),
+            Step::Heal { from, to } => self.heal(from, to, effects),
+            Step::Expire(session) => self.expire(session, at, effects),
+            Step::Kill(client) => self.kill_program(client, effects),
+            Step::Pause(client) => self.pause(client),
+            Step::Resume(client) => self.resume(client, effects),
+            Step::Cancel(client) => self.cancel(client, effects),
+            _ => unreachable!("{step} is no fault"),
+        };
+        if done { Status::Done } else { Status::NotEnabled }
+    }
+
+    fn crash(&mut self, server: ServerId, tail: Tail, effects: &mut Effects) -> bool {
+        if self.servers[server.index()].process.is_none() {
+            return false;
+        }
+        // What it had sent but not yet flushed from its queues goes with it: the same number of
+        // packets survives on each of its connections.
+        for connection in self.network.clients_of(server) {
+            self.network.break_client(connection, 0, tail.packets, effects);
+            self.network.close_by_server(connection, effects);
+        }
+        for connection in self.network.learners_of(server) {
+            self.network.break_learner(connection, 0, tail.packets, effects);
+            self.network.close_by_leader(connection, effects);
+        }
+        if let Some(connection) = self.learner_connection(server) {
+            self.network.break_learner(connection, tail.packets, 0, effects);
+            self.network.close_by_learner(connection, effects);
+        }
+        self.network.forget_mail(server);
+        let ServerNode { disk, process } = self.servers[server.index()].make_mut();
+        *process = None;
+        let lost = disk.crash(tail);
+        effects.event(Event::Crashed { server, lost });
+        effects.push(Effect::Unblocked(Blocker::Busy(server)));
+        true
+    }
+
+    fn rejoin(&mut self, server: ServerId, at: Time, effects: &mut Effects) -> bool {
+        let leave = |process: &mut Server, context: &mut crate::server::Context<'_>| {
+            if matches!(process.role(), crate::server::Role::Looking) {
+                return false;
+            }
+            process.leave_role("an exception in its main thread", context);
+            true
+        };
+        self.with_server(server, at, effects, leave).unwrap_or(false)
+    }
+
+    fn heal(&mut self, from: Machine, to: Machine, effects: &mut Effects) -> bool {
+        if !self.network.heal(from, to) {
+            return false;
+        }
+        effects.push(Effect::Unblocked(Blocker::Cut { from, to }));
+        if let (Machine::Server(from), Machine::Server(to)) = (from, to) {
+            self.network.reconnect_mail(from, to, effects);
+        }
+        true
+    }
+
+    fn expire(&mut self, session: crate::id::SessionId, at: Time, effects: &mut Effects) -> bool {
+        let Some(leader) = self.leader() else { return false };
+        self.with_server(leader, at, effects, |process, context| process.expire(session, context))
+            .unwrap_or(false)
+    }
+
+    fn pause(&mut self, client: ClientId) -> bool {
+        if self.clients[client.index()].paused {
+            return false;
+        }
+        self.clients[client.index()].make_mut().paused = true;
+        true
+    }
+
+    fn resume(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if !self.clients[client.index()].paused {
+            return false;
+        }
+        self.clients[client.index()].make_mut().paused = false;
+        effects.push(Effect::Unblocked(Blocker::Paused(client)));
+        true
+    }
+
+    /// Every `cancelled()` that the program awaits answers.
+    fn cancel(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.clients[client.index()].cancellable.is_empty() {
+            return false;
+        }
+        let calls = std::mem::take(&mut self.clients[client.index()].make_mut().cancellable);
+        for call in calls {
+            effects.event(Event::Cancelled { client, call });
+            self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
+        }
+        true
+    }
+}

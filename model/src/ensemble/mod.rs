@@ -1,0 +1,352 @@
+//! Servers, disks, links and client machines as one cloneable, hashable value, and what each step
+//! does to it.
+
+pub mod faults;
+pub mod programs;
+pub mod view;
+
+use crate::config::Config;
+use crate::effect::{Blocker, Effects, Status};
+use crate::event::Event;
+use crate::fingerprint::{Fingerprint, Tracked};
+use crate::host::ResourceRequest;
+use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::network::Network;
+use crate::server::disk::Disk;
+use crate::server::{Context, Role, Server};
+use crate::step::Step;
+use crate::time::Time;
+use crate::timer::Timer;
+use crate::zxid::Zxid;
+use programs::ClientNode;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A server's machine: a disk, and a process while it is up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ServerNode {
+    pub(crate) disk: Disk,
+    pub(crate) process: Option<Server>,
+}
+
+/// A resource outside ZooKeeper that refuses fencing tokens smaller than one it has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct FencedResource {
+    highest: Option<Zxid>,
+    value: u64,
+}
+
+impl FencedResource {
+    /// Check and write in one step, at the resource.
+    fn execute(&mut self, request: &ResourceRequest) -> Result<(), Zxid> {
+        if let (Some(token), Some(highest)) = (request.token, self.highest)
+            && token < highest
+        {
+            return Err(highest);
+        }
+        self.highest = self.highest.max(request.token);
+        self.value = request.value;
+        Ok(())
+    }
+}
+
+/// The whole ensemble with its clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ensemble {
+    config: Arc<Config>,
+    pub(crate) servers: Vec<Tracked<ServerNode>>,
+    pub(crate) clients: Vec<Tracked<ClientNode>>,
+    pub(crate) network: Network,
+    resources: BTreeMap<Arc<str>, FencedResource>,
+}
+
+impl Ensemble {
+    /// Servers that have never started and programs that have not either.
+    pub fn new(config: Arc<Config>) -> Ensemble {
+        let server = |_| Tracked::new(ServerNode { disk: Disk::new(), process: None });
+        let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
+        Ensemble {
+            servers: (0..usize::from(config.servers)).map(server).collect(),
+            clients: (0..config.clients.len()).map(client).collect(),
+            network: Network::new(config.servers, config.clients.len()),
+            resources: BTreeMap::new(),
+            config,
+        }
+    }
+
+    /// All servers start; every program is due to.
+    pub fn begin(&mut self, effects: &mut Effects) {
+        for server in self.config.server_ids() {
+            self.restart(server, Time::ZERO, effects);
+        }
+        for at in 0..self.clients.len() {
+            effects.due(Step::Start(ClientId::at(at)));
+        }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// The fingerprint: each part's, salted with its place, added up; parts that have not changed
+    /// since they were last asked come from the cache.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.combine(Tracked::fingerprint, Tracked::fingerprint)
+    }
+
+    /// The fingerprint without any cache, to check the caches against.
+    pub fn recomputed_fingerprint(&self) -> Fingerprint {
+        self.combine(Tracked::recomputed_fingerprint, Tracked::recomputed_fingerprint)
+    }
+
+    fn combine(
+        &self,
+        server: impl Fn(&Tracked<ServerNode>) -> Fingerprint,
+        client: impl Fn(&Tracked<ClientNode>) -> Fingerprint,
+    ) -> Fingerprint {
+        let mut whole = Fingerprint::of(&(&self.network, &self.resources));
+        for (at, node) in self.servers.iter().enumerate() {
+            whole.add(Fingerprint::of(&("server", at, server(node))));
+        }
+        for (at, node) in self.clients.iter().enumerate() {
+            whole.add(Fingerprint::of(&("client", at, client(node))));
+        }
+        whole
+    }
+
+    /// Runs a function on a server's process.
+    fn with_server<T>(
+        &mut self,
+        server: ServerId,
+        at: Time,
+        effects: &mut Effects,
+        run: impl FnOnce(&mut Server, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        self.servers[server.index()].process.as_ref()?;
+        let ServerNode { disk, process } = self.servers[server.index()].make_mut();
+        let network = &mut self.network;
+        let mut context = Context { at, id: server, config: &self.config, network, disk, effects };
+        process.as_mut().map(|process| run(process, &mut context))
+    }
+
+    /// What a step does to the ensemble. Programs' inputs and their hosts are the world's affair:
+    /// [`Step::Input`] is not for here.
+    pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
+        match *step {
+            Step::ToServer(connection) => self.to_server(connection, at, effects),
+            Step::ToClient(connection) => self.to_client(connection, at, effects),
+            Step::ToLeader(connection) => self.to_leader(connection, at, effects),
+            Step::ToLearner(connection) => self.to_learner(connection, at, effects),
+            Step::Vote { from, to } => self.vote(from, to, at, effects),
+            Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
+            Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
+            Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
+            Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
+            Step::Stream(connection) => {
+                let Some(leader) = self.network.leader_of(connection) else {
+                    return Status::NotEnabled;
+                };
+                self.on_server(leader, at, effects, |server, context| {
+                    server.stream_next(connection, context)
+                })
+            }
+            Step::Fire(Timer::Server(server, timer)) => {
+                self.on_server(server, at, effects, |server, context| server.timer(timer, context))
+            }
+            Step::Fire(Timer::Client(client, timer)) => {
+                self.client_timer(client, timer, at, effects)
+            }
+            Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
+            Step::Start(client) => self.start_program(client, at, effects),
+            Step::Random { client, call, value } => self.random(client, call, value, effects),
+            Step::Resource { client, call } => self.resource(client, call, effects),
+            Step::Message { from, to } => self.message(from, to, effects),
+            Step::Input(_) => unreachable!("the world feeds programs"),
+            Step::Crash { .. }
+            | Step::Restart(_)
+            | Step::Rejoin(_)
+            | Step::BreakClient { .. }
+            | Step::BreakLearner { .. }
+            | Step::Cut { .. }
+            | Step::Heal { .. }
+            | Step::Expire(_)
+            | Step::Kill(_)
+            | Step::Pause(_)
+            | Step::Resume(_)
+            | Step::Cancel(_) => self.fault(step, at, effects),
+        }
+    }
+
+    fn on_server(
+        &mut self,
+        server: ServerId,
+        at: Time,
+        effects: &mut Effects,
+        run: impl FnOnce(&mut Server, &mut Context<'_>) -> bool,
+    ) -> Status {
+        match self.with_server(server, at, effects, run) {
+            Some(true) => Status::Done,
+            Some(false) | None => Status::NotEnabled,
+        }
+    }
+
+    // ---- deliveries ----
+
+    fn to_server(
+        &mut self,
+        connection: ClientConnection,
+        at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let Some(server) = self.network.server_of(connection) else { return Status::NotEnabled };
+        let (from, to) = (Machine::Client(connection.client), Machine::Server(server));
+        if let Some(blocker) = self.network.blocker(from, to) {
+            return Status::Blocked(blocker);
+        }
+        let Some(delivered) = self.network.read_from_client(connection) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("{server} reads {delivered:?} from {connection}"));
+        let handled = self.with_server(server, at, effects, |process, context| {
+            process.from_client(connection, delivered, context);
+        });
+        if handled.is_none() {
+            // Nobody listens there: connection refused.
+            self.network.close_by_server(connection, effects);
+        }
+        Status::Done
+    }
+
+    fn to_client(
+        &mut self,
+        connection: ClientConnection,
+        _at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let client = connection.client;
+        if self.clients[client.index()].is_paused() {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        let Some(server) = self.network.server_of(connection) else { return Status::NotEnabled };
+        let (from, to) = (Machine::Server(server), Machine::Client(client));
+        if let Some(blocker) = self.network.blocker(from, to) {
+            return Status::Blocked(blocker);
+        }
+        let Some(delivered) = self.network.read_from_server(connection) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("{client} reads {delivered:?} from {server}"));
+        self.client_reads(connection, delivered, effects);
+        Status::Done
+    }
+
+    fn to_leader(
+        &mut self,
+        connection: LearnerConnection,
+        at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let Some(leader) = self.network.leader_of(connection) else { return Status::NotEnabled };
+        let (from, to) = (Machine::Server(connection.learner), Machine::Server(leader));
+        if let Some(blocker) = self.network.blocker(from, to) {
+            return Status::Blocked(blocker);
+        }
+        if let Some(process) = &self.servers[leader.index()].process
+            && let Role::Leading(role) = process.role()
+            && role.is_deaf(process.writing())
+        {
+            return Status::Blocked(Blocker::Busy(leader));
+        }
+        let Some(delivered) = self.network.read_from_learner(connection) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("{leader} reads {delivered:?} from {connection}"));
+        let handled = self.with_server(leader, at, effects, |process, context| {
+            process.from_learner(connection, delivered, context);
+        });
+        if handled.is_none() {
+            self.network.close_by_leader(connection, effects);
+        }
+        Status::Done
+    }
+
+    fn to_learner(
+        &mut self,
+        connection: LearnerConnection,
+        at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let learner = connection.learner;
+        let Some(leader) = self.network.leader_of(connection) else { return Status::NotEnabled };
+        let (from, to) = (Machine::Server(leader), Machine::Server(learner));
+        if let Some(blocker) = self.network.blocker(from, to) {
+            return Status::Blocked(blocker);
+        }
+        if self.servers[learner.index()].process.as_ref().is_some_and(|it| it.writing().is_some()) {
+            return Status::Blocked(Blocker::Busy(learner));
+        }
+        let Some(delivered) = self.network.read_from_leader(connection) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("{learner} reads {delivered:?} from {leader}"));
+        self.with_server(learner, at, effects, |process, context| {
+            process.from_leader(connection, delivered, context);
+        });
+        Status::Done
+    }
+
+    fn vote(&mut self, from: ServerId, to: ServerId, at: Time, effects: &mut Effects) -> Status {
+        if let Some(blocker) = self.network.blocker(Machine::Server(from), Machine::Server(to)) {
+            return Status::Blocked(blocker);
+        }
+        if self.servers[to.index()].process.is_none() {
+            // It stays in its mailbox: the start of the receiver makes it due again.
+            return Status::NotEnabled;
+        }
+        let Some(notification) = self.network.take_mail(from, to) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| {
+            let vote = notification.vote;
+            format!(
+                "{to} reads notification of server {}: {:?}, votes for server {} (epoch {}, zxid {}), round {}",
+                from.0, notification.state, vote.leader.0, vote.peer_epoch, vote.zxid, notification.round
+            )
+        });
+        self.with_server(to, at, effects, |process, context| {
+            process.notification(from, notification, context);
+        });
+        Status::Done
+    }
+
+    // ---- starting ----
+
+    /// A server's process starts from its disk, or refuses to.
+    fn restart(&mut self, server: ServerId, at: Time, effects: &mut Effects) -> bool {
+        if self.servers[server.index()].process.is_some() {
+            return false;
+        }
+        let ServerNode { disk, process } = self.servers[server.index()].make_mut();
+        let network = &mut self.network;
+        let mut context = Context { at, id: server, config: &self.config, network, disk, effects };
+        context.effects.event(Event::Restarted { server });
+        match Server::boot(&mut context) {
+            Ok(booted) => *process = Some(booted),
+            Err(reason) => context.effects.event(Event::Exited { server, reason }),
+        }
+        for other in self.config.server_ids().filter(|other| *other != server) {
+            self.network.reconnect_mail(other, server, effects);
+            if self.network.has_mail(other, server) {
+                effects.due(Step::Vote { from: other, to: server });
+            }
+        }
+        true
+    }
+}
+
+impl std::hash::Hash for Ensemble {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.fingerprint().hash(state);
+    }
+}

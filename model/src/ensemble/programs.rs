@@ -1,0 +1,470 @@
+//! Client machines and the programs on them: what a program's outputs do, and how its inputs come
+//! about.
+//!
+//! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
+//! client's event thread. A paused machine stands still, inbox and all.
+
+use super::Ensemble;
+use crate::client::{ClientEffect, ClientMachine};
+use crate::config::Config;
+use crate::effect::{Blocker, Effect, Effects, Status};
+use crate::event::Event;
+use crate::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
+use crate::id::{CallId, ClientConnection, ClientId};
+use crate::network::Delivered;
+use crate::packet::ServerPacket;
+use crate::step::Step;
+use crate::time::Time;
+use crate::timer::{ClientTimer, Timer};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// What a program is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramState {
+    /// Not started yet.
+    NotStarted,
+    /// Running, or waiting.
+    Running,
+    /// Its main future returned, or it panicked.
+    Finished,
+    /// Its process was killed; a replacement may start.
+    Killed,
+}
+
+/// A client machine, the program's side of its calls included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ClientNode {
+    pub(super) machine: ClientMachine,
+    pub(super) program: ProgramState,
+    pub(super) paused: bool,
+    /// The connection in use.
+    pub(super) connection: Option<ClientConnection>,
+    inbox: VecDeque<Input>,
+    sleeping: BTreeSet<CallId>,
+    /// Calls that wait for a random number.
+    drawing: BTreeSet<CallId>,
+    /// Calls that wait for a message, oldest first.
+    receiving: VecDeque<CallId>,
+    /// Messages that arrived and nobody has received yet.
+    received: VecDeque<Message>,
+    /// Messages on their way here, by sender.
+    under_way: BTreeMap<ClientId, VecDeque<Arc<[u8]>>>,
+    /// Calls that wait for a cancellation.
+    pub(super) cancellable: Vec<CallId>,
+    /// Requests on their way to outside resources.
+    to_resources: BTreeMap<CallId, ResourceRequest>,
+    /// Requests to outside resources whose answer nobody wants any more; they arrive all the same.
+    orphaned: VecDeque<ResourceRequest>,
+}
+
+impl ClientNode {
+    pub(super) fn new(config: &Config, client: ClientId) -> ClientNode {
+        ClientNode {
+            machine: ClientMachine::new(client, &config.clients[client.index()]),
+            program: ProgramState::NotStarted,
+            paused: false,
+            connection: None,
+            inbox: VecDeque::new(),
+            sleeping: BTreeSet::new(),
+            drawing: BTreeSet::new(),
+            receiving: VecDeque::new(),
+            received: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            cancellable: Vec::new(),
+            to_resources: BTreeMap::new(),
+            orphaned: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    pub(super) fn has_input(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
+    pub(super) fn draws(&self) -> impl Iterator<Item = CallId> {
+        self.drawing.iter().copied()
+    }
+
+    pub(super) fn resource_calls(&self) -> impl Iterator<Item = CallId> {
+        self.to_resources.keys().copied()
+    }
+
+    pub(super) fn senders(&self) -> impl Iterator<Item = ClientId> {
+        self.under_way.iter().filter(|(_, queue)| !queue.is_empty()).map(|(from, _)| *from)
+    }
+
+    /// What a process that ends takes with it; what is under way elsewhere stays.
+    fn forget_calls(&mut self) {
+        self.inbox.clear();
+        self.sleeping.clear();
+        self.drawing.clear();
+        self.receiving.clear();
+        self.received.clear();
+        self.cancellable.clear();
+        let requests = std::mem::take(&mut self.to_resources);
+        self.orphaned.extend(requests.into_values());
+    }
+
+    /// In words, for people: what the program waits for.
+    pub(super) fn waits_for(&self) -> String {
+        match self.program {
+            ProgramState::NotStarted => return "has not started".into(),
+            ProgramState::Killed => return "was killed and not replaced".into(),
+            ProgramState::Finished => return "has finished".into(),
+            ProgramState::Running => {}
+        }
+        let mut reasons = vec![self.machine.waits_for()];
+        if self.paused {
+            reasons.push("its machine is paused".into());
+        }
+        if !self.inbox.is_empty() {
+            reasons.push(format!("{} inputs undelivered", self.inbox.len()));
+        }
+        if !self.sleeping.is_empty() {
+            reasons.push("sleeps".into());
+        }
+        if !self.receiving.is_empty() {
+            reasons.push("waits for a message".into());
+        }
+        if !self.to_resources.is_empty() {
+            reasons.push("waits for an outside resource".into());
+        }
+        reasons.join("; ")
+    }
+}
+
+impl Ensemble {
+    /// Puts an input into a program's inbox.
+    pub(super) fn push_input(&mut self, client: ClientId, input: Input, effects: &mut Effects) {
+        let node = self.clients[client.index()].make_mut();
+        if node.program == ProgramState::Running {
+            effects.absorb(&input);
+            node.inbox.push_back(input);
+            effects.due(Step::Input(client));
+        }
+    }
+
+    /// Takes a program's next input out of its inbox.
+    pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+        let node = &self.clients[client.index()];
+        if node.program != ProgramState::Running || node.inbox.is_empty() {
+            return Err(Status::NotEnabled);
+        }
+        if node.paused {
+            return Err(Status::Blocked(Blocker::Paused(client)));
+        }
+        let node = self.clients[client.index()].make_mut();
+        Ok(node.inbox.pop_front().expect("it was just looked at"))
+    }
+
+    // ---- what programs do ----
+
+    /// Carries out one output of a program.
+    pub(crate) fn output(
+        &mut self,
+        client: ClientId,
+        output: Output,
+        at: Time,
+        effects: &mut Effects,
+    ) {
+        match output {
+            Output::Submit { call, operation } => self.submit(client, call, operation, at, effects),
+            Output::Abandon { call } => self.abandon(client, call, effects),
+            Output::Observe(observation) => {
+                let machine = &self.clients[client.index()].machine;
+                let (session, next_xid) = (machine.session(), machine.next_xid());
+                effects.event(Event::Observed { client, session, next_xid, observation });
+            }
+            Output::Send { to, body } => {
+                // A message to a client machine that is not there goes nowhere.
+                if to.0 > 0 && to.index() < self.clients.len() {
+                    let node = self.clients[to.index()].make_mut();
+                    node.under_way.entry(client).or_default().push_back(body);
+                    effects.due(Step::Message { from: client, to });
+                }
+            }
+            Output::Finished(result) => {
+                self.end_process(client, ProgramState::Finished, effects);
+                effects.event(Event::Finished { client, result });
+            }
+            Output::Panicked(message) => {
+                self.end_process(client, ProgramState::Finished, effects);
+                effects.event(Event::Panicked { client, message });
+            }
+        }
+    }
+
+    fn submit(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        operation: Operation,
+        at: Time,
+        effects: &mut Effects,
+    ) {
+        let node = self.clients[client.index()].make_mut();
+        match operation {
+            Operation::Request { .. } | Operation::Connect | Operation::Close => {
+                self.with_machine(client, effects, |machine, out| {
+                    machine.call(call, operation, out);
+                });
+            }
+            Operation::Sleep(after) => {
+                node.sleeping.insert(call);
+                effects.arm(Timer::Sleep(client, call), after);
+            }
+            Operation::Now => {
+                let outcome = Outcome::Now(at);
+                self.push_input(client, Input::Reply { call, outcome }, effects);
+            }
+            Operation::Random => {
+                node.drawing.insert(call);
+                effects.push(Effect::Random(client, call));
+            }
+            Operation::Receive => match node.received.pop_front() {
+                Some(message) => {
+                    let outcome = Outcome::Message(message);
+                    self.push_input(client, Input::Reply { call, outcome }, effects);
+                }
+                None => node.receiving.push_back(call),
+            },
+            Operation::Cancelled => node.cancellable.push(call),
+            Operation::Resource(request) => {
+                node.to_resources.insert(call, request);
+                effects.due(Step::Resource { client, call });
+            }
+        }
+    }
+
+    /// The call's slot is free: nothing that was on its way to it is an input any more.
+    fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
+        let node = self.clients[client.index()].make_mut();
+        node.machine.abandon(call);
+        node.inbox
+            .retain(|input| !matches!(input, Input::Reply { call: other, .. } if *other == call));
+        if node.sleeping.remove(&call) {
+            effects.disarm(Timer::Sleep(client, call));
+        }
+        node.drawing.remove(&call);
+        node.receiving.retain(|other| *other != call);
+        node.cancellable.retain(|other| *other != call);
+        if let Some(request) = node.to_resources.remove(&call) {
+            node.orphaned.push_back(request);
+        }
+    }
+
+    /// The program's process is over, one way or another: its connection breaks, its session stays.
+    fn end_process(&mut self, client: ClientId, state: ProgramState, effects: &mut Effects) {
+        for call in self.clients[client.index()].sleeping.clone() {
+            effects.disarm(Timer::Sleep(client, call));
+        }
+        self.clients[client.index()].make_mut().program = state;
+        self.with_machine(client, effects, |machine, out| machine.kill(out));
+        self.clients[client.index()].make_mut().forget_calls();
+    }
+
+    pub(super) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.clients[client.index()].program != ProgramState::Running {
+            return false;
+        }
+        self.end_process(client, ProgramState::Killed, effects);
+        effects.event(Event::Killed { client });
+        true
+    }
+
+    pub(super) fn start_program(
+        &mut self,
+        client: ClientId,
+        _at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = &self.clients[client.index()];
+        if !matches!(node.program, ProgramState::NotStarted | ProgramState::Killed) {
+            return Status::NotEnabled;
+        }
+        if node.paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.clients[client.index()].make_mut().program = ProgramState::Running;
+        effects.event(Event::Started { client });
+        self.with_machine(client, effects, |machine, out| machine.start(out));
+        self.push_input(client, Input::Start, effects);
+        Status::Done
+    }
+
+    // ---- the client machine ----
+
+    /// Runs a function on a client's session machine and carries out what it wants done.
+    fn with_machine(
+        &mut self,
+        client: ClientId,
+        effects: &mut Effects,
+        run: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
+    ) {
+        let mut out = Vec::new();
+        run(&mut self.clients[client.index()].make_mut().machine, &mut out);
+        for effect in out {
+            self.client_effect(client, effect, effects);
+        }
+    }
+
+    fn client_effect(&mut self, client: ClientId, effect: ClientEffect, effects: &mut Effects) {
+        let node = self.clients[client.index()].make_mut();
+        match effect {
+            ClientEffect::Open { server } => {
+                debug_assert!(node.connection.is_none(), "one connection in use at a time");
+                let connection = self.network.open_client(client, server);
+                node.connection = Some(connection);
+                node.machine.opened(connection);
+            }
+            ClientEffect::Send(packet) => {
+                if let Some(connection) = node.connection {
+                    self.network.send_to_server(connection, packet, effects);
+                }
+            }
+            ClientEffect::Close => {
+                if let Some(connection) = node.connection.take() {
+                    self.network.close_by_client(connection, effects);
+                }
+            }
+            ClientEffect::Arm { timer, after, spread } => {
+                effects.push(Effect::Arm { timer: Timer::Client(client, timer), after, spread });
+            }
+            ClientEffect::Disarm(timer) => effects.disarm(Timer::Client(client, timer)),
+            ClientEffect::Input(input) => self.push_input(client, input, effects),
+            ClientEffect::Event(event) => effects.event(event),
+        }
+    }
+
+    pub(super) fn client_reads(
+        &mut self,
+        connection: ClientConnection,
+        delivered: Delivered<ServerPacket>,
+        effects: &mut Effects,
+    ) {
+        let client = connection.client;
+        let node = &self.clients[client.index()];
+        if node.connection != Some(connection) {
+            return;
+        }
+        match delivered {
+            Delivered::Packet(packet) => {
+                self.with_machine(client, effects, |machine, out| machine.packet(packet, out));
+            }
+            Delivered::End { .. } => {
+                self.clients[client.index()].make_mut().connection = None;
+                self.with_machine(client, effects, |machine, out| machine.disconnected(out));
+            }
+        }
+    }
+
+    pub(super) fn client_timer(
+        &mut self,
+        client: ClientId,
+        timer: ClientTimer,
+        _at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        if self.clients[client.index()].paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
+        Status::Done
+    }
+
+    // ---- answers that do not come from ZooKeeper ----
+
+    pub(super) fn slept(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = &self.clients[client.index()];
+        if !node.sleeping.contains(&call) {
+            return Status::NotEnabled;
+        }
+        if node.paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.clients[client.index()].make_mut().sleeping.remove(&call);
+        self.push_input(client, Input::Reply { call, outcome: Outcome::Elapsed }, effects);
+        Status::Done
+    }
+
+    pub(super) fn random(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        value: u64,
+        effects: &mut Effects,
+    ) -> Status {
+        if !self.clients[client.index()].make_mut().drawing.remove(&call) {
+            return Status::NotEnabled;
+        }
+        self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
+        Status::Done
+    }
+
+    /// A request arrives at its resource, whether or not its program still lives.
+    pub(super) fn resource(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = self.clients[client.index()].make_mut();
+        let (request, wanted) = match node.to_resources.remove(&call) {
+            Some(request) => (request, true),
+            None => match node.orphaned.pop_front() {
+                Some(request) => (request, false),
+                None => return Status::NotEnabled,
+            },
+        };
+        let resource = self.resources.entry(Arc::clone(&request.resource)).or_default();
+        let result = resource.execute(&request);
+        effects.event(Event::ResourceWrite {
+            client,
+            resource: request.resource,
+            token: request.token,
+            accepted: result.is_ok(),
+        });
+        if wanted {
+            let outcome = Outcome::Resource(result);
+            self.push_input(client, Input::Reply { call, outcome }, effects);
+        }
+        Status::Done
+    }
+
+    /// A message arrives; for a machine without a running program it is lost.
+    pub(super) fn message(
+        &mut self,
+        from: ClientId,
+        to: ClientId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = self.clients[to.index()].make_mut();
+        let Some(body) = node.under_way.get_mut(&from).and_then(VecDeque::pop_front) else {
+            return Status::NotEnabled;
+        };
+        if node.under_way.get(&from).is_some_and(VecDeque::is_empty) {
+            node.under_way.remove(&from);
+        }
+        if node.program != ProgramState::Running {
+            return Status::Done;
+        }
+        let message = Message { from, body };
+        match node.receiving.pop_front() {
+            Some(call) => {
+                let outcome = Outcome::Message(message);
+                self.push_input(to, Input::Reply { call, outcome }, effects);
+            }
+            None => node.received.push_back(message),
+        }
+        Status::Done
+    }
+}

@@ -1,0 +1,588 @@
+//! The network: TCP connections, election mailboxes, and links that faults cut.
+//!
+//! A TCP connection is one first-in-first-out pipe in each direction. It never loses a packet but by
+//! breaking: then each direction loses a suffix of what was under way, and what remains is followed
+//! by the end of the stream. A cut link delays: nothing is delivered until it heals or one side gives
+//! up. Election messages are different: one slot per ordered pair, overwritten by newer ones
+//! (semantics 5.6).
+
+use crate::effect::{Blocker, Effects};
+use crate::fingerprint::Tracked;
+use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
+use crate::step::Step;
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::Hash;
+
+/// One direction of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pipe<T> {
+    packets: VecDeque<T>,
+    /// The end of the stream comes behind the packets.
+    ended: bool,
+}
+
+impl<T> Pipe<T> {
+    fn new() -> Pipe<T> {
+        Pipe { packets: VecDeque::new(), ended: false }
+    }
+
+    fn has_something(&self) -> bool {
+        self.ended || !self.packets.is_empty()
+    }
+}
+
+/// What a reader finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivered<T> {
+    /// A packet.
+    Packet(T),
+    /// The end of the stream: the reader's end is closed with it.
+    End {
+        /// Whether the connection had been accepted: `false` means connection refused.
+        accepted: bool,
+    },
+}
+
+/// A connection: `Up` flows from the machine that opened it, `Down` towards it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Connection<Up, Down> {
+    to: ServerId,
+    up: Pipe<Up>,
+    down: Pipe<Down>,
+    opener_open: bool,
+    acceptor_open: bool,
+    accepted: bool,
+}
+
+impl<Up, Down> Connection<Up, Down> {
+    fn new(to: ServerId) -> Connection<Up, Down> {
+        Connection {
+            to,
+            up: Pipe::new(),
+            down: Pipe::new(),
+            opener_open: true,
+            acceptor_open: true,
+            accepted: false,
+        }
+    }
+
+    fn read_up(&mut self) -> Option<Delivered<Up>> {
+        if !self.acceptor_open {
+            return None;
+        }
+        if let Some(packet) = self.up.packets.pop_front() {
+            return Some(Delivered::Packet(packet));
+        }
+        if self.up.ended {
+            self.close_acceptor();
+            return Some(Delivered::End { accepted: self.accepted });
+        }
+        None
+    }
+
+    fn read_down(&mut self) -> Option<Delivered<Down>> {
+        if !self.opener_open {
+            return None;
+        }
+        if let Some(packet) = self.down.packets.pop_front() {
+            return Some(Delivered::Packet(packet));
+        }
+        if self.down.ended {
+            self.close_opener();
+            return Some(Delivered::End { accepted: self.accepted });
+        }
+        None
+    }
+
+    /// The opener closes its end. Returns whether the acceptor now has an end of stream to read that
+    /// it had not before.
+    fn close_opener(&mut self) -> bool {
+        self.opener_open = false;
+        self.down.packets.clear();
+        !std::mem::replace(&mut self.up.ended, true) && self.acceptor_open
+    }
+
+    /// The acceptor closes its end, likewise.
+    fn close_acceptor(&mut self) -> bool {
+        self.acceptor_open = false;
+        self.up.packets.clear();
+        !std::mem::replace(&mut self.down.ended, true) && self.opener_open
+    }
+
+    /// Both ends are closed: nobody can tell that it was there.
+    fn is_over(&self) -> bool {
+        !self.opener_open && !self.acceptor_open
+    }
+}
+
+/// The connections that one machine opened, by slot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Opened<Up, Down> {
+    slots: Vec<Option<Connection<Up, Down>>>,
+    /// Where the search for a free slot begins. Slots are taken in turn, and not the lowest free
+    /// one, so that the number does not depend on whether the other side has closed yet: steps of
+    /// different machines must commute.
+    next: u8,
+}
+
+/// How many slots a machine uses in turn before it would take any free one.
+const SLOTS: u8 = 8;
+
+impl<Up: Clone, Down: Clone> Opened<Up, Down> {
+    fn new() -> Opened<Up, Down> {
+        Opened { slots: Vec::new(), next: 0 }
+    }
+
+    fn open(&mut self, to: ServerId) -> u8 {
+        let free = |slot: &u8| self.slots.get(usize::from(*slot)).is_none_or(Option::is_none);
+        let in_turn = (0..SLOTS).map(|step| (self.next + step) % SLOTS).find(free);
+        let slot = in_turn.or_else(|| (SLOTS..=u8::MAX).find(free)).expect("a free slot");
+        if self.slots.len() <= usize::from(slot) {
+            self.slots.resize(usize::from(slot) + 1, None);
+        }
+        self.slots[usize::from(slot)] = Some(Connection::new(to));
+        self.next = (slot + 1) % SLOTS;
+        slot
+    }
+
+    fn get(&self, slot: u8) -> Option<&Connection<Up, Down>> {
+        self.slots.get(usize::from(slot))?.as_ref()
+    }
+
+    fn get_mut(&mut self, slot: u8) -> Option<&mut Connection<Up, Down>> {
+        self.slots.get_mut(usize::from(slot))?.as_mut()
+    }
+
+    /// Frees the slot if nobody can tell that the connection was there.
+    fn tidy(&mut self, slot: u8) {
+        if self.get(slot).is_some_and(Connection::is_over) {
+            self.slots[usize::from(slot)] = None;
+        }
+    }
+}
+
+/// The mailbox of one ordered pair of servers (semantics 5.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Mailbox {
+    /// Not yet delivered.
+    pending: Option<Notification>,
+    /// The last one sent: sent again when the pair reconnects and nothing newer waits.
+    last: Option<Notification>,
+}
+
+type ClientLinks = Opened<ClientPacket, ServerPacket>;
+type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
+
+/// All connections, mailboxes and cuts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Network {
+    clients: Vec<Tracked<ClientLinks>>,
+    learners: Vec<Tracked<LearnerLinks>>,
+    /// By sender, then receiver.
+    mail: Vec<Tracked<Vec<Mailbox>>>,
+    cuts: BTreeSet<(Machine, Machine)>,
+}
+
+impl Network {
+    /// A network without connections.
+    pub fn new(servers: u8, clients: usize) -> Network {
+        let servers = usize::from(servers);
+        Network {
+            clients: (0..clients).map(|_| Tracked::new(Opened::new())).collect(),
+            learners: (0..servers).map(|_| Tracked::new(Opened::new())).collect(),
+            mail: (0..servers).map(|_| Tracked::new(vec![Mailbox::default(); servers])).collect(),
+            cuts: BTreeSet::new(),
+        }
+    }
+
+    // ---- links ----
+
+    /// Whether nothing passes from one machine to the other.
+    pub fn is_cut(&self, from: Machine, to: Machine) -> bool {
+        !self.cuts.is_empty() && self.cuts.contains(&(from, to))
+    }
+
+    /// Why a packet cannot pass now, if so.
+    pub fn blocker(&self, from: Machine, to: Machine) -> Option<Blocker> {
+        self.is_cut(from, to).then_some(Blocker::Cut { from, to })
+    }
+
+    /// Cuts one direction; returns whether it was open.
+    pub fn cut(&mut self, from: Machine, to: Machine) -> bool {
+        self.cuts.insert((from, to))
+    }
+
+    /// Opens it again; returns whether it was cut.
+    pub fn heal(&mut self, from: Machine, to: Machine) -> bool {
+        self.cuts.remove(&(from, to))
+    }
+
+    // ---- connections of client machines ----
+
+    /// A client machine opens a connection and sends its first packet.
+    pub fn open_client(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
+        let slot = self.clients[client.index()].make_mut().open(to);
+        ClientConnection { client, slot }
+    }
+
+    /// The server that a connection leads to.
+    pub fn server_of(&self, connection: ClientConnection) -> Option<ServerId> {
+        self.clients[connection.client.index()].get(connection.slot).map(|open| open.to)
+    }
+
+    /// A client machine sends a packet.
+    pub fn send_to_server(
+        &mut self,
+        connection: ClientConnection,
+        packet: ClientPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.clients[connection.client.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.acceptor_open && !open.up.ended {
+            effects.absorb(&packet);
+            open.up.packets.push_back(packet);
+            effects.due(Step::ToServer(connection));
+        }
+    }
+
+    /// A server sends a packet to a client machine.
+    pub fn send_to_client(
+        &mut self,
+        connection: ClientConnection,
+        packet: ServerPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.clients[connection.client.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.opener_open && !open.down.ended {
+            effects.absorb(&packet);
+            open.down.packets.push_back(packet);
+            effects.due(Step::ToClient(connection));
+        }
+    }
+
+    /// A server accepts the connection: closing it from now on is no refusal.
+    pub fn accept_client(&mut self, connection: ClientConnection) {
+        if let Some(open) =
+            self.clients[connection.client.index()].make_mut().get_mut(connection.slot)
+        {
+            open.accepted = true;
+        }
+    }
+
+    /// A server reads from a connection.
+    pub fn read_from_client(
+        &mut self,
+        connection: ClientConnection,
+    ) -> Option<Delivered<ClientPacket>> {
+        let links = self.clients[connection.client.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_up();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A client machine reads from a connection.
+    pub fn read_from_server(
+        &mut self,
+        connection: ClientConnection,
+    ) -> Option<Delivered<ServerPacket>> {
+        let links = self.clients[connection.client.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_down();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A client machine closes its end.
+    pub fn close_by_client(&mut self, connection: ClientConnection, effects: &mut Effects) {
+        let links = self.clients[connection.client.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.close_opener() {
+            effects.due(Step::ToServer(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// A server closes its end.
+    pub fn close_by_server(&mut self, connection: ClientConnection, effects: &mut Effects) {
+        let links = self.clients[connection.client.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.close_acceptor() {
+            effects.due(Step::ToClient(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// Every connection whose server-side end is open at `server`.
+    pub fn clients_of(&self, server: ServerId) -> Vec<ClientConnection> {
+        let mut found = Vec::new();
+        for (at, links) in self.clients.iter().enumerate() {
+            for (slot, open) in links.slots.iter().enumerate() {
+                if open.as_ref().is_some_and(|open| open.to == server && open.acceptor_open) {
+                    found.push(ClientConnection { client: ClientId::at(at), slot: slot as u8 });
+                }
+            }
+        }
+        found
+    }
+
+    /// The packets under way: to the server, to the client.
+    pub fn under_way(&self, connection: ClientConnection) -> (usize, usize) {
+        self.clients[connection.client.index()]
+            .get(connection.slot)
+            .map_or((0, 0), |open| (open.up.packets.len(), open.down.packets.len()))
+    }
+
+    /// A connection breaks, keeping this many packets under way in each direction. Returns whether
+    /// there was one to break.
+    pub fn break_client(
+        &mut self,
+        connection: ClientConnection,
+        to_server: u8,
+        to_client: u8,
+        effects: &mut Effects,
+    ) -> bool {
+        let links = self.clients[connection.client.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return false };
+        let (up, down) = break_both(open, to_server, to_client);
+        if up {
+            effects.due(Step::ToServer(connection));
+        }
+        if down {
+            effects.due(Step::ToClient(connection));
+        }
+        up || down
+    }
+
+    // ---- connections of learners ----
+
+    /// A learner opens a connection.
+    pub fn open_learner(&mut self, learner: ServerId, to: ServerId) -> LearnerConnection {
+        let slot = self.learners[learner.index()].make_mut().open(to);
+        LearnerConnection { learner, slot }
+    }
+
+    /// The server that a learner's connection leads to.
+    pub fn leader_of(&self, connection: LearnerConnection) -> Option<ServerId> {
+        self.learners[connection.learner.index()].get(connection.slot).map(|open| open.to)
+    }
+
+    /// A learner sends a packet.
+    pub fn send_to_leader(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LearnerPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.acceptor_open && !open.up.ended {
+            effects.absorb(&packet);
+            open.up.packets.push_back(packet);
+            effects.due(Step::ToLeader(connection));
+        }
+    }
+
+    /// The leader sends a packet to a learner.
+    pub fn send_to_learner(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LeaderPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.opener_open && !open.down.ended {
+            effects.absorb(&packet);
+            open.down.packets.push_back(packet);
+            effects.due(Step::ToLearner(connection));
+        }
+    }
+
+    /// The leader accepts the connection.
+    pub fn accept_learner(&mut self, connection: LearnerConnection) {
+        if let Some(open) =
+            self.learners[connection.learner.index()].make_mut().get_mut(connection.slot)
+        {
+            open.accepted = true;
+        }
+    }
+
+    /// The leader reads from a learner's connection.
+    pub fn read_from_learner(
+        &mut self,
+        connection: LearnerConnection,
+    ) -> Option<Delivered<LearnerPacket>> {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_up();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A learner reads from its connection.
+    pub fn read_from_leader(
+        &mut self,
+        connection: LearnerConnection,
+    ) -> Option<Delivered<LeaderPacket>> {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_down();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A learner closes its end.
+    pub fn close_by_learner(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.close_opener() {
+            effects.due(Step::ToLeader(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// The leader closes its end.
+    pub fn close_by_leader(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.close_acceptor() {
+            effects.due(Step::ToLearner(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// Every learner connection whose leader-side end is open at `server`.
+    pub fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
+        let mut found = Vec::new();
+        for (at, links) in self.learners.iter().enumerate() {
+            for (slot, open) in links.slots.iter().enumerate() {
+                if open.as_ref().is_some_and(|open| open.to == server && open.acceptor_open) {
+                    found.push(LearnerConnection { learner: ServerId::at(at), slot: slot as u8 });
+                }
+            }
+        }
+        found
+    }
+
+    /// The packets under way: to the leader, to the learner.
+    pub fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
+        self.learners[connection.learner.index()]
+            .get(connection.slot)
+            .map_or((0, 0), |open| (open.up.packets.len(), open.down.packets.len()))
+    }
+
+    /// A learner's connection breaks, as [`Network::break_client`].
+    pub fn break_learner(
+        &mut self,
+        connection: LearnerConnection,
+        to_leader: u8,
+        to_learner: u8,
+        effects: &mut Effects,
+    ) -> bool {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return false };
+        let (up, down) = break_both(open, to_leader, to_learner);
+        if up {
+            effects.due(Step::ToLeader(connection));
+        }
+        if down {
+            effects.due(Step::ToLearner(connection));
+        }
+        up || down
+    }
+
+    // ---- election mail ----
+
+    /// Puts a notification into its mailbox, over any older one that is still there.
+    pub fn mail(
+        &mut self,
+        from: ServerId,
+        to: ServerId,
+        notification: Notification,
+        effects: &mut Effects,
+    ) {
+        effects.absorb(&notification);
+        let mailbox = &mut self.mail[from.index()].make_mut()[to.index()];
+        let fresh = mailbox.pending.replace(notification).is_none();
+        mailbox.last = Some(notification);
+        if fresh {
+            effects.due(Step::Vote { from, to });
+        }
+    }
+
+    /// Takes the notification out of its mailbox.
+    pub fn take_mail(&mut self, from: ServerId, to: ServerId) -> Option<Notification> {
+        self.mail[from.index()][to.index()].pending?;
+        self.mail[from.index()].make_mut()[to.index()].pending.take()
+    }
+
+    /// The pair reconnects: the last notification is sent again unless one waits (semantics 5.6).
+    pub fn reconnect_mail(&mut self, from: ServerId, to: ServerId, effects: &mut Effects) {
+        let mailbox = self.mail[from.index()][to.index()];
+        if mailbox.pending.is_none() && mailbox.last.is_some() {
+            self.mail[from.index()].make_mut()[to.index()].pending = mailbox.last;
+            effects.due(Step::Vote { from, to });
+        }
+    }
+
+    /// Whether a notification waits.
+    pub fn has_mail(&self, from: ServerId, to: ServerId) -> bool {
+        self.mail[from.index()][to.index()].pending.is_some()
+    }
+
+    /// A server's process dies: what it had to say goes with it.
+    pub fn forget_mail(&mut self, from: ServerId) {
+        self.mail[from.index()].make_mut().fill(Mailbox::default());
+    }
+
+    // ---- for the explorer ----
+
+    /// Every delivery that a reader could make now, blocked links aside.
+    pub fn deliveries(&self, steps: &mut Vec<Step>) {
+        for (at, links) in self.clients.iter().enumerate() {
+            for (slot, open) in occupied(links) {
+                let connection = ClientConnection { client: ClientId::at(at), slot };
+                if open.acceptor_open && open.up.has_something() {
+                    steps.push(Step::ToServer(connection));
+                }
+                if open.opener_open && open.down.has_something() {
+                    steps.push(Step::ToClient(connection));
+                }
+            }
+        }
+        for (at, links) in self.learners.iter().enumerate() {
+            for (slot, open) in occupied(links) {
+                let connection = LearnerConnection { learner: ServerId::at(at), slot };
+                if open.acceptor_open && open.up.has_something() {
+                    steps.push(Step::ToLeader(connection));
+                }
+                if open.opener_open && open.down.has_something() {
+                    steps.push(Step::ToLearner(connection));
+                }
+            }
+        }
+        for (from, boxes) in self.mail.iter().enumerate() {
+            for (to, mailbox) in boxes.iter().enumerate() {
+                if mailbox.pending.is_some() {
+                    steps.push(Step::Vote { from: ServerId::at(from), to: ServerId::at(to) });
+                }
+            }
+        }
+    }
+}
+
+fn occupied<Up, Down>(
+    links: &Opened<Up, Down>,
+) -> impl Iterator<Item = (u8, &Connection<Up, Down>)> {
+    let slots = links.slots.iter().enumerate();
+    slots.filter_map(|(slot, open)| open.as_ref().map(|open| (slot as u8, open)))
+}
+
+/// Breaks both directions; tells for each whether its reader gets an end that was not there before.
+fn break_both<Up, Down>(open: &mut Connection<Up, Down>, up: u8, down: u8) -> (bool, bool) {
+    open.up.packets.truncate(usize::from(up));
+    open.down.packets.truncate(usize::from(down));
+    let up = !std::mem::replace(&mut open.up.ended, true) && open.acceptor_open;
+    let down = !std::mem::replace(&mut open.down.ended, true) && open.opener_open;
+    (up, down)
+}

@@ -1,0 +1,191 @@
+//! Clients' connections to this server: handshake, revalidation, end (semantics 2.1, 2.4).
+
+use super::pipeline::Pending;
+use super::tracker::Owner;
+use super::{Context, Role, Server};
+use crate::id::{ClientConnection, SessionId, Xid};
+use crate::network::Delivered;
+use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::time::Duration;
+use crate::zxid::Zxid;
+use std::collections::VecDeque;
+
+/// One accepted connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Attachment {
+    /// The session that it has, or will have once the handshake is through.
+    pub(super) session: SessionId,
+    pub(super) state: State,
+    /// Requests in submission order that wait (semantics 4.5).
+    pub(super) pending: VecDeque<Pending>,
+}
+
+/// How far the handshake has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// createSession is on its way through the leader.
+    Creating,
+    /// The leader is asked whether the session is alive.
+    Revalidating,
+    /// ConnectResponse was sent.
+    Established,
+}
+
+impl Server {
+    /// Reads from a client's connection. A server that does not serve hangs up.
+    pub fn from_client(
+        &mut self,
+        connection: ClientConnection,
+        delivered: Delivered<ClientPacket>,
+        context: &mut Context<'_>,
+    ) {
+        if !self.is_serving() {
+            context.network.close_by_server(connection, context.effects);
+            return;
+        }
+        match delivered {
+            Delivered::End { .. } => self.forget_connection(connection),
+            Delivered::Packet(ClientPacket::Connect { last_zxid_seen, timeout, session }) => {
+                self.connect(connection, last_zxid_seen, timeout, session, context);
+            }
+            Delivered::Packet(packet) => self.client_packet(connection, packet, context),
+        }
+    }
+
+    /// The handshake (semantics 2.1).
+    fn connect(
+        &mut self,
+        connection: ClientConnection,
+        last_zxid_seen: Zxid,
+        timeout: Duration,
+        session: Option<SessionId>,
+        context: &mut Context<'_>,
+    ) {
+        if last_zxid_seen > self.tree.last_processed() {
+            // Rule 2: the client has seen more than this server; it must try another.
+            context
+                .effects
+                .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
+            context.network.close_by_server(connection, context.effects);
+            return;
+        }
+        context.network.accept_client(connection);
+        match session {
+            None => self.create_session(connection, context.config.negotiate(timeout), context),
+            Some(session) => self.reopen_session(connection, session, context),
+        }
+    }
+
+    /// Rule 4: an id from this server, then createSession through the leader. If the connection
+    /// breaks before the answer, the session exists all the same.
+    fn create_session(
+        &mut self,
+        connection: ClientConnection,
+        timeout: Duration,
+        context: &mut Context<'_>,
+    ) {
+        let session = SessionId::new(self.id, self.start, self.next_session);
+        self.next_session += 1;
+        self.attach(connection, session, State::Creating);
+        self.submit_write(session, Xid(0), ServerRequest::CreateSession { timeout }, context);
+    }
+
+    /// Rule 5: any other connection of the session on this server is closed first; then the leader
+    /// is asked.
+    fn reopen_session(
+        &mut self,
+        connection: ClientConnection,
+        session: SessionId,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(old) = self.sessions.get(&session).copied() {
+            self.hang_up(old, context);
+        }
+        self.attach(connection, session, State::Revalidating);
+        match &self.role {
+            Role::Following(learner) => learner.revalidate(session, connection, context),
+            Role::Leading(_) => {
+                let timeout = self.revalidate_at_leader(session, Owner::Leader, context);
+                self.revalidated(session, connection, timeout, context);
+            }
+            Role::Looking => unreachable!("only a serving server reads from clients"),
+        }
+    }
+
+    fn attach(&mut self, connection: ClientConnection, session: SessionId, state: State) {
+        let attachment = Attachment { session, state, pending: VecDeque::new() };
+        self.attachments.insert(connection, attachment);
+        self.sessions.insert(session, connection);
+    }
+
+    /// The answer to a revalidation: rule 6 for a session that is over.
+    pub(super) fn revalidated(
+        &mut self,
+        session: SessionId,
+        connection: ClientConnection,
+        timeout: Option<Duration>,
+        context: &mut Context<'_>,
+    ) {
+        // The slot may have been used again meanwhile, for another session.
+        let waits = self.attachments.get_mut(&connection).filter(|attachment| {
+            attachment.session == session && attachment.state == State::Revalidating
+        });
+        let Some(attachment) = waits else { return };
+        match timeout {
+            Some(timeout) => {
+                attachment.state = State::Established;
+                context.to_client(connection, ServerPacket::Connected { session, timeout });
+            }
+            None => {
+                context.to_client(connection, ServerPacket::Expired);
+                self.hang_up(connection, context);
+            }
+        }
+    }
+
+    /// createSession was applied here: the client gets its session (rule 4).
+    pub(super) fn session_created(
+        &mut self,
+        session: SessionId,
+        timeout: Duration,
+        context: &mut Context<'_>,
+    ) {
+        let Some(connection) = self.sessions.get(&session).copied() else { return };
+        let attachment = self.attachments.get_mut(&connection).expect("sessions name attachments");
+        if attachment.state == State::Creating {
+            attachment.state = State::Established;
+            context.to_client(connection, ServerPacket::Connected { session, timeout });
+        }
+    }
+
+    /// The server closes a connection.
+    pub(super) fn hang_up(&mut self, connection: ClientConnection, context: &mut Context<'_>) {
+        context.network.close_by_server(connection, context.effects);
+        self.forget_connection(connection);
+    }
+
+    /// The connection is over: its watches go, its session stays.
+    fn forget_connection(&mut self, connection: ClientConnection) {
+        if let Some(attachment) = self.attachments.remove(&connection) {
+            if self.sessions.get(&attachment.session) == Some(&connection) {
+                self.sessions.remove(&attachment.session);
+            }
+            self.watches.remove_connection(connection);
+        }
+    }
+
+    /// closeAllConnections, when the role ends.
+    pub(super) fn detach_all_clients(&mut self, context: &mut Context<'_>) {
+        for connection in context.network.clients_of(self.id) {
+            if self.attachments.contains_key(&connection) {
+                self.hang_up(connection, context);
+            }
+        }
+        debug_assert!(self.sessions.is_empty() && self.watches.is_empty());
+    }
+
+    /// The server of this session's requests, for the connection that owns it here.
+    pub fn has_session(&self, session: SessionId) -> bool {
+        self.sessions.contains_key(&session)
+    }
+}

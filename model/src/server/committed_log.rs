@@ -1,0 +1,53 @@
+//! `committedLog`: the last committed transactions, kept in memory to serve DIFFs (semantics 6.4).
+//!
+//! While LOOKING it also holds what was replayed from the log without having been committed
+//! (semantics 6.8); a leader's activation commits just that.
+
+use crate::txn::Txn;
+use crate::zxid::Zxid;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommittedLog {
+    txns: VecDeque<Arc<Txn>>,
+}
+
+impl CommittedLog {
+    /// Adds a transaction and forgets the oldest beyond `limit`. One that is not newer than the last
+    /// is there already.
+    pub fn add(&mut self, txn: Arc<Txn>, limit: usize) {
+        if let Some(last) = self.txns.back() {
+            if txn.zxid <= last.zxid {
+                return;
+            }
+            // Since 3.9.4 a gap is refused (ZOOKEEPER-4925): a hole would be served to others.
+            debug_assert!(
+                txn.zxid.epoch() > last.zxid.epoch() || Some(txn.zxid) == last.zxid.next(),
+                "{} follows {} in committedLog",
+                txn.zxid,
+                last.zxid
+            );
+        }
+        self.txns.push_back(txn);
+        if self.txns.len() > limit {
+            self.txns.pop_front();
+        }
+    }
+
+    /// Forgets everything: before the database is loaded anew.
+    pub fn clear(&mut self) {
+        self.txns.clear();
+    }
+
+    /// The smallest and the largest zxid in the window, `None` when it is empty.
+    pub fn bounds(&self) -> Option<(Zxid, Zxid)> {
+        Some((self.txns.front()?.zxid, self.txns.back()?.zxid))
+    }
+
+    /// The transactions, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Txn>> {
+        self.txns.iter()
+    }
+}

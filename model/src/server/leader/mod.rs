@@ -1,0 +1,317 @@
+//! A leader: from winning the election to broadcast (semantics 6.3, 6.4, 6.7, 4.4).
+//!
+//! `discovery` collects accepted epochs and epoch acks, `sync` brings each learner up to date,
+//! `broadcast` activates the leader, proposes, counts acks and commits.
+
+pub mod broadcast;
+pub mod discovery;
+pub mod sync;
+
+use super::prep::Prep;
+use super::{Context, Role, Server, Writing};
+use crate::event::Event;
+use crate::id::{LearnerConnection, ServerId, SessionId, Xid};
+use crate::packet::LeaderPacket;
+use crate::path::ZnodePath;
+use crate::timer::ServerTimer;
+use crate::txn::Txn;
+use crate::zxid::{Epoch, Zxid};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A set of servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServerSet(u64);
+
+impl ServerSet {
+    /// Adds a server (ids up to 64).
+    pub fn insert(&mut self, server: ServerId) {
+        self.0 |= 1 << server.index();
+    }
+
+    /// Whether a server is in it.
+    pub fn contains(self, server: ServerId) -> bool {
+        self.0 & (1 << server.index()) != 0
+    }
+
+    /// How many.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// How far the leader's main thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Snapshots its tree; nobody is listened to yet.
+    Preparing,
+    /// getEpochToPropose: waits for a quorum's accepted epochs, then writes its own.
+    Discovery,
+    /// waitForEpochAck, then writes its current epoch.
+    AwaitingEpochAcks,
+    /// waitForNewLeaderAck.
+    Synchronization,
+    /// Established.
+    Broadcast,
+}
+
+/// How far a learner's handler has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum HandlerPhase {
+    /// Reads FOLLOWERINFO.
+    AwaitingInfo,
+    /// Waits until the new epoch is fixed.
+    AwaitingEpoch,
+    /// LEADERINFO was sent; reads ACKEPOCH.
+    AwaitingEpochAck,
+    /// ACKEPOCH was read; waits for a quorum of them.
+    AwaitingElection { last_zxid: Zxid },
+    /// Streams a SNAP; packets for the learner wait behind it.
+    Streaming(Stream),
+    /// NEWLEADER was sent; reads the first ACK.
+    AwaitingAck,
+    /// Waits until the leader is established.
+    AwaitingStart,
+    /// UPTODATE was sent.
+    Broadcast,
+}
+
+/// A SNAP being streamed: the tree is read piece by piece, outside any lock (semantics 6.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Stream {
+    started: bool,
+    cursor: Option<ZnodePath>,
+    /// queuedPackets: what was forwarded meanwhile.
+    queued: Vec<LeaderPacket>,
+}
+
+/// LearnerHandler.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Handler {
+    phase: HandlerPhase,
+}
+
+impl Handler {
+    /// In forwardingFollowers: gets proposals and commits.
+    fn is_forwarding(&self) -> bool {
+        matches!(
+            self.phase,
+            HandlerPhase::Streaming(_)
+                | HandlerPhase::AwaitingAck
+                | HandlerPhase::AwaitingStart
+                | HandlerPhase::Broadcast
+        )
+    }
+
+    /// Sends behind whatever is queued for this learner.
+    fn send(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LeaderPacket,
+        context: &mut Context<'_>,
+    ) {
+        match &mut self.phase {
+            HandlerPhase::Streaming(stream) => stream.queued.push(packet),
+            _ => context.to_learner(connection, packet),
+        }
+    }
+}
+
+/// A proposal that is not committed yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Proposal {
+    txn: Arc<Txn>,
+    acks: ServerSet,
+    /// pendingSyncs that wait for its commit.
+    syncs: Vec<(LearnerConnection, SessionId, Xid)>,
+}
+
+/// A leader's memory beyond the database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leader {
+    phase: Phase,
+    epoch: Epoch,
+    /// (currentEpoch, last zxid) when it began to lead: nobody who counts may be ahead of it.
+    summary: (Epoch, Zxid),
+    /// connectingFollowers.
+    connecting: ServerSet,
+    /// electingFollowers.
+    electing: ServerSet,
+    /// electionFinished.
+    election_finished: bool,
+    /// Acks of NEWLEADER.
+    new_leader_acks: ServerSet,
+    handlers: BTreeMap<LearnerConnection, Handler>,
+    outstanding: VecDeque<Proposal>,
+    last_proposed: Zxid,
+    last_committed: Zxid,
+    prep: Option<Box<Prep>>,
+    /// Every second ping round is a tick (semantics 6.7 rule 3).
+    skip_tick: bool,
+}
+
+impl Leader {
+    /// Whether it is activated.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Broadcast
+    }
+
+    /// The epoch it leads, or proposes to lead.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The connections of its learners.
+    pub fn connections(&self) -> Vec<LearnerConnection> {
+        self.handlers.keys().copied().collect()
+    }
+
+    /// The sessions whose expiry it watches.
+    pub fn tracked_sessions(&self) -> Vec<SessionId> {
+        let sessions = self.prep.iter().flat_map(|prep| prep.sessions().iter());
+        sessions.map(|(session, _)| session).collect()
+    }
+
+    /// How many proposals are not committed yet.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Whether a proposal with this session and number is outstanding.
+    pub fn has_outstanding(&self, session: SessionId, xid: Xid) -> bool {
+        self.outstanding
+            .iter()
+            .any(|proposal| proposal.txn.session == session && proposal.txn.cxid == xid)
+    }
+
+    /// In words, for people.
+    pub fn describe(&self) -> String {
+        let phase = match self.phase {
+            Phase::Preparing => "preparing".into(),
+            Phase::Discovery => "discovery".into(),
+            Phase::AwaitingEpochAcks => format!("epoch {}, awaiting epoch acks", self.epoch),
+            Phase::Synchronization => format!("epoch {}, awaiting NEWLEADER acks", self.epoch),
+            Phase::Broadcast => {
+                format!("epoch {}, {} outstanding", self.epoch, self.outstanding.len())
+            }
+        };
+        format!("LEADING ({phase})")
+    }
+
+    /// Whether the leader does not read from learners at the moment: before it listens, and while
+    /// getEpochToPropose holds its lock to write `acceptedEpoch`.
+    pub fn is_deaf(&self, writing: Option<&Writing>) -> bool {
+        matches!(writing, Some(Writing::LeadSnapshot | Writing::AcceptedEpoch))
+    }
+}
+
+impl Server {
+    /// Begins to lead: loadData kills orphans and snapshots the tree, uncommitted transactions
+    /// included, before anything is established (semantics 6.3 rule 1, 9 rule 8).
+    pub(super) fn lead(&mut self, context: &mut Context<'_>) {
+        self.tree.kill_orphans();
+        let leader = Leader {
+            phase: Phase::Preparing,
+            epoch: Epoch(0),
+            summary: (context.disk.current_epoch(), self.tree.last_processed()),
+            connecting: ServerSet::default(),
+            electing: ServerSet::default(),
+            election_finished: false,
+            new_leader_acks: ServerSet::default(),
+            handlers: BTreeMap::new(),
+            outstanding: VecDeque::new(),
+            last_proposed: Zxid::ZERO,
+            last_committed: Zxid::ZERO,
+            prep: None,
+            skip_tick: true,
+        };
+        self.role = Role::Leading(Box::new(leader));
+        let limit = context.config.tick * context.config.init_limit;
+        context.arm(ServerTimer::InitLimit, limit);
+        self.write(Writing::LeadSnapshot, context);
+    }
+
+    /// A learner's connection was not read from for too long, or a handler fails: it is closed.
+    pub(super) fn learner_silent(
+        &mut self,
+        connection: LearnerConnection,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let Role::Leading(leader) = &self.role else { return false };
+        if !leader.handlers.contains_key(&connection) {
+            return false;
+        }
+        self.drop_handler(connection, context);
+        true
+    }
+
+    fn drop_handler(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+        let Role::Leading(leader) = &mut self.role else { return };
+        leader.handlers.remove(&connection);
+        context.network.close_by_leader(connection, context.effects);
+        context.disarm(ServerTimer::LearnerSilent(connection));
+    }
+
+    /// The leader's own disk operation completed.
+    pub(super) fn leader_wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
+        match writing {
+            Writing::LeadSnapshot => {
+                let snapshot = self.whole_snapshot(false);
+                context.disk.add_snapshot(snapshot);
+                self.begin_discovery(context);
+            }
+            Writing::AcceptedEpoch => self.epoch_accepted(context),
+            Writing::CurrentEpochTmp => {
+                let Role::Leading(leader) = &self.role else { return };
+                context.disk.write_current_epoch_tmp(leader.epoch);
+                self.write(Writing::CurrentEpoch, context);
+            }
+            Writing::CurrentEpoch => {
+                context.disk.rename_current_epoch();
+                self.begin_synchronization(context);
+            }
+            Writing::SyncSnapshot | Writing::SyncAppend | Writing::SyncFsync => {
+                unreachable!("only a learner writes this")
+            }
+        }
+    }
+
+    /// The ping round, twice a tick: every second time the learners heard from must be a quorum,
+    /// with the leader itself (semantics 6.7 rule 3).
+    pub(super) fn ping_round(&mut self, context: &mut Context<'_>) -> bool {
+        let Role::Leading(leader) = &mut self.role else { return false };
+        if leader.phase != Phase::Broadcast {
+            return false;
+        }
+        leader.skip_tick = !leader.skip_tick;
+        if leader.skip_tick {
+            let mut synced = ServerSet::default();
+            synced.insert(self.id);
+            for connection in leader.handlers.keys() {
+                synced.insert(connection.learner);
+            }
+            if !context.config.is_quorum(synced.len()) {
+                self.leave_role("not sufficient followers synced", context);
+                return true;
+            }
+        }
+        for (connection, handler) in &mut leader.handlers {
+            // f.ping() does nothing before the sending thread has started.
+            if handler.is_forwarding() && !matches!(handler.phase, HandlerPhase::Streaming(_)) {
+                context.to_learner(*connection, LeaderPacket::Ping);
+            }
+        }
+        context.arm(ServerTimer::Ping, context.config.tick / 2);
+        true
+    }
+
+    /// The transactions that a new leader's activation commits end here: what monitors are told.
+    fn announce_established(&mut self, epoch: Epoch, last_zxid: Zxid, context: &mut Context<'_>) {
+        context.effects.event(Event::Established { leader: self.id, epoch, last_zxid });
+    }
+}

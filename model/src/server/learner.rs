@@ -1,0 +1,504 @@
+//! A follower: discovery, synchronisation and broadcast as the learner sees them (semantics 5.5,
+//! 6.3, 6.6, 4.5).
+
+use super::disk::Snapshot;
+use super::{Context, Role, Server, Writing};
+use crate::effect::{Blocker, Effect};
+use crate::event::{Event, SyncMode};
+use crate::id::Xid;
+use crate::id::{LearnerConnection, ServerId, SessionId};
+use crate::network::Delivered;
+use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::time::Duration;
+use crate::timer::ServerTimer;
+use crate::tree::DataTree;
+use crate::txn::Txn;
+use crate::zxid::{Epoch, Zxid};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Attempts to connect to the elected leader before the next election (semantics 5.5).
+const CONNECT_ATTEMPTS: u8 = 5;
+/// Between two of them.
+const CONNECT_RETRY: Duration = Duration::from_millis(100);
+
+/// How far the learner has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// FOLLOWERINFO was sent; a refused connection is tried again.
+    Discovery,
+    /// LEADERINFO was read; `acceptedEpoch` is being written where the epoch is new.
+    AcceptingEpoch,
+    /// ACKEPOCH was sent: DIFF, TRUNC or SNAP comes next.
+    AwaitingSync,
+    /// Pieces of a SNAP are being read into this tree.
+    LoadingSnapshot(Box<DataTree>),
+    /// Proposals and commits up to NEWLEADER are being read.
+    Synchronising,
+    /// NEWLEADER was read; its disk operations are under way.
+    Persisting,
+    /// NEWLEADER was acknowledged; UPTODATE is awaited.
+    AwaitingUpToDate,
+    /// Serving.
+    Broadcast,
+}
+
+/// A follower's memory beyond the database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Learner {
+    leader: ServerId,
+    connection: Option<LearnerConnection>,
+    attempts: u8,
+    phase: Phase,
+    epoch: Epoch,
+    /// SyncMode: set by DIFF, TRUNC or SNAP, cleared when NEWLEADER is acknowledged.
+    mode: Option<SyncMode>,
+    /// packetsNotLogged.
+    not_logged: VecDeque<Arc<Txn>>,
+    /// packetsCommitted.
+    committed: VecDeque<Zxid>,
+    /// pendingTxns: proposed and not yet committed.
+    pending: VecDeque<Arc<Txn>>,
+    /// Sessions heard from since the last PING (semantics 2.3).
+    touched: BTreeSet<SessionId>,
+    /// A TRUNC could not be followed: the next ACKEPOCH asks for a SNAP by claiming an empty
+    /// history. Repaired only (see [`Bug::SnapKeepsOldLog`]).
+    ask_for_snapshot: bool,
+}
+
+impl Learner {
+    fn new(leader: ServerId) -> Learner {
+        Learner {
+            leader,
+            connection: None,
+            attempts: 0,
+            phase: Phase::Discovery,
+            epoch: Epoch(0),
+            mode: None,
+            not_logged: VecDeque::new(),
+            committed: VecDeque::new(),
+            pending: VecDeque::new(),
+            touched: BTreeSet::new(),
+            ask_for_snapshot: false,
+        }
+    }
+
+    /// The connection to the leader.
+    pub fn connection(&self) -> Option<LearnerConnection> {
+        self.connection
+    }
+
+    /// Whether clients are served.
+    pub fn is_serving(&self) -> bool {
+        self.phase == Phase::Broadcast
+    }
+
+    /// The kind of a synchronisation that has begun and not been acknowledged.
+    pub fn unfinished_sync(&self) -> Option<SyncMode> {
+        self.mode
+    }
+
+    /// In words, for people.
+    pub fn describe(&self) -> String {
+        let phase = match self.phase {
+            Phase::Discovery | Phase::AcceptingEpoch => "discovery",
+            Phase::AwaitingSync
+            | Phase::LoadingSnapshot(_)
+            | Phase::Synchronising
+            | Phase::Persisting => "synchronising",
+            Phase::AwaitingUpToDate => "awaiting UPTODATE",
+            Phase::Broadcast => "serving",
+        };
+        format!("FOLLOWING server {} ({phase})", self.leader.0)
+    }
+
+    /// Acknowledges a logged proposal.
+    pub fn ack(&self, zxid: Zxid, context: &mut Context<'_>) {
+        if let Some(connection) = self.connection {
+            context.to_leader(connection, LearnerPacket::Ack(zxid));
+        }
+    }
+
+    /// Remembers that a session was heard from.
+    pub fn touch(&mut self, session: SessionId) {
+        self.touched.insert(session);
+    }
+
+    /// Forwards a request of a client, or a createSession.
+    pub fn forward(
+        &self,
+        session: SessionId,
+        xid: Xid,
+        request: ServerRequest,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(connection) = self.connection {
+            context.to_leader(connection, LearnerPacket::Request { session, xid, request });
+        }
+    }
+
+    /// Asks the leader whether a session is alive.
+    pub fn revalidate(
+        &self,
+        session: SessionId,
+        waiting: crate::id::ClientConnection,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(connection) = self.connection {
+            let packet = LearnerPacket::Revalidate { session, connection: waiting };
+            context.to_leader(connection, packet);
+        }
+    }
+}
+
+impl Server {
+    /// Follows an elected leader: connects to it.
+    pub(super) fn follow(&mut self, leader: ServerId, context: &mut Context<'_>) {
+        self.role = Role::Following(Learner::new(leader));
+        let limit = context.config.tick * context.config.init_limit;
+        context.arm(ServerTimer::InitLimit, limit);
+        self.connect_to_leader(context);
+    }
+
+    /// Opens the connection and sends FOLLOWERINFO (semantics 6.3 rule 4).
+    pub(super) fn connect_to_leader(&mut self, context: &mut Context<'_>) -> bool {
+        let Role::Following(learner) = &mut self.role else { return false };
+        if learner.connection.is_some() || learner.phase != Phase::Discovery {
+            return false;
+        }
+        learner.attempts += 1;
+        let connection = context.network.open_learner(self.id, learner.leader);
+        learner.connection = Some(connection);
+        let accepted_epoch = context.disk.accepted_epoch();
+        context.to_leader(connection, LearnerPacket::FollowerInfo { accepted_epoch });
+        true
+    }
+
+    /// Reads from the connection to the leader.
+    pub fn from_leader(
+        &mut self,
+        connection: LearnerConnection,
+        delivered: Delivered<LeaderPacket>,
+        context: &mut Context<'_>,
+    ) {
+        let Role::Following(learner) = &mut self.role else { return };
+        if learner.connection != Some(connection) {
+            return;
+        }
+        match delivered {
+            Delivered::End { accepted: false } if learner.attempts < CONNECT_ATTEMPTS => {
+                learner.connection = None;
+                context.arm(ServerTimer::ConnectLeader, CONNECT_RETRY);
+            }
+            Delivered::End { .. } => {
+                self.leave_role("the connection to the leader ended", context);
+            }
+            Delivered::Packet(packet) => {
+                if learner.phase == Phase::Broadcast {
+                    self.stay_patient(context);
+                }
+                self.leader_packet(packet, context);
+            }
+        }
+    }
+
+    /// Something was read from the leader: the syncLimit clock starts anew.
+    fn stay_patient(&mut self, context: &mut Context<'_>) {
+        let limit = context.config.tick * context.config.sync_limit;
+        context.arm(ServerTimer::LeaderSilent, limit);
+    }
+
+    fn leader_packet(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        match (&mut learner.phase, packet) {
+            (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
+                self.leader_info(epoch, context);
+            }
+            (
+                Phase::AwaitingSync,
+                packet @ (LeaderPacket::Diff(_) | LeaderPacket::Trunc(_) | LeaderPacket::Snap(_)),
+            ) => self.begin_sync(packet, context),
+            (Phase::LoadingSnapshot(tree), LeaderPacket::SnapSessions(sessions)) => {
+                for (session, timeout) in sessions {
+                    tree.load_session(session, timeout);
+                }
+            }
+            (Phase::LoadingSnapshot(tree), LeaderPacket::SnapNodes(nodes)) => {
+                for (path, node) in nodes {
+                    tree.load_node(path, node);
+                }
+            }
+            (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
+                self.tree = std::mem::take(tree);
+                self.committed_log.clear();
+                learner.phase = Phase::Synchronising;
+            }
+            (Phase::Synchronising | Phase::AwaitingUpToDate, LeaderPacket::Proposal(txn)) => {
+                learner.not_logged.push_back(txn);
+            }
+            (Phase::Synchronising, LeaderPacket::Commit(zxid)) => {
+                self.commit_while_synchronising(zxid, context);
+            }
+            (Phase::AwaitingUpToDate, LeaderPacket::Commit(zxid)) => {
+                learner.committed.push_back(zxid);
+            }
+            (Phase::Synchronising, LeaderPacket::NewLeader(epoch)) => {
+                self.new_leader(epoch, context);
+            }
+            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => self.up_to_date(context),
+            (Phase::Broadcast, packet) => self.broadcast_packet(packet, context),
+            (Phase::Synchronising | Phase::AwaitingUpToDate, LeaderPacket::Ping) => {}
+            (phase, packet) => {
+                unreachable!("{}: {packet:?} in phase {phase:?}", self.id)
+            }
+        }
+    }
+
+    // ---- discovery ----
+
+    /// LEADERINFO (semantics 6.3 rule 4).
+    fn leader_info(&mut self, epoch: Epoch, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let accepted = context.disk.accepted_epoch();
+        if epoch < accepted {
+            self.leave_role("the leader's epoch is less than the accepted one", context);
+            return;
+        }
+        learner.epoch = epoch;
+        learner.phase = Phase::AcceptingEpoch;
+        if epoch > accepted {
+            self.write(Writing::AcceptedEpoch, context);
+        } else {
+            // This epoch was accepted before: the answer does not count towards its quorum.
+            self.ack_epoch(None, context);
+        }
+    }
+
+    fn ack_epoch(&mut self, current_epoch: Option<Epoch>, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        learner.phase = Phase::AwaitingSync;
+        let last_zxid =
+            if learner.ask_for_snapshot { Zxid::ZERO } else { self.tree.last_processed() };
+        let connection = learner.connection.expect("phases after connecting have a connection");
+        context.to_leader(connection, LearnerPacket::AckEpoch { current_epoch, last_zxid });
+    }
+
+    // ---- synchronisation ----
+
+    /// DIFF, TRUNC or SNAP (semantics 6.6).
+    fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        match packet {
+            LeaderPacket::Diff(_) => {
+                learner.mode = Some(SyncMode::Diff);
+                learner.phase = Phase::Synchronising;
+            }
+            LeaderPacket::Trunc(zxid) => {
+                learner.mode = Some(SyncMode::Trunc);
+                learner.phase = Phase::Synchronising;
+                if !context.disk.truncate(zxid, context.config.bugs) {
+                    learner.ask_for_snapshot = true;
+                    self.reconnect_for_snapshot(context);
+                    return;
+                }
+                self.reload(context);
+                self.tree.set_last_processed(zxid);
+            }
+            LeaderPacket::Snap(label) => {
+                learner.mode = Some(SyncMode::Snap);
+                let mut tree = DataTree::empty();
+                tree.set_last_processed(label);
+                learner.phase = Phase::LoadingSnapshot(Box::new(tree));
+            }
+            _ => unreachable!("only a synchronisation's first packet comes here"),
+        }
+    }
+
+    /// The history up to the cut cannot be rebuilt here: begin again with the same leader and claim
+    /// an empty history, so that it sends a SNAP.
+    fn reconnect_for_snapshot(&mut self, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let connection = learner.connection.take().expect("was reading from it");
+        context.network.close_by_learner(connection, context.effects);
+        learner.phase = Phase::Discovery;
+        learner.mode = None;
+        learner.not_logged.clear();
+        learner.committed.clear();
+        learner.attempts = 0;
+        self.connect_to_leader(context);
+    }
+
+    /// COMMIT before NEWLEADER: in SNAP and TRUNC mode applied to memory at once, since the snapshot
+    /// to come will hold it; in DIFF mode kept for the log (semantics 6.6).
+    fn commit_while_synchronising(&mut self, zxid: Zxid, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        if learner.mode == Some(SyncMode::Diff) {
+            learner.committed.push_back(zxid);
+            return;
+        }
+        if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
+            let txn = learner.not_logged.pop_front().expect("just looked at it");
+            self.tree.apply(&txn);
+            self.committed_log.add(txn, context.config.commit_log_count);
+        }
+    }
+
+    /// NEWLEADER: make the synchronised history durable, then the epoch, then acknowledge; one disk
+    /// operation after the other (semantics 6.6, HEAD order).
+    fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
+        learner.phase = Phase::Persisting;
+        match learner.mode {
+            Some(SyncMode::Snap | SyncMode::Trunc) => self.write(Writing::SyncSnapshot, context),
+            _ => self.persist_committed(context),
+        }
+    }
+
+    fn persist_committed(&mut self, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let next = if learner.committed.is_empty() {
+            Writing::CurrentEpochTmp
+        } else {
+            Writing::SyncAppend
+        };
+        self.write(next, context);
+    }
+
+    /// A disk operation of the packet thread completed.
+    pub(super) fn learner_wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        match writing {
+            Writing::AcceptedEpoch => {
+                context.disk.write_accepted_epoch(learner.epoch);
+                let current = context.disk.current_epoch();
+                self.ack_epoch(Some(current), context);
+            }
+            Writing::SyncSnapshot => {
+                let is_snap = learner.mode == Some(SyncMode::Snap);
+                self.store_sync_snapshot(is_snap, context);
+                self.persist_committed(context);
+            }
+            Writing::SyncAppend => self.append_committed(context),
+            Writing::SyncFsync => {
+                context.disk.fsync();
+                self.write(Writing::CurrentEpochTmp, context);
+            }
+            Writing::CurrentEpochTmp => {
+                context.disk.write_current_epoch_tmp(learner.epoch);
+                self.write(Writing::CurrentEpoch, context);
+            }
+            Writing::CurrentEpoch => {
+                context.disk.rename_current_epoch();
+                self.ack_new_leader(context);
+            }
+            Writing::LeadSnapshot => unreachable!("only a leader writes this"),
+        }
+        if self.writing.is_none() {
+            context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
+        }
+    }
+
+    /// The snapshot at NEWLEADER; fsynced if it came by SNAP, since the log has a gap then.
+    fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
+        let snapshot: Snapshot = self.whole_snapshot(is_snap);
+        if is_snap {
+            context.disk.replace_by_snapshot(snapshot, context.config.bugs);
+        } else {
+            context.disk.add_snapshot(snapshot);
+        }
+        self.logged_since_snapshot = 0;
+    }
+
+    /// Appends and applies the next committed transaction of packetsNotLogged.
+    fn append_committed(&mut self, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let zxid = learner.committed.pop_front().expect("there was one to append");
+        if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
+            let txn = learner.not_logged.pop_front().expect("just looked at it");
+            context.disk.append(Arc::clone(&txn));
+            self.tree.apply(&txn);
+            self.committed_log.add(txn, context.config.commit_log_count);
+        }
+        let next =
+            if learner.committed.is_empty() { Writing::SyncFsync } else { Writing::SyncAppend };
+        self.write(next, context);
+    }
+
+    fn ack_new_leader(&mut self, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        learner.phase = Phase::AwaitingUpToDate;
+        learner.mode = None;
+        let connection = learner.connection.expect("still connected");
+        context.effects.event(Event::AckedNewLeader {
+            server: self.id,
+            epoch: learner.epoch,
+            history: self.tree.last_processed(),
+            durable: context.disk.last_durable(),
+            current_epoch: context.disk.current_epoch(),
+        });
+        context.to_leader(connection, LearnerPacket::Ack(learner.epoch.opening()));
+    }
+
+    /// UPTODATE: serve; log what is proposed, commit what is committed (semantics 6.6, last lines).
+    fn up_to_date(&mut self, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let connection = learner.connection.expect("still connected");
+        learner.phase = Phase::Broadcast;
+        let epoch = learner.epoch;
+        let not_logged = std::mem::take(&mut learner.not_logged);
+        let committed = std::mem::take(&mut learner.committed);
+        context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
+        self.election.established_in(epoch);
+        context.disarm(ServerTimer::InitLimit);
+        self.stay_patient(context);
+        for txn in not_logged {
+            self.log_proposal(txn, context);
+        }
+        for zxid in committed {
+            self.commit_pending(zxid, context);
+        }
+        context.effects.event(Event::Serving {
+            server: self.id,
+            zxid: self.tree.last_processed(),
+            digest: self.tree.digest(),
+        });
+    }
+
+    // ---- broadcast ----
+
+    fn broadcast_packet(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        match packet {
+            LeaderPacket::Proposal(txn) => self.log_proposal(txn, context),
+            LeaderPacket::Commit(zxid) => self.commit_pending(zxid, context),
+            LeaderPacket::Ping => {
+                let touched = std::mem::take(&mut learner.touched).into_iter().collect();
+                let connection = learner.connection.expect("still connected");
+                context.to_leader(connection, LearnerPacket::Ping { touched });
+            }
+            LeaderPacket::Revalidated { session, connection, timeout } => {
+                self.revalidated(session, connection, timeout, context);
+            }
+            LeaderPacket::Synced { session, xid } => self.synced(session, xid, context),
+            packet => unreachable!("{}: {packet:?} in broadcast", self.id),
+        }
+    }
+
+    /// PROPOSAL: to pendingTxns and to the log thread.
+    fn log_proposal(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        learner.pending.push_back(Arc::clone(&txn));
+        self.queue_for_log(txn, context);
+    }
+
+    /// COMMIT: the head of pendingTxns must match (semantics 4.5). The transaction is applied even
+    /// if its own fsync has not completed.
+    fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
+        let Role::Following(learner) = &mut self.role else { return };
+        let Some(head) = learner.pending.front() else { return };
+        assert_eq!(head.zxid, zxid, "{}: UNMATCHED_TXN_COMMIT", self.id);
+        let txn = learner.pending.pop_front().expect("just looked at it");
+        self.deliver(txn, context);
+    }
+}

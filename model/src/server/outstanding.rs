@@ -1,0 +1,132 @@
+//! `outstandingChanges`: how the tree will differ once everything proposed is applied (semantics
+//! 4.3).
+//!
+//! `prep` decides about a request before the ones ahead of it are committed, so it looks here first
+//! and in the tree only for what no proposal in flight has touched. A change leaves when it is
+//! applied; the changes of a multi that fails are rolled back.
+
+use crate::id::SessionId;
+use crate::path::ZnodePath;
+use crate::tree::DataTree;
+use crate::zxid::Zxid;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+
+/// What `prep` must know of a znode to decide about a request (`ChangeRecord`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// Version of the data.
+    pub version: i32,
+    /// The stored cversion, from which sequence numbers are taken.
+    pub cversion: i32,
+    /// Number of children.
+    pub children: u32,
+    /// The owner of an ephemeral.
+    pub ephemeral_owner: Option<SessionId>,
+}
+
+impl Record {
+    /// A znode just created.
+    pub fn created(ephemeral_owner: Option<SessionId>) -> Record {
+        Record { version: 0, cversion: 0, children: 0, ephemeral_owner }
+    }
+}
+
+/// One znode as a proposal leaves it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ChangeRecord {
+    zxid: Zxid,
+    path: ZnodePath,
+    /// `None`: deleted.
+    record: Option<Record>,
+}
+
+/// The changes of all proposals in flight.
+#[derive(Clone, Debug, Default)]
+pub struct OutstandingChanges {
+    changes: VecDeque<ChangeRecord>,
+    /// The last of `changes` for each path. Follows from `changes`, so it is not hashed or compared.
+    for_path: BTreeMap<ZnodePath, (Zxid, Option<Record>)>,
+}
+
+impl OutstandingChanges {
+    /// A znode as it will be, with its path as kept; `None` where it will not exist.
+    pub fn find<'a>(&'a self, tree: &'a DataTree, path: &str) -> Option<(&'a ZnodePath, Record)> {
+        if let Some((path, (_, record))) = self.for_path.get_key_value(path) {
+            return record.map(|record| (path, record));
+        }
+        let (path, node, children) = tree.find(path)?;
+        let record = Record {
+            version: node.version,
+            cversion: node.cversion,
+            children,
+            ephemeral_owner: node.ephemeral_owner,
+        };
+        Some((path, record))
+    }
+
+    /// Adds a change by the proposal `zxid`, the newest; `None` is a deletion.
+    pub fn add(&mut self, zxid: Zxid, path: ZnodePath, record: Option<Record>) {
+        debug_assert!(self.changes.back().is_none_or(|last| last.zxid <= zxid), "in zxid order");
+        self.for_path.insert(path.clone(), (zxid, record));
+        self.changes.push_back(ChangeRecord { zxid, path, record });
+    }
+
+    /// Takes back every change of the proposal `zxid`, the newest: paths stand again as the
+    /// proposals before it leave them.
+    pub fn roll_back(&mut self, zxid: Zxid) {
+        while self.changes.back().is_some_and(|change| change.zxid == zxid) {
+            let change = self.changes.pop_back().expect("just seen");
+            let before = self.changes.iter().rev().find(|before| before.path == change.path);
+            match before.map(|before| (before.zxid, before.record)) {
+                Some(before) => self.for_path.insert(change.path, before),
+                None => self.for_path.remove(&change.path),
+            };
+        }
+    }
+
+    /// The tree now holds everything up to `zxid`.
+    pub fn applied(&mut self, zxid: Zxid) {
+        while self.changes.front().is_some_and(|change| change.zxid <= zxid) {
+            let change = self.changes.pop_front().expect("just seen");
+            if self.for_path.get(&change.path).is_some_and(|(latest, _)| *latest <= zxid) {
+                self.for_path.remove(&change.path);
+            }
+        }
+    }
+
+    /// The ephemerals that a session will have: those of the tree, with outstanding creates, without
+    /// outstanding deletes (semantics 2.5 rule 1).
+    pub fn ephemerals(&self, tree: &DataTree, session: SessionId) -> BTreeSet<ZnodePath> {
+        let mut paths: BTreeSet<ZnodePath> = tree.ephemerals(session).cloned().collect();
+        for change in &self.changes {
+            match change.record {
+                None => drop(paths.remove(&change.path)),
+                Some(record) if record.ephemeral_owner == Some(session) => {
+                    paths.insert(change.path.clone());
+                }
+                Some(_) => {}
+            }
+        }
+        paths
+    }
+
+    /// Whether no change is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+impl PartialEq for OutstandingChanges {
+    fn eq(&self, other: &OutstandingChanges) -> bool {
+        self.changes == other.changes
+    }
+}
+
+impl Eq for OutstandingChanges {}
+
+impl Hash for OutstandingChanges {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.changes.hash(state);
+    }
+}

@@ -1,0 +1,367 @@
+//! Every row of semantics 1.6 and 1.4, and the rules of 1.7, 2.4 and 2.5.
+
+mod order_of_checks;
+mod sessions;
+
+use super::*;
+use crate::id::{LearnerConnection, ServerId};
+use crate::time::Duration;
+use crate::tree::Znode;
+use std::collections::VecDeque;
+
+const ALICE: SessionId = SessionId(0xa);
+const BOB: SessionId = SessionId(0xb);
+const NOBODY: SessionId = SessionId(0xff);
+const TIMEOUT: Duration = Duration::from_secs(6);
+const OTHER_WAY: Owner = Owner::Learner(LearnerConnection { learner: ServerId(2), slot: 0 });
+
+/// A leader's `prep` and tree; what is proposed waits in flight until it is committed.
+struct Leader {
+    tree: DataTree,
+    prep: Prep,
+    in_flight: VecDeque<Arc<Txn>>,
+}
+
+impl Leader {
+    fn new(tree: DataTree) -> Leader {
+        let prep = Prep::new(Epoch(1), &tree);
+        Leader { tree, prep, in_flight: VecDeque::new() }
+    }
+
+    /// With sessions Alice and Bob, `/v` of version 2, and below `/p`: `/p/c`, and `/p/e` of Alice.
+    fn with_znodes() -> Leader {
+        let mut tree = DataTree::new();
+        tree.load_session(ALICE, TIMEOUT);
+        tree.load_session(BOB, TIMEOUT);
+        let mut leader = Leader::new(tree);
+        for op in [persistent("/p"), persistent("/p/c"), ephemeral("/p/e"), persistent("/v")] {
+            leader.write(ALICE, op).expect_created();
+        }
+        leader.write(ALICE, set("/v", Version::Any));
+        leader.write(ALICE, set("/v", Version::Is(1)));
+        leader.commit();
+        leader
+    }
+
+    fn server_request(
+        &mut self,
+        session: SessionId,
+        owner: Owner,
+        request: &ServerRequest,
+    ) -> Arc<Txn> {
+        let (xid, at) = (Xid(9), Time(1_234_567));
+        let txn = self.prep.request(&self.tree, session, owner, xid, request, at).expect("a zxid");
+        self.in_flight.push_back(Arc::clone(&txn));
+        txn
+    }
+
+    fn request(&mut self, session: SessionId, owner: Owner, request: Request) -> TxnBody {
+        let request = ServerRequest::Client(Arc::new(request));
+        self.server_request(session, owner, &request).body.clone()
+    }
+
+    fn write(&mut self, session: SessionId, op: Op) -> TxnBody {
+        self.request(session, Owner::Leader, Request::Write(op))
+    }
+
+    fn multi(&mut self, ops: impl IntoIterator<Item = Op>) -> TxnBody {
+        self.request(ALICE, Owner::Leader, Request::Multi(ops.into_iter().collect()))
+    }
+
+    fn close(&mut self, session: SessionId) -> Vec<String> {
+        closed(&self.request(session, Owner::Leader, Request::CloseSession))
+    }
+
+    /// Applies all that is in flight.
+    fn commit(&mut self) {
+        while !self.in_flight.is_empty() {
+            self.commit_one();
+        }
+        assert!(self.prep.outstanding.is_empty());
+    }
+
+    fn commit_one(&mut self) {
+        let txn = self.in_flight.pop_front().expect("something is in flight");
+        self.tree.apply(&txn);
+        self.prep.applied(&txn);
+    }
+
+    /// What a write would become, without doing it.
+    fn outcome(&self, session: SessionId, owner: Owner, request: Request) -> TxnBody {
+        let request = ServerRequest::Client(Arc::new(request));
+        let mut prep = self.prep.clone();
+        let txn = prep.request(&self.tree, session, owner, Xid(1), &request, Time::ZERO);
+        let txn = txn.expect("a zxid");
+        if let TxnBody::Error(_) | TxnBody::FailedMulti(_) = txn.body {
+            assert_eq!(prep.outstanding, self.prep.outstanding, "a failed request changes nothing");
+        }
+        assert_eq!(prep.last_zxid(), self.prep.last_zxid().next().expect("a zxid"));
+        txn.body.clone()
+    }
+}
+
+impl TxnBody {
+    fn expect_created(&self) -> &str {
+        match self {
+            TxnBody::Create { path, .. } => path,
+            other => panic!("not a create: {other}"),
+        }
+    }
+
+    fn expect_version(&self) -> i32 {
+        match self {
+            TxnBody::SetData { version, .. } => *version,
+            other => panic!("not a setData: {other}"),
+        }
+    }
+}
+
+fn closed(body: &TxnBody) -> Vec<String> {
+    match body {
+        TxnBody::CloseSession { ephemerals } => {
+            ephemerals.iter().map(ToString::to_string).collect()
+        }
+        other => panic!("not a closeSession: {other}"),
+    }
+}
+
+fn create(path: &str, mode: CreateMode) -> Op {
+    Op::Create { path: path.into(), data: Data::from([1]), mode }
+}
+
+fn persistent(path: &str) -> Op {
+    create(path, CreateMode::Persistent)
+}
+
+fn ephemeral(path: &str) -> Op {
+    create(path, CreateMode::Ephemeral)
+}
+
+fn sequential(path: &str) -> Op {
+    create(path, CreateMode::PersistentSequential)
+}
+
+fn delete(path: &str, version: Version) -> Op {
+    Op::Delete { path: path.into(), version }
+}
+
+fn remove(path: &str) -> Op {
+    delete(path, Version::Any)
+}
+
+fn set(path: &str, version: Version) -> Op {
+    Op::SetData { path: path.into(), data: Data::from([2]), version }
+}
+
+fn check(path: &str, version: Version) -> Op {
+    Op::Check { path: path.into(), version }
+}
+
+/// A tree with one znode more, as `change` makes it.
+fn loaded(path: &str, change: impl FnOnce(&mut Znode)) -> DataTree {
+    let mut tree = DataTree::new();
+    tree.load_session(ALICE, TIMEOUT);
+    let mut node = Znode::clone(tree.node("/zookeeper").expect("there from the start"));
+    change(&mut node);
+    tree.load_node(ZnodePath::new(path).expect("valid"), Arc::new(node));
+    tree
+}
+
+mod versions {
+    use super::*;
+
+    #[test]
+    fn the_expected_version_is_that_after_all_proposals_in_flight() {
+        let mut leader = Leader::with_znodes();
+        assert_eq!(leader.write(ALICE, set("/v", Version::Is(2))).expect_version(), 3);
+        assert_eq!(leader.write(BOB, set("/v", Version::Is(2))), TxnBody::Error(Error::BadVersion));
+        assert_eq!(leader.write(BOB, set("/v", Version::Is(3))).expect_version(), 4);
+        leader.commit();
+        assert_eq!(leader.tree.node("/v").expect("there").version, 4);
+    }
+
+    #[test]
+    fn minus_one_expects_nothing_and_is_never_reached() {
+        for (current, next) in [(7, 8), (-3, -2), (-2, 0), (i32::MAX, i32::MIN)] {
+            let mut leader = Leader::new(loaded("/v", |node| node.version = current));
+            assert_eq!(leader.write(ALICE, set("/v", Version::Is(-1))).expect_version(), next);
+            let mut leader = Leader::new(loaded("/v", |node| node.version = current));
+            assert_eq!(leader.write(ALICE, set("/v", Version::Is(current))).expect_version(), next);
+        }
+    }
+}
+
+mod sequence_numbers {
+    use super::*;
+
+    #[test]
+    fn come_from_one_counter_of_all_creations_in_flight_or_applied() {
+        for lagging in [true, false] {
+            let mut leader = Leader::with_znodes();
+            let mut next = |op: Op| {
+                let path = leader.write(ALICE, op).expect_created().to_owned();
+                if !lagging {
+                    leader.commit();
+                }
+                path
+            };
+            next(persistent("/q"));
+            assert_eq!(next(sequential("/q/a-")), "/q/a-0000000000");
+            assert_eq!(next(sequential("/q/b-")), "/q/b-0000000001");
+            assert_eq!(next(persistent("/q/plain")), "/q/plain");
+            assert_eq!(next(create("/q/e-", CreateMode::EphemeralSequential)), "/q/e-0000000003");
+            assert_eq!(next(sequential("/q/")), "/q/0000000004");
+            assert_eq!(next(sequential("/q/.")), "/q/.0000000005");
+        }
+    }
+
+    #[test]
+    fn are_not_taken_back_by_deletions() {
+        for lagging in [true, false] {
+            let mut leader = Leader::with_znodes();
+            leader.write(ALICE, remove("/p/c"));
+            if !lagging {
+                leader.commit();
+            }
+            assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000002");
+        }
+    }
+
+    #[test]
+    fn are_not_used_up_by_failures_though_zxids_are() {
+        let mut leader = Leader::with_znodes();
+        let zxid = leader.prep.last_zxid();
+        assert_eq!(leader.write(ALICE, persistent("/p/c")), TxnBody::Error(Error::NodeExists));
+        let failed = [sequential("/p/"), sequential("/p/"), remove("/none")];
+        leader.multi(failed);
+        assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000002");
+        assert_eq!(leader.prep.last_zxid(), Zxid(zxid.0 + 3));
+        leader.commit();
+        assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 3));
+    }
+
+    /// The counter turns negative in flight, but trees take it only forwards (semantics 1.3 †): once
+    /// all is applied, it stands at its largest value again.
+    #[test]
+    fn wrap_to_negative() {
+        let mut leader = Leader::new(loaded("/q", |node| node.cversion = i32::MAX));
+        assert_eq!(leader.write(ALICE, sequential("/q/s")).expect_created(), "/q/s2147483647");
+        assert_eq!(leader.write(ALICE, sequential("/q/s")).expect_created(), "/q/s-2147483648");
+        assert_eq!(leader.write(ALICE, sequential("/q/s")).expect_created(), "/q/s-2147483647");
+        leader.commit();
+        assert_eq!(leader.tree.children_count("/q"), 3);
+        assert_eq!(leader.write(ALICE, sequential("/q/s")), TxnBody::Error(Error::NodeExists));
+        assert_eq!(leader.write(ALICE, sequential("/q/t")).expect_created(), "/q/t2147483647");
+
+        let mut leader = Leader::new(loaded("/q", |node| node.cversion = -5));
+        assert_eq!(leader.write(ALICE, sequential("/q/s")).expect_created(), "/q/s-000000005");
+    }
+
+    #[test]
+    fn can_meet_a_znode_of_that_name() {
+        let mut leader = Leader::with_znodes();
+        leader.write(ALICE, persistent("/p/0000000003"));
+        assert_eq!(leader.write(ALICE, sequential("/p/")), TxnBody::Error(Error::NodeExists));
+    }
+}
+
+mod multis {
+    use super::*;
+
+    #[test]
+    fn later_operations_see_earlier_ones_under_one_zxid() {
+        let mut leader = Leader::with_znodes();
+        let zxid = leader.prep.last_zxid();
+        let body = leader.multi([
+            persistent("/m"),
+            sequential("/m/"),
+            set("/m", Version::Is(0)),
+            check("/m", Version::Is(1)),
+            remove("/m/0000000000"),
+            remove("/m"),
+            persistent("/m"),
+        ]);
+        assert_eq!(
+            body.to_string(),
+            "multi [create /m, create /m/0000000000, setData /m v1, check /m, \
+             delete /m/0000000000, delete /m, create /m]"
+        );
+        leader.commit();
+        assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 1));
+        assert_eq!(leader.tree.node("/m").expect("there").version, 0);
+        assert_eq!(leader.multi([]), TxnBody::Multi(vec![]));
+    }
+
+    #[test]
+    fn a_failure_names_its_place_and_leaves_nothing() {
+        let mut leader = Leader::with_znodes();
+        leader.write(ALICE, set("/v", Version::Is(2)));
+        let before = leader.prep.outstanding.clone();
+        let body = leader.multi([
+            set("/v", Version::Is(3)),
+            persistent("/m"),
+            persistent("/m/x"),
+            remove("/p/c"),
+            check("/v", Version::Is(3)),
+            remove("/v"),
+            remove("/p"),
+        ]);
+        let later = Some(Error::RuntimeInconsistency);
+        let codes = vec![None, None, None, None, Some(Error::BadVersion), later, later];
+        assert_eq!(body, TxnBody::FailedMulti(codes));
+        assert_eq!(leader.prep.outstanding, before);
+        // The change of /v that was in flight before the multi counts as before.
+        assert_eq!(leader.write(ALICE, set("/v", Version::Is(3))).expect_version(), 4);
+        assert_eq!(leader.write(ALICE, persistent("/m/x")), TxnBody::Error(Error::NoNode));
+        assert_eq!(leader.write(ALICE, persistent("/p/c")), TxnBody::Error(Error::NodeExists));
+    }
+
+    /// HEAD forgets the delete here: it keeps what stood at the paths that the multi asked for, and
+    /// the sequential create's final path is none of them.
+    #[test]
+    fn rolling_back_restores_a_delete_at_a_sequential_name() {
+        let mut leader = Leader::with_znodes();
+        leader.write(ALICE, persistent("/p/0000000003"));
+        leader.commit();
+        leader.write(ALICE, remove("/p/0000000003"));
+        assert!(matches!(
+            leader.multi([sequential("/p/"), remove("/none")]),
+            TxnBody::FailedMulti(codes) if codes == [None, Some(Error::NoNode)]
+        ));
+        assert_eq!(leader.write(ALICE, remove("/p/0000000003")), TxnBody::Error(Error::NoNode));
+        assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000003");
+    }
+}
+
+mod zxids {
+    use super::*;
+
+    #[test]
+    fn an_epoch_begins_with_counter_one() {
+        let mut leader = Leader::new(loaded("/v", |_| {}));
+        assert_eq!(leader.prep.last_zxid(), Zxid::new(Epoch(1), 0));
+        leader.write(ALICE, persistent("a"));
+        assert_eq!(leader.prep.last_zxid(), Zxid::new(Epoch(1), 1));
+    }
+
+    #[test]
+    fn the_last_counter_is_never_proposed() {
+        let mut leader = Leader::with_znodes();
+        leader.prep.last_zxid = Zxid::new(Epoch(1), u32::MAX - 2);
+        leader.write(ALICE, persistent("/x"));
+        assert_eq!(leader.prep.last_zxid(), Zxid::new(Epoch(1), u32::MAX - 1));
+        let before = leader.prep.clone();
+        let request = ServerRequest::Client(Arc::new(Request::CloseSession));
+        let (prep, tree) = (&mut leader.prep, &leader.tree);
+        assert_eq!(prep.request(tree, ALICE, Owner::Leader, Xid(1), &request, Time::ZERO), None);
+        assert_eq!(prep.expire(tree, ALICE, Time::ZERO), Expiry::Exhausted);
+        assert_eq!(*prep, before);
+    }
+
+    #[test]
+    #[should_panic(expected = "needs no transaction")]
+    fn reads_never_come_here() {
+        let leader = Leader::with_znodes();
+        leader.outcome(ALICE, Owner::Leader, Request::Sync { path: "/".into() });
+    }
+}

@@ -1,0 +1,98 @@
+//! Leaving a role without the process ending (semantics 6.8).
+
+use super::{Context, Role, Server};
+use crate::effect::{Blocker, Effect};
+use crate::event::{Event, SyncMode};
+use crate::release::Bug;
+use crate::timer::ServerTimer;
+use std::sync::Arc;
+
+impl Server {
+    /// Goes back to LOOKING, keeping memory: stops serving; the log thread finishes its queue and
+    /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (ZOOKEEPER-3642); otherwise every
+    /// logged transaction is applied, committed or not (ZOOKEEPER-2845).
+    pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
+        context.effects.event(Event::LeftRole { server: self.id, reason });
+        self.detach_all_clients(context);
+        self.stop_timers(context);
+        let reload = match std::mem::replace(&mut self.role, Role::Looking) {
+            Role::Looking => false,
+            Role::Following(learner) => {
+                if let Some(connection) = learner.connection() {
+                    context.network.close_by_learner(connection, context.effects);
+                }
+                match learner.unfinished_sync() {
+                    Some(SyncMode::Snap) => true,
+                    Some(SyncMode::Trunc) => {
+                        !context.config.bugs.has(Bug::InterruptedTruncKeepsTree)
+                    }
+                    Some(SyncMode::Diff) | None => false,
+                }
+            }
+            Role::Leading(leader) => {
+                for connection in leader.connections() {
+                    context.network.close_by_leader(connection, context.effects);
+                }
+                false
+            }
+        };
+        if self.writing.take().is_some() {
+            context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
+        }
+        self.snapshot = None;
+        self.finish_log_queue(context);
+        if reload {
+            self.reload(context);
+        } else {
+            self.fast_forward(context);
+        }
+        self.look(context);
+    }
+
+    fn finish_log_queue(&mut self, context: &mut Context<'_>) {
+        for txn in self.log_queue.drain(..) {
+            context.disk.append(txn);
+        }
+        self.to_ack.clear();
+        context.disk.fsync();
+    }
+
+    /// Loads the database from disk: drops what memory had.
+    pub(super) fn reload(&mut self, context: &mut Context<'_>) {
+        let (tree, from) = context.disk.load();
+        self.tree = tree;
+        self.committed_log.clear();
+        for txn in &context.disk.log()[from..] {
+            self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
+        }
+    }
+
+    /// fastForwardDataBase: applies to memory all that the log has beyond it.
+    fn fast_forward(&mut self, context: &mut Context<'_>) {
+        let last = self.tree.last_processed();
+        let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
+        for txn in &context.disk.log()[from..] {
+            self.tree.apply(txn);
+            self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
+        }
+    }
+
+    fn stop_timers(&mut self, context: &mut Context<'_>) {
+        for timer in [
+            ServerTimer::ConnectLeader,
+            ServerTimer::InitLimit,
+            ServerTimer::LeaderSilent,
+            ServerTimer::Ping,
+        ] {
+            context.disarm(timer);
+        }
+        if let Role::Leading(leader) = &self.role {
+            for connection in leader.connections() {
+                context.disarm(ServerTimer::LearnerSilent(connection));
+            }
+            for session in leader.tracked_sessions() {
+                context.disarm(ServerTimer::SessionExpiry(session));
+            }
+        }
+    }
+}

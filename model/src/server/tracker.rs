@@ -1,0 +1,191 @@
+//! The leader's table of live sessions (`SessionTrackerImpl` without its clock; semantics 2.3, 2.4).
+//!
+//! A session is *owned* by the way its requests reach the leader: one connection from a learner, or
+//! the leader's own clients. A request by any other way comes from a connection that the client has
+//! left behind, and is refused with SessionMoved. A session that `prep` has begun to close answers
+//! nothing any more, but stays here until its closeSession is applied.
+//!
+//! When a session expires is the caller's affair: whatever answers with a timeout here has touched
+//! the session, and its timer starts anew with that timeout.
+
+use crate::error::Error;
+use crate::id::{LearnerConnection, SessionId};
+use crate::time::Duration;
+use crate::tree::DataTree;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// The way by which a session's requests reach the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A client connection to the leader itself.
+    Leader,
+    /// Forwarded by a learner. A learner that registers again is another owner: its sessions
+    /// re-attach by revalidation.
+    Learner(LearnerConnection),
+}
+
+/// What is known of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct TrackedSession {
+    timeout: Duration,
+    /// Unset after a leader change, until the first request claims the session.
+    owner: Option<Owner>,
+    closing: bool,
+}
+
+/// The sessions that the leader holds to be alive or closing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SessionTracker {
+    sessions: BTreeMap<SessionId, TrackedSession>,
+}
+
+impl SessionTracker {
+    /// The tracker of a new leader: every session of its tree, owner unset. Each gets its full
+    /// timeout anew (semantics 2.3).
+    pub fn new(tree: &DataTree) -> SessionTracker {
+        let fresh = |(session, timeout): (&SessionId, &Duration)| {
+            (*session, TrackedSession { timeout: *timeout, owner: None, closing: false })
+        };
+        SessionTracker { sessions: tree.sessions().iter().map(fresh).collect() }
+    }
+
+    /// Tracks a session from now on. One that is tracked already stays as it is.
+    pub fn add(&mut self, session: SessionId, timeout: Duration) {
+        if let Entry::Vacant(place) = self.sessions.entry(session) {
+            place.insert(TrackedSession { timeout, owner: None, closing: false });
+        }
+    }
+
+    /// A sign of life. The session's timeout, with which its timer starts anew; `None` for a
+    /// session that is unknown or closing.
+    pub fn touch(&self, session: SessionId) -> Option<Duration> {
+        self.alive(session).map(|tracked| tracked.timeout)
+    }
+
+    /// A client re-attached the session by this way (semantics 2.4): touches it and makes this way
+    /// its owner. `None` when the session is over.
+    pub fn revalidate(&mut self, session: SessionId, owner: Owner) -> Option<Duration> {
+        self.set_owner(session, owner).ok()?;
+        self.touch(session)
+    }
+
+    /// Makes `owner` the owner, whoever it was before.
+    ///
+    /// # Errors
+    /// `SessionExpired` for a session that is unknown or closing.
+    pub fn set_owner(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
+        let tracked = self.sessions.get_mut(&session).filter(|tracked| !tracked.closing);
+        tracked.ok_or(Error::SessionExpired)?.owner = Some(owner);
+        Ok(())
+    }
+
+    /// The check before every write (semantics 1.6.1); claims a session that no one owns yet.
+    ///
+    /// # Errors
+    /// `SessionExpired` for a session that is unknown or closing, `SessionMoved` when another way
+    /// owns it.
+    pub fn check(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
+        let tracked = self.sessions.get_mut(&session).filter(|tracked| !tracked.closing);
+        let tracked = tracked.ok_or(Error::SessionExpired)?;
+        if *tracked.owner.get_or_insert(owner) != owner {
+            return Err(Error::SessionMoved);
+        }
+        Ok(())
+    }
+
+    /// From now on the session answers nothing. Nothing happens to one that is unknown.
+    pub fn set_closing(&mut self, session: SessionId) {
+        if let Some(tracked) = self.sessions.get_mut(&session) {
+            tracked.closing = true;
+        }
+    }
+
+    /// Forgets a session: its closeSession was applied.
+    pub fn remove(&mut self, session: SessionId) {
+        self.sessions.remove(&session);
+    }
+
+    /// All tracked sessions with their timeouts, closing ones too, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (SessionId, Duration)> {
+        self.sessions.iter().map(|(session, tracked)| (*session, tracked.timeout))
+    }
+
+    fn alive(&self, session: SessionId) -> Option<&TrackedSession> {
+        self.sessions.get(&session).filter(|tracked| !tracked.closing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ServerId;
+
+    const SESSION: SessionId = SessionId(7);
+    const TIMEOUT: Duration = Duration::from_secs(6);
+    const LATER: Duration = Duration::from_secs(9);
+
+    fn learner(slot: u8) -> Owner {
+        Owner::Learner(LearnerConnection { learner: ServerId(2), slot })
+    }
+
+    #[test]
+    fn an_unknown_session_is_expired() {
+        let mut tracker = SessionTracker::default();
+        assert_eq!(tracker.check(SESSION, Owner::Leader), Err(Error::SessionExpired));
+        assert_eq!(tracker.set_owner(SESSION, Owner::Leader), Err(Error::SessionExpired));
+        assert_eq!(tracker.touch(SESSION), None);
+        assert_eq!(tracker.revalidate(SESSION, Owner::Leader), None);
+        tracker.set_closing(SESSION);
+        assert_eq!(tracker, SessionTracker::default());
+    }
+
+    #[test]
+    fn the_first_request_after_a_leader_change_claims_the_session() {
+        let mut tree = DataTree::new();
+        tree.load_session(SESSION, TIMEOUT);
+        let mut tracker = SessionTracker::new(&tree);
+        assert_eq!(tracker.iter().collect::<Vec<_>>(), [(SESSION, TIMEOUT)]);
+
+        assert_eq!(tracker.check(SESSION, learner(0)), Ok(()));
+        assert_eq!(tracker.check(SESSION, learner(0)), Ok(()));
+        assert_eq!(tracker.check(SESSION, Owner::Leader), Err(Error::SessionMoved));
+    }
+
+    #[test]
+    fn a_revalidated_session_belongs_to_its_new_way_alone() {
+        let mut tracker = SessionTracker::default();
+        tracker.add(SESSION, TIMEOUT);
+        assert_eq!(tracker.check(SESSION, Owner::Leader), Ok(()));
+        assert_eq!(tracker.revalidate(SESSION, learner(0)), Some(TIMEOUT));
+        assert_eq!(tracker.check(SESSION, Owner::Leader), Err(Error::SessionMoved));
+        // The same learner over another connection is another way.
+        assert_eq!(tracker.check(SESSION, learner(1)), Err(Error::SessionMoved));
+        assert_eq!(tracker.check(SESSION, learner(0)), Ok(()));
+    }
+
+    #[test]
+    fn a_closing_session_answers_nothing_until_it_is_gone() {
+        let mut tracker = SessionTracker::default();
+        tracker.add(SESSION, TIMEOUT);
+        assert_eq!(tracker.touch(SESSION), Some(TIMEOUT));
+        tracker.set_closing(SESSION);
+        assert_eq!(tracker.touch(SESSION), None);
+        assert_eq!(tracker.revalidate(SESSION, Owner::Leader), None);
+        assert_eq!(tracker.set_owner(SESSION, Owner::Leader), Err(Error::SessionExpired));
+        assert_eq!(tracker.check(SESSION, Owner::Leader), Err(Error::SessionExpired));
+        assert_eq!(tracker.iter().count(), 1);
+        tracker.remove(SESSION);
+        assert_eq!(tracker.iter().count(), 0);
+    }
+
+    #[test]
+    fn adding_twice_keeps_the_first() {
+        let mut tracker = SessionTracker::default();
+        tracker.add(SESSION, TIMEOUT);
+        tracker.set_closing(SESSION);
+        tracker.add(SESSION, LATER);
+        assert_eq!(tracker.iter().collect::<Vec<_>>(), [(SESSION, TIMEOUT)]);
+        assert_eq!(tracker.touch(SESSION), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! The world: an ensemble, the host of its programs, the committed history and the monitors.
+//!
+//! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and
+//! the replay of cases differ only in how they choose the next one.
+
+use crate::config::Config;
+use crate::effect::{Effects, Status};
+use crate::ensemble::Ensemble;
+use crate::event::Event;
+use crate::fingerprint::{Fingerprint, StableHasher};
+use crate::history::History;
+use crate::host::{Host, Output};
+use crate::id::{ClientId, ServerId};
+use crate::property::{Class, Monitor, Objection, View};
+use crate::step::Step;
+use crate::time::Time;
+use crate::txn::Txn;
+use crate::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Everything that a run can change.
+#[derive(Clone)]
+pub struct World<H> {
+    ensemble: Ensemble,
+    host: H,
+    history: History,
+    /// Proposed and not committed: what an activated leader's history is looked up in.
+    proposed: BTreeMap<Zxid, Arc<Txn>>,
+    monitors: Vec<Box<dyn Monitor>>,
+    outputs: Vec<Output>,
+}
+
+impl<H: Host> World<H> {
+    /// A world before its first step.
+    pub fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H> {
+        World {
+            ensemble: Ensemble::new(config),
+            host,
+            history: History::new(),
+            proposed: BTreeMap::new(),
+            monitors,
+            outputs: Vec::new(),
+        }
+    }
+
+    /// All servers start, looking for a leader; every program's start is due.
+    pub fn begin(&mut self, effects: &mut Effects) {
+        self.ensemble.begin(effects);
+    }
+
+    /// The servers, disks, links and clients.
+    pub fn ensemble(&self) -> &Ensemble {
+        &self.ensemble
+    }
+
+    /// The committed history.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The host of the programs.
+    pub fn host_mut(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The monitors.
+    pub fn monitors(&self) -> &[Box<dyn Monitor>] {
+        &self.monitors
+    }
+
+    /// Fingerprint of the ensemble, the history and the event monitors. (A host's programs are
+    /// functions of their inputs; an engine that needs them told apart adds its own part.)
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.with_ghosts(self.ensemble.fingerprint())
+    }
+
+    /// The fingerprint without any cache.
+    pub fn recomputed_fingerprint(&self) -> Fingerprint {
+        self.with_ghosts(self.ensemble.recomputed_fingerprint())
+    }
+
+    fn with_ghosts(&self, ensemble: Fingerprint) -> Fingerprint {
+        let mut hasher = StableHasher::new();
+        for monitor in &self.monitors {
+            if monitor.class() == Class::Event {
+                monitor.hash(&mut hasher);
+            }
+        }
+        let history = (self.history.last(), self.history.tree().digest());
+        Fingerprint::of(&(ensemble, history, &self.proposed, hasher.fingerprint()))
+    }
+
+    /// Does one step at this time. `effects` must be cleared by the caller between steps.
+    ///
+    /// # Errors
+    /// A monitor's objection to what happened.
+    pub fn apply(
+        &mut self,
+        at: Time,
+        step: &Step,
+        effects: &mut Effects,
+    ) -> Result<Status, Objection> {
+        let status = match *step {
+            Step::Input(client) => match self.ensemble.take_input(client) {
+                Ok(input) => {
+                    effects.absorb(&(at, step));
+                    effects.note(|| format!("{client}: its program gets {input:?}"));
+                    self.host.feed(client, input, &mut self.outputs);
+                    self.carry_out(client, at, effects);
+                    Status::Done
+                }
+                Err(status) => status,
+            },
+            _ => self.ensemble.apply(at, step, effects),
+        };
+        if status != Status::Done {
+            debug_assert!(effects.events.is_empty(), "{step} did nothing and said something");
+            return Ok(status);
+        }
+        match *step {
+            Step::Start(client) => self.host.start(client),
+            Step::Kill(client) => self.host.kill(client),
+            Step::Input(_) => {}
+            _ => {}
+        }
+        if !matches!(step, Step::Input(_)) {
+            effects.absorb(&(at, step));
+        }
+        self.tell_monitors(at, effects)?;
+        Ok(Status::Done)
+    }
+
+    /// The run is over, healed and quiet: what should have happened by now?
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn end(&mut self, at: Time) -> Result<(), Objection> {
+        let view = View { at, history: &self.history };
+        self.monitors.iter_mut().try_for_each(|monitor| monitor.end(view))
+    }
+
+    fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
+        for output in self.outputs.drain(..) {
+            effects.absorb(&output);
+            effects.note(|| format!("{client}: its program does {output:?}"));
+            self.ensemble.output(client, output, at, effects);
+        }
+    }
+
+    // ---- events ----
+
+    fn tell_monitors(&mut self, at: Time, effects: &mut Effects) -> Result<(), Objection> {
+        let events = std::mem::take(&mut effects.events);
+        let result = events.iter().try_for_each(|event| self.one_event(at, event, effects));
+        // What an activation committed was added meanwhile: it belongs behind the rest.
+        let added = std::mem::replace(&mut effects.events, events);
+        effects.events.extend(added);
+        result
+    }
+
+    fn one_event(
+        &mut self,
+        at: Time,
+        event: &Event,
+        effects: &mut Effects,
+    ) -> Result<(), Objection> {
+        match event {
+            Event::Proposed { txn, .. } => {
+                self.proposed.insert(txn.zxid, Arc::clone(txn));
+            }
+            Event::Committed { txn, .. } => self.commit(txn)?,
+            _ => {}
+        }
+        self.tell(at, event)?;
+        if let Event::Established { leader, last_zxid, .. } = *event {
+            self.commit_initial_history(at, leader, last_zxid, effects)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, at: Time, event: &Event) -> Result<(), Objection> {
+        let view = View { at, history: &self.history };
+        self.monitors.iter_mut().try_for_each(|monitor| monitor.event(view, event))
+    }
+
+    fn commit(&mut self, txn: &Arc<Txn>) -> Result<(), Objection> {
+        if txn.zxid > self.history.last() {
+            self.history.commit(Arc::clone(txn));
+            self.proposed.remove(&txn.zxid);
+        }
+        Ok(())
+    }
+
+    /// An activation commits all of the leader's history. What of it is new here are proposals of
+    /// the epoch of its last zxid: that epoch's own leader was established first, and so had its
+    /// initial history committed.
+    fn commit_initial_history(
+        &mut self,
+        at: Time,
+        leader: ServerId,
+        last_zxid: Zxid,
+        effects: &mut Effects,
+    ) -> Result<(), Objection> {
+        let mut next = self.history.last().max(last_zxid.epoch().opening());
+        while next < last_zxid {
+            next = next.next().expect("it is below another zxid of its epoch");
+            let Some(txn) = self.proposed.get(&next).cloned() else {
+                return Err(Objection::new(
+                    "S2 committed prefix",
+                    format!(
+                        "{leader} was established with a history up to {last_zxid}, but nobody has proposed {next}"
+                    ),
+                ));
+            };
+            self.commit(&txn)?;
+            let event = Event::Committed { leader, txn };
+            self.tell(at, &event)?;
+            effects.event(event);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! A machine driven by hand, what it wants done, in words, and all names that a scene needs.
+
+use std::fmt::Write;
+pub use std::sync::Arc;
+pub use vivarium_model::client::{ClientEffect, ClientMachine};
+pub use vivarium_model::config::ClientConfig;
+pub use vivarium_model::error::Error;
+pub use vivarium_model::event::Event;
+pub use vivarium_model::host::{Input, Operation, Outcome};
+pub use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
+pub use vivarium_model::op::{EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
+pub use vivarium_model::packet::{ClientPacket, ServerPacket};
+pub use vivarium_model::stat::Stat;
+pub use vivarium_model::time::Duration;
+pub use vivarium_model::timer::ClientTimer;
+pub use vivarium_model::zxid::{Epoch, Zxid};
+
+pub const SESSION: SessionId = SessionId(0xa);
+const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
+
+/// A machine with servers 1 to 3 and a timeout of 6 s, and the transcript of what happens to it.
+pub struct Scene {
+    pub machine: ClientMachine,
+    pub transcript: String,
+}
+
+impl Scene {
+    /// Nothing has happened yet.
+    pub fn new() -> Scene {
+        let servers = [1, 2, 3].map(ServerId).to_vec();
+        let config = ClientConfig { session_timeout: Duration::from_secs(6), servers };
+        Scene { machine: ClientMachine::new(ClientId(1), &config), transcript: String::new() }
+    }
+
+    /// Connected to server 1; how it came to that is not in the transcript.
+    pub fn connected() -> Scene {
+        let mut scene = Scene::new();
+        scene.start();
+        scene.accept(SESSION);
+        scene.transcript.clear();
+        scene
+    }
+
+    /// Does something to the machine and writes down its effects.
+    pub fn act(
+        &mut self,
+        what: &str,
+        act: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
+    ) {
+        let mut effects = Vec::new();
+        act(&mut self.machine, &mut effects);
+        writeln!(self.transcript, "{what}").unwrap();
+        for effect in effects {
+            if let Some(line) = in_words(&effect) {
+                writeln!(self.transcript, "  {line}").unwrap();
+            }
+            if matches!(effect, ClientEffect::Open { .. }) {
+                self.machine.opened(CONNECTION);
+            }
+        }
+    }
+
+    pub fn start(&mut self) {
+        self.act("start", |machine, out| machine.start(out));
+    }
+
+    pub fn call(&mut self, call: u16, operation: Operation) {
+        let words = match &operation {
+            Operation::Request { request, scope: None, .. } => format!("call {call}: {request}"),
+            Operation::Request { request, scope: Some(scope), .. } => {
+                format!("call {call}: {request}, on session {scope} only")
+            }
+            other => format!("call {call}: {other:?}"),
+        };
+        self.act(&words, |machine, out| machine.call(CallId(call), operation, out));
+    }
+
+    pub fn request(&mut self, call: u16, request: Request) {
+        self.call(
+            call,
+            Operation::Request { request: Arc::new(request), watch: None, scope: None },
+        );
+    }
+
+    pub fn watch(&mut self, call: u16, watch: u16, request: Request) {
+        let (request, watch) = (Arc::new(request), Some(CallId(watch)));
+        self.call(call, Operation::Request { request, watch, scope: None });
+    }
+
+    pub fn read(&mut self, packet: ServerPacket) {
+        let words = match &packet {
+            ServerPacket::Connected { session, timeout } => {
+                format!("read: Connected, session {session}, {timeout:?}")
+            }
+            ServerPacket::Reply { xid, zxid, result } => {
+                format!("read: reply #{} at {zxid}: {}", xid.0, result_in_words(result))
+            }
+            ServerPacket::Notification(event) => format!("read: {}", event_in_words(event)),
+            other => format!("read: {other:?}"),
+        };
+        self.act(&words, |machine, out| machine.packet(packet, out));
+    }
+
+    pub fn accept(&mut self, session: SessionId) {
+        self.read(ServerPacket::Connected { session, timeout: Duration::from_secs(6) });
+    }
+
+    pub fn reply(&mut self, xid: u32, counter: u32, result: Result<Response, Error>) {
+        self.read(ServerPacket::Reply { xid: Xid(xid), zxid: zxid(counter), result });
+    }
+
+    pub fn notify(&mut self, kind: EventType, path: &str, counter: u32) {
+        let event = WatchedEvent { kind, path: path.into(), zxid: zxid(counter) };
+        self.read(ServerPacket::Notification(event));
+    }
+
+    pub fn lost(&mut self) {
+        self.act("the connection ends", |machine, out| machine.disconnected(out));
+    }
+
+    pub fn fires(&mut self, timer: ClientTimer) {
+        self.act(&format!("timer {timer:?} fires"), |machine, out| machine.timer(timer, out));
+    }
+
+    /// Loses the connection and gets server 2 to take the session.
+    pub fn moves(&mut self) {
+        self.lost();
+        self.fires(ClientTimer::Reconnect);
+        self.accept(SESSION);
+    }
+}
+
+pub fn zxid(counter: u32) -> Zxid {
+    Zxid::new(Epoch(1), counter)
+}
+
+pub fn delete(path: &str) -> Request {
+    Request::Write(Op::Delete { path: path.into(), version: Version::Any })
+}
+
+pub fn sync() -> Request {
+    Request::Sync { path: "/".into() }
+}
+
+pub fn exists(path: &str) -> Request {
+    Request::Exists { path: path.into(), watch: true }
+}
+
+pub fn get_data(path: &str) -> Request {
+    Request::GetData { path: path.into(), watch: true }
+}
+
+pub fn get_children(path: &str) -> Request {
+    Request::GetChildren { path: path.into(), watch: true }
+}
+
+pub fn deleted() -> Result<Response, Error> {
+    Ok(Response::Written(OpResult::Deleted))
+}
+
+pub fn data() -> Result<Response, Error> {
+    Ok(Response::Data(Arc::from(*b"x"), Stat::default()))
+}
+
+pub fn children() -> Result<Response, Error> {
+    Ok(Response::Children(Vec::new(), Stat::default()))
+}
+
+/// An effect as a line; the monitors' Sent only repeats the line before it.
+pub fn in_words(effect: &ClientEffect) -> Option<String> {
+    Some(match effect {
+        ClientEffect::Open { server } => format!("open a connection to {server}"),
+        ClientEffect::Send(packet) => format!("send {}", packet_in_words(packet)),
+        ClientEffect::Close => "close".to_owned(),
+        ClientEffect::Arm { timer, after, spread } if spread.is_zero() => {
+            format!("arm {timer:?}: {after:?}")
+        }
+        ClientEffect::Arm { timer, after, spread } => {
+            format!("arm {timer:?}: {after:?} and up to {spread:?}")
+        }
+        ClientEffect::Disarm(timer) => format!("disarm {timer:?}"),
+        ClientEffect::Input(Input::Reply { call, outcome }) => {
+            format!("program: call {} gets {}", call.0, outcome_in_words(outcome))
+        }
+        ClientEffect::Input(Input::Session(state)) => format!("program: {state}"),
+        ClientEffect::Input(other) => format!("program: {other:?}"),
+        ClientEffect::Event(Event::Sent { .. }) => return None,
+        ClientEffect::Event(event) => format!("monitors: {}", monitored(event)),
+    })
+}
+
+pub fn packet_in_words(packet: &ClientPacket) -> String {
+    match packet {
+        ClientPacket::Connect { last_zxid_seen, timeout, session } => {
+            let session = session.map_or("a new session".to_owned(), |id| format!("session {id}"));
+            format!("Connect: {session}, {timeout:?}, seen {last_zxid_seen}")
+        }
+        ClientPacket::Request { xid, request } => format!("#{} {request}", xid.0),
+        ClientPacket::Ping => "Ping".to_owned(),
+        ClientPacket::SetWatches { relative_zxid, data, exist, child } => format!(
+            "SetWatches since {relative_zxid}: data {data:?}, exist {exist:?}, child {child:?}"
+        ),
+    }
+}
+
+pub fn monitored(event: &Event) -> String {
+    match event {
+        Event::Replied { xid, request, .. } => format!("Replied #{} {request}", xid.0),
+        Event::Lost { xid, request, .. } => format!("Lost #{} {request}", xid.0),
+        Event::Notified { event, .. } => format!("Notified {}", event_in_words(event)),
+        Event::Session { session, server, state, .. } => {
+            let session = session.map_or("no id".to_owned(), |id| id.to_string());
+            let server = server.map_or(String::new(), |server| format!(" at {server}"));
+            format!("session {session} {state}{server}")
+        }
+        other => panic!("a client machine does not emit {other:?}"),
+    }
+}
+
+pub fn event_in_words(event: &WatchedEvent) -> String {
+    format!("{:?} {} at {}", event.kind, event.path, event.zxid)
+}
+
+pub fn outcome_in_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Response(result) => result_in_words(result),
+        Outcome::Watch(Ok(event)) => event_in_words(event),
+        Outcome::Watch(Err(error)) => format!("{error:?} for its watch"),
+        Outcome::Connected(session) => format!("session {session}"),
+        other => format!("{other:?}"),
+    }
+}
+
+pub fn result_in_words(result: &Result<Response, Error>) -> String {
+    match result {
+        Ok(Response::Written(OpResult::Deleted)) => "Deleted".to_owned(),
+        Ok(Response::Exists(_)) => "a Stat".to_owned(),
+        Ok(Response::Data(..)) => "the data".to_owned(),
+        Ok(Response::Children(..)) => "the children".to_owned(),
+        Ok(other) => format!("{other:?}"),
+        Err(error) => format!("{error:?}"),
+    }
+}

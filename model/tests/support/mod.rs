@@ -1,0 +1,199 @@
+//! A small engine for tests of the model alone: due steps in any order, timers when nothing is due,
+//! and programs that are scripts (cloneable, unlike futures).
+
+// Each test binary uses a part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::config::Config;
+use vivarium_model::effect::{Effect, Effects, Status};
+use vivarium_model::event::Event;
+use vivarium_model::host::{Host, Input, Operation, Output};
+use vivarium_model::id::{CallId, ClientId};
+use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
+use vivarium_model::property::Objection;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::timer::Timer;
+use vivarium_model::world::World;
+
+/// A host whose programs are lists of operations, each begun when the one before is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scripts {
+    scripts: Vec<Vec<Operation>>,
+    at: Vec<usize>,
+    /// Every answer, by client.
+    pub heard: Vec<Vec<Input>>,
+}
+
+impl Scripts {
+    pub fn new(scripts: Vec<Vec<Operation>>) -> Scripts {
+        let (at, heard) = (vec![0; scripts.len()], vec![Vec::new(); scripts.len()]);
+        Scripts { scripts, at, heard }
+    }
+}
+
+impl Host for Scripts {
+    fn start(&mut self, client: ClientId) {
+        self.at[client.index()] = 0;
+    }
+
+    fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
+        let index = client.index();
+        let goes_on = matches!(input, Input::Start | Input::Reply { .. });
+        self.heard[index].push(input);
+        if !goes_on {
+            return;
+        }
+        match self.scripts[index].get(self.at[index]) {
+            Some(operation) => {
+                self.at[index] += 1;
+                outputs.push(Output::Submit { call: CallId(0), operation: operation.clone() });
+            }
+            None => outputs.push(Output::Finished(Ok(()))),
+        }
+    }
+
+    fn kill(&mut self, _client: ClientId) {}
+}
+
+/// A request as a script's operation.
+pub fn ask(request: Request) -> Operation {
+    Operation::Request { request: Arc::new(request), watch: None, scope: None }
+}
+
+pub fn create(path: &str, mode: CreateMode) -> Operation {
+    let data: Data = Arc::from(*b"x");
+    ask(Request::Write(Op::Create { path: path.into(), data, mode }))
+}
+
+pub fn set(path: &str, data: &[u8]) -> Operation {
+    ask(Request::Write(Op::SetData { path: path.into(), data: data.into(), version: Version::Any }))
+}
+
+pub fn delete(path: &str) -> Operation {
+    ask(Request::Write(Op::Delete { path: path.into(), version: Version::Any }))
+}
+
+pub fn children(path: &str) -> Operation {
+    ask(Request::GetChildren { path: path.into(), watch: false })
+}
+
+/// A few writes and reads that collide with other clients'.
+pub fn busy_script(client: u8) -> Vec<Operation> {
+    vec![
+        Operation::Connect,
+        create("/lock", CreateMode::Persistent),
+        create("/lock/n-", CreateMode::EphemeralSequential),
+        children("/lock"),
+        set("/lock", &[client]),
+        create(&format!("/own-{client}"), CreateMode::Ephemeral),
+        delete("/own-1"),
+        ask(Request::Sync { path: "/".into() }),
+        children("/"),
+        Operation::Close,
+    ]
+}
+
+/// Numbers from a seed, for tests that must be repeatable.
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, below: usize) -> usize {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % below.max(1) as u64) as usize
+    }
+}
+
+/// The engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub world: World<Scripts>,
+    pub due: Vec<Step>,
+    pub timers: BTreeMap<Timer, u64>,
+    pub now: u64,
+    pub events: Vec<Event>,
+    pub steps: u64,
+}
+
+impl Engine {
+    pub fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
+        let world = World::new(
+            Arc::new(config),
+            Scripts::new(scripts),
+            Vec::new(),
+        );
+        let mut engine = Engine {
+            world,
+            due: Vec::new(),
+            timers: BTreeMap::new(),
+            now: 0,
+            events: Vec::new(),
+            steps: 0,
+        };
+        let mut effects = Effects::default();
+        engine.world.begin(&mut effects);
+        engine.absorb(effects);
+        engine
+    }
+
+    fn absorb(&mut self, effects: Effects) {
+        for effect in effects.effects {
+            match effect {
+                Effect::Due(step) => self.due.push(step),
+                Effect::Random(client, call) => {
+                    self.due.push(Step::Random { client, call, value: 7 });
+                }
+                Effect::Arm { timer, after, .. } => {
+                    self.timers.insert(timer, self.now + after.as_micros() as u64);
+                }
+                Effect::Disarm(timer) => {
+                    self.timers.remove(&timer);
+                }
+                // Blocked steps simply stay due here.
+                Effect::Unblocked(_) => {}
+            }
+        }
+        self.events.extend(effects.events);
+    }
+
+    /// Does one step; a blocked one stays due.
+    pub fn step(&mut self, step: Step) -> Result<Status, Objection> {
+        let mut effects = Effects::default();
+        let status = self.world.apply(Time(self.now), &step, &mut effects)?;
+        self.absorb(effects);
+        if let Status::Blocked(_) = status {
+            self.due.push(step);
+        } else {
+            self.steps += 1;
+        }
+        Ok(status)
+    }
+
+    /// Does a due step, any of them, or else fires the earliest timer. `false`: nothing to do.
+    /// Equal steps are in order by nature; whichever of different ones comes first is chance.
+    pub fn go(&mut self, dice: &mut Dice) -> Result<bool, Objection> {
+        self.now += 1 + dice.roll(500) as u64;
+        let tries = self.due.len();
+        for _ in 0..tries {
+            let step = self.due.swap_remove(dice.roll(self.due.len()));
+            if !matches!(self.step(step)?, Status::Blocked(_)) {
+                return Ok(true);
+            }
+        }
+        let Some((timer, at)) = self.timers.iter().min_by_key(|(_, at)| **at) else {
+            return Ok(false);
+        };
+        let (timer, at) = (*timer, *at);
+        self.timers.remove(&timer);
+        self.now = self.now.max(at);
+        self.step(Step::Fire(timer))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,214 @@
+//! The determinism check must see a planted difference, and no other.
+
+use super::*;
+use crate::driver::simulate;
+use crate::mock::{Defects, Mock, scenario};
+use crate::options::Drawn;
+use crate::replay::retake;
+use crate::scenario::FaultSet;
+use std::cell::Cell;
+
+const HOSTS: [HostKind; 2] = [HostKind::Direct, HostKind::Madsim];
+
+/// Compares runs of the toy world, which has `defects` under madsim only.
+fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
+    let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
+    let get = |way: Way, first: Option<&RunReport>, keep: Keep| match way {
+        Way::Seed { host: HostKind::Madsim, .. } => {
+            simulate(Mock::new(&drawn, defects), &drawn, keep)
+        }
+        Way::Seed { .. } => simulate(Mock::new(&drawn, Defects::default()), &drawn, keep),
+        Way::Recording(_) => {
+            let world = Mock::new(&drawn, Defects::default());
+            retake(world, &drawn, &first.unwrap().recorded, None, keep).0
+        }
+    };
+    compare(seed, &HOSTS, &get)
+}
+
+#[test]
+fn runs_that_are_the_same_pass() {
+    for seed in 0..10 {
+        let closed = check(seed, Defects::default()).expect("the toy is deterministic");
+        assert_eq!(closed.hashes.len() as u64, closed.report.steps);
+    }
+}
+
+#[test]
+fn a_planted_difference_is_named_with_both_texts() {
+    let defects = Defects { different: Some(40), ..Defects::default() };
+    let difference = check(3, defects).expect_err("step 40 has one effect more");
+    assert_eq!(difference.step, 40);
+    assert!(!difference.one.caused.as_deref().unwrap().contains("Append"));
+    assert!(difference.other.caused.as_deref().unwrap().contains("Append"));
+    insta::assert_snapshot!(difference, @r#"
+    seed 3 is not deterministic: step 40 differs
+    direct: 0.030123s server 2: log fsync -> 1fb1b21aa869bc28c24360ae8f61dea7
+    madsim: 0.030123s server 2: log fsync -> f60b068efc9e4b17a43293af5c079bfd
+    direct caused:
+    Effects {
+        effects: [
+            Due(
+                ToClient(
+                    ClientConnection {
+                        client: ClientId(
+                            2,
+                        ),
+                        slot: 0,
+                    },
+                ),
+            ),
+        ],
+        events: [
+            Committed {
+                leader: ServerId(
+                    1,
+                ),
+                txn: Txn {
+                    zxid: Zxid(
+                        4294967306,
+                    ),
+                    session: SessionId(
+                        2,
+                    ),
+                    cxid: Xid(
+                        5,
+                    ),
+                    time: 0,
+                    body: Create {
+                        path: "/a",
+                        data: [],
+                        ephemeral: false,
+                        parent_cversion: 1,
+                    },
+                },
+            },
+            Applied {
+                server: ServerId(
+                    1,
+                ),
+                txn: Txn {
+                    zxid: Zxid(
+                        4294967306,
+                    ),
+                    session: SessionId(
+                        2,
+                    ),
+                    cxid: Xid(
+                        5,
+                    ),
+                    time: 0,
+                    body: Create {
+                        path: "/a",
+                        data: [],
+                        ephemeral: false,
+                        parent_cversion: 1,
+                    },
+                },
+                digest: Fingerprint(
+                    263791264683505039499342753788774444380,
+                ),
+            },
+        ],
+    }
+    madsim caused:
+    Effects {
+        effects: [
+            Due(
+                ToClient(
+                    ClientConnection {
+                        client: ClientId(
+                            2,
+                        ),
+                        slot: 0,
+                    },
+                ),
+            ),
+            Due(
+                Append(
+                    ServerId(
+                        3,
+                    ),
+                ),
+            ),
+        ],
+        events: [
+            Committed {
+                leader: ServerId(
+                    1,
+                ),
+                txn: Txn {
+                    zxid: Zxid(
+                        4294967306,
+                    ),
+                    session: SessionId(
+                        2,
+                    ),
+                    cxid: Xid(
+                        5,
+                    ),
+                    time: 0,
+                    body: Create {
+                        path: "/a",
+                        data: [],
+                        ephemeral: false,
+                        parent_cversion: 1,
+                    },
+                },
+            },
+            Applied {
+                server: ServerId(
+                    1,
+                ),
+                txn: Txn {
+                    zxid: Zxid(
+                        4294967306,
+                    ),
+                    session: SessionId(
+                        2,
+                    ),
+                    cxid: Xid(
+                        5,
+                    ),
+                    time: 0,
+                    body: Create {
+                        path: "/a",
+                        data: [],
+                        ephemeral: false,
+                        parent_cversion: 1,
+                    },
+                },
+                digest: Fingerprint(
+                    263791264683505039499342753788774444380,
+                ),
+            },
+        ],
+    }
+    "#);
+}
+
+#[test]
+fn a_run_that_ends_early_differs_where_the_other_goes_on() {
+    let defects = Defects { objection: Some(40), ..Defects::default() };
+    let difference = check(3, defects).expect_err("it ends at step 40");
+    assert_eq!(difference.step, 41);
+    assert!(difference.one.step.is_some());
+    assert_eq!((&difference.other.step, &difference.other.caused), (&None, &None));
+}
+
+#[test]
+fn a_difference_that_does_not_show_again_has_no_text() {
+    let drawn = Drawn::draw(&scenario(FaultSet::all()), 3);
+    let runs = Cell::new(0);
+    // Only the second run is different.
+    let get = |_: Way, _: Option<&RunReport>, keep: Keep| {
+        runs.set(runs.get() + 1);
+        let different = (runs.get() == 2).then_some(40);
+        let defects = Defects { different, ..Defects::default() };
+        simulate(Mock::new(&drawn, defects), &drawn, keep)
+    };
+    let difference = compare(3, &HOSTS, &get).err().expect("a difference");
+    assert_eq!(difference.step, 40);
+    assert!(difference.one.caused.is_some());
+    assert!(difference.other.step.is_some() && difference.other.caused.is_none());
+}

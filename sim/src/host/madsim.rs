@@ -1,0 +1,142 @@
+//! The host that runs each program as a node of a madsim runtime.
+//!
+//! The engine leads and madsim follows. To feed a program, its port is given the input, which wakes
+//! the one madsim task that is the program's executor; then the runtime runs until that executor is
+//! blocked again. The executor runs a whole input within one poll, and at most one task is awake
+//! beside the driver, so madsim's random choice among ready tasks, its random number generator and
+//! its clock (which creeps by 50 to 100 ns per poll) decide nothing that a program could see. A
+//! program sleeps, and reads the clock, through its handle only.
+//!
+//! Of madsim 0.2.34, these facts shape the code:
+//!
+//! * `Runtime::block_on` may be called again and again: it enqueues its future as one more task of
+//!   the main node, runs whatever is ready, and moves the clock to the next timer only when nothing
+//!   is. The driver yields by waking itself, so there is always something ready. Each call leaves
+//!   about 160 bytes behind until the runtime is dropped, because the main node keeps a weak
+//!   reference to every task that it ever had and never prunes them.
+//! * `Handle::kill` drops futures only when their task is polled the next time. So the port is
+//!   closed first, and the kill waits until the executor is gone.
+//! * A task that is alive when the runtime is dropped is never freed. So the host kills all nodes
+//!   when it is dropped.
+//! * After a restart the old `NodeHandle` spawns nothing: the node is looked up again.
+
+use madsim::runtime::Runtime;
+use madsim::task::NodeId;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::Poll;
+use vivarium_model::handle::Program;
+use vivarium_model::handle::executor::Executor;
+use vivarium_model::handle::port::Port;
+use vivarium_model::host::{Host, Input, Output};
+use vivarium_model::id::ClientId;
+
+/// Runs each program as the one task of its own madsim node.
+///
+/// The host must stay on the thread that made it: madsim's tasks cannot move.
+pub struct MadsimHost {
+    runtime: Runtime,
+    machines: Vec<Machine>,
+    /// Not `Send`.
+    thread: PhantomData<*const ()>,
+}
+
+/// A client machine: a madsim node, and the process on it if there is one.
+struct Machine {
+    program: Program,
+    node: NodeId,
+    process: Option<Process>,
+}
+
+struct Process {
+    port: Arc<Port>,
+    /// Until the first input: a task that exists would be polled with any other program's.
+    unstarted: Option<Executor>,
+}
+
+impl MadsimHost {
+    /// A host of these programs: the first one runs on client 1. The seed is madsim's own; nothing
+    /// that a program does through its handle depends on it.
+    pub fn new(programs: Vec<Program>, seed: u64) -> MadsimHost {
+        let runtime = Runtime::with_seed_and_config(seed, madsim::Config::default());
+        let machines = programs
+            .into_iter()
+            .enumerate()
+            .map(|(index, program)| {
+                let name = ClientId::at(index).to_string();
+                let node = runtime.create_node().name(name).build().id();
+                Machine { program, node, process: None }
+            })
+            .collect();
+        MadsimHost { runtime, machines, thread: PhantomData }
+    }
+
+    /// Whether the client's program was woken by something else than its handle, so that its runs
+    /// are no function of its inputs.
+    pub fn is_foreign(&self, client: ClientId) -> bool {
+        let process = self.machines[client.index()].process.as_ref();
+        process.is_some_and(|process| process.port.is_foreign())
+    }
+
+    /// Runs madsim's tasks until `done`.
+    fn settle(&self, done: impl Fn() -> bool) {
+        self.runtime.block_on(poll_fn(|context| {
+            if done() {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }));
+    }
+}
+
+impl Host for MadsimHost {
+    fn start(&mut self, client: ClientId) {
+        self.kill(client);
+        let machine = &mut self.machines[client.index()];
+        let port = Port::new(client);
+        let executor = Executor::new(Arc::clone(&port), &machine.program);
+        machine.process = Some(Process { port, unstarted: Some(executor) });
+    }
+
+    fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
+        let machine = &mut self.machines[client.index()];
+        let process = machine.process.as_mut().expect("only a started program is fed");
+        process.port.deliver(input);
+        if let Some(executor) = process.unstarted.take() {
+            let node = self.runtime.handle().get_node(machine.node);
+            drop(node.expect("nodes are never removed").spawn(executor));
+        }
+        let port = Arc::clone(&process.port);
+        if !port.is_blocked() {
+            self.settle(|| port.is_blocked());
+        }
+        port.take_outputs(outputs);
+    }
+
+    fn kill(&mut self, client: ClientId) {
+        let machine = &mut self.machines[client.index()];
+        let node = machine.node;
+        let Some(process) = machine.process.take() else {
+            return;
+        };
+        process.port.close();
+        // An executor that madsim never got is dropped here.
+        drop(process.unstarted);
+        let handle = self.runtime.handle();
+        handle.kill(node);
+        if !process.port.is_gone() {
+            self.settle(|| process.port.is_gone());
+        }
+        handle.restart(node);
+    }
+}
+
+impl Drop for MadsimHost {
+    fn drop(&mut self) {
+        for index in 0..self.machines.len() {
+            self.kill(ClientId::at(index));
+        }
+    }
+}
