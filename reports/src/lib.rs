@@ -1,1 +1,17 @@
-//! Placeholder of the workspace skeleton.
+//! What we saw: verdicts, traces and timelines as text for people and as JSON and JUnit for
+//! machines, and the case files that a run is replayed from.
+//!
+//! Everything here turns finished data into text. Nothing runs a world, and nothing prints: the
+//! caller decides where the text goes.
+
+#![forbid(unsafe_code)]
+
+pub mod case_file;
+pub mod describe;
+pub mod determinism;
+pub mod json;
+pub mod junit;
+pub mod summary;
+pub mod table;
+pub mod timeline;
+pub mod violation;

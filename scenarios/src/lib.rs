@@ -1,1 +1,43 @@
-//! Placeholder of the workspace skeleton.
+//! What we ask: the catalogue of scenarios, and the face that Vivarium shows its users.
+//!
+//! Write an ordinary test over the [`ZooKeeper`](prelude::ZooKeeper) handle, and [`Test`] runs it
+//! under hundreds of seeds against a whole simulated ensemble:
+//!
+//! ```no_run
+//! use vivarium::prelude::*;
+//!
+//! #[test]
+//! # fn hidden() {}
+//! fn everybody_registers() {
+//!     vivarium::Test::new("register", |zookeeper: ZooKeeper| async move {
+//!         loop {
+//!             zookeeper.connect().await;
+//!             match zookeeper.create("/member-", b"", CreateMode::EphemeralSequential).await {
+//!                 Ok(_) => return Ok(()),
+//!                 Err(Error::ConnectionLoss | Error::SessionExpired) => continue,
+//!                 Err(error) => return Err(error.to_string()),
+//!             }
+//!         }
+//!     })
+//!     .clients(3)
+//!     .faults(Faults::ALL)
+//!     .seeds(200)
+//!     .run();
+//! }
+//! ```
+//!
+//! A violation panics with the property, what it saw, and the line that replays it. The same
+//! scenarios that this crate's own catalogue holds are run by the `vivarium` binary.
+
+#![forbid(unsafe_code)]
+
+pub mod catalogue;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod engine;
+pub mod prelude;
+pub mod seeds;
+mod test;
+
+pub use test::{Test, TestFailure};
+pub use vivarium_reports::summary::ScenarioReport;

@@ -104,6 +104,9 @@ impl FaultSet {
     pub const NONE: FaultSet = FaultSet(0);
 
     /// Every kind.
+    pub const ALL: FaultSet = FaultSet((1 << Fault::ALL.len()) - 1);
+
+    /// Every kind.
     pub fn all() -> FaultSet {
         Fault::ALL.into_iter().collect()
     }

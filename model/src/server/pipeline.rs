@@ -58,6 +58,8 @@ impl Server {
                 for event in events {
                     context.to_client(connection, ServerPacket::Notification(event));
                 }
+                let zxid = self.tree.last_processed();
+                context.to_client(connection, ServerPacket::WatchesSet { zxid });
             }
             ClientPacket::Connect { .. } => unreachable!("a machine connects once per connection"),
         }

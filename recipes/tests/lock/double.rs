@@ -278,7 +278,7 @@ impl Double {
                 self.advance(client);
             }
         }
-        applied.result
+        applied.result.clone()
     }
 
     /// A client's server applies what is committed, and its watches fire.

@@ -1,0 +1,193 @@
+//! Case files: a recorded run as one JSON document, one step per line, so that two cases can be
+//! compared and one be shortened with a text editor.
+//!
+//! A file that cannot be read as a case is refused with one sentence that says what is wrong with
+//! it, and nothing in a readable one can lead a replay out of bounds ([`Case::check`]).
+
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+use thiserror::Error;
+use vivarium_model::case::Case;
+
+/// What the field `format` of every case file says.
+pub const FORMAT: &str = "vivarium-case";
+
+/// Why a case file could not be loaded or saved.
+#[derive(Debug, Error)]
+pub enum CaseFileError {
+    /// The file could not be read at all.
+    #[error("the case file `{}` cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be written.
+    #[error("the case file `{}` cannot be written: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The content is not JSON.
+    #[error("`{}` is not a case file: it is not JSON ({reason})", path.display())]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// What the JSON reader saw.
+        reason: String,
+    },
+    /// The content ends too early.
+    #[error("the case file `{}` is truncated: it ends in the middle, at line {line}", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its last line.
+        line: usize,
+    },
+    /// There is no content.
+    #[error("the case file `{}` is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// JSON, but something else than a case.
+    #[error(
+        "`{}` is JSON, but not a case file: it should say \"format\": \"{FORMAT}\", but {found}",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it says instead.
+        found: String,
+    },
+    /// Written in a version of the format that this build does not know.
+    #[error(
+        "the case file `{}` has version {version}, but this build of Vivarium reads version {}: \
+         replay it with the build that wrote it, or replay its seed",
+        path.display(),
+        Case::VERSION
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+    },
+    /// A case of the right version whose content makes no sense.
+    #[error("the case file `{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What makes no sense.
+        reason: String,
+    },
+}
+
+/// Writes a case, creating the directory it goes to.
+///
+/// # Errors
+/// If the file or its directory cannot be written.
+pub fn save(path: &Path, case: &Case) -> Result<(), CaseFileError> {
+    let write = || -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        fs::write(path, to_text(case))
+    };
+    write().map_err(|source| CaseFileError::Unwritable { path: path.to_path_buf(), source })
+}
+
+/// Reads a case and checks that it can be replayed.
+///
+/// # Errors
+/// If the file cannot be read, is no case of a version known to this build, or makes no sense.
+pub fn load(path: &Path) -> Result<Case, CaseFileError> {
+    let unreadable = |source| CaseFileError::Unreadable { path: path.to_path_buf(), source };
+    let bytes = fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| CaseFileError::NotJson {
+        path: path.to_path_buf(),
+        reason: "it is not even text".to_string(),
+    })?;
+    from_text(path, &text)
+}
+
+/// The text of a case file.
+pub fn to_text(case: &Case) -> String {
+    fn json<T: Serialize>(value: &T) -> String {
+        serde_json::to_string(value).expect("a case has only text keys and finite numbers")
+    }
+    let fields = [
+        ("format", json(&FORMAT)),
+        ("version", json(&case.version)),
+        ("scenario", json(&case.scenario)),
+        ("parameters", json(&case.parameters)),
+        ("seed", json(&case.seed)),
+        ("bugs", json(&case.bugs)),
+        ("config", json(&case.config)),
+        ("hash", json(&case.hash)),
+        ("violation", json(&case.violation)),
+    ];
+    let mut text = String::from("{\n");
+    for (name, value) in fields {
+        writeln!(text, "  \"{name}\": {value},").expect("strings take all that is written");
+    }
+    text.push_str("  \"steps\": [");
+    for (index, step) in case.steps.iter().enumerate() {
+        text.push_str(if index == 0 { "\n    " } else { ",\n    " });
+        text.push_str(&json(step));
+    }
+    text.push_str("\n  ]\n}\n");
+    text
+}
+
+/// Reads the text of a case file; `path` is only for messages.
+///
+/// # Errors
+/// As [`load`], except for the reading.
+pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
+    let path = path.to_path_buf();
+    if text.trim().is_empty() {
+        return Err(CaseFileError::Empty { path });
+    }
+    let document: Value = match serde_json::from_str(text) {
+        Ok(document) => document,
+        Err(error) if error.is_eof() => {
+            return Err(CaseFileError::Truncated { path, line: error.line() });
+        }
+        Err(error) => return Err(CaseFileError::NotJson { path, reason: error.to_string() }),
+    };
+    check_envelope(&path, &document)?;
+    let damaged = |reason: String| CaseFileError::Damaged { path: path.clone(), reason };
+    let case: Case = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    case.check().map_err(damaged)?;
+    Ok(case)
+}
+
+/// Format and version must be right before the rest may mean anything.
+fn check_envelope(path: &Path, document: &Value) -> Result<(), CaseFileError> {
+    let path = path.to_path_buf();
+    let foreign =
+        |found: &str| Err(CaseFileError::Foreign { path: path.clone(), found: found.to_string() });
+    let Some(fields) = document.as_object() else {
+        return foreign("it is no JSON object");
+    };
+    match fields.get("format") {
+        Some(Value::String(format)) if format == FORMAT => {}
+        Some(format) => return foreign(&format!("it says {format}")),
+        None => return foreign("it does not"),
+    }
+    match fields.get("version").and_then(Value::as_u64) {
+        Some(version) if version == u64::from(Case::VERSION) => Ok(()),
+        Some(version) => Err(CaseFileError::OtherVersion { path, version }),
+        None => {
+            Err(CaseFileError::Damaged { path, reason: "its version is no number".to_string() })
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Events as sentences, in ZooKeeper's words: what the lines of a timeline say.
+
+use vivarium_model::error::Error;
+use vivarium_model::event::{Event, Observation, Value};
+use vivarium_model::id::{ClientId, ServerId, SessionId};
+use vivarium_model::op::{OpResult, Response, SessionState};
+use vivarium_model::zxid::Zxid;
+
+/// What happened, as one sentence without a full stop. One table, so that no event can be forgotten.
+pub fn describe(event: &Event) -> String {
+    match event {
+        // ---- elections, synchronisation, broadcast, and the lives of servers ----
+        Event::Elected { server, leader, round } if server == leader => {
+            format!("{server} ends election round {round}: LEADING")
+        }
+        Event::Elected { server, leader, round } => {
+            format!("{server} ends election round {round}: FOLLOWING {leader}")
+        }
+        Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
+        Event::Established { leader, epoch, last_zxid } => {
+            format!("{leader} is established as leader of epoch {epoch}, history up to {last_zxid}")
+        }
+        Event::Synchronising { leader, learner, mode } => {
+            format!("{leader} synchronises {} by {mode}", learner.learner)
+        }
+        Event::Proposed { leader, txn } => format!("{leader} proposes {txn}"),
+        Event::Committed { leader, txn } => format!("{leader} commits {txn}"),
+        Event::Applied { server, txn, .. } => format!("{server} applies {txn}"),
+        Event::Serving { server, zxid, .. } => {
+            format!("{server} serves clients, its tree is at {zxid}")
+        }
+        Event::Acked { server, zxid, durable } => {
+            format!("{server} acknowledges {zxid} (its log is durable up to {durable})")
+        }
+        Event::AckedNewLeader { server, epoch, history, durable, current_epoch } => format!(
+            "{server} acknowledges NEWLEADER of epoch {epoch} with history up to {history} \
+             (durable: log up to {durable}, currentEpoch {current_epoch})"
+        ),
+        Event::Crashed { server, lost: 0 } => format!("{server} crashed, its log lost nothing"),
+        Event::Crashed { server, lost } => {
+            let lost = plural(*lost, "transaction");
+            format!("{server} crashed and lost {lost} at the end of its log")
+        }
+        Event::Restarted { server } => format!("{server} restarted from its disk"),
+        Event::Exited { server, reason } => format!("{server} exited: {reason}"),
+
+        // ---- client machines ----
+        Event::Sent { client, xid, request, connection, .. } => {
+            format!("{client} sends xid {} on connection {}: {request}", xid.0, connection.slot)
+        }
+        Event::Replied { client, xid, zxid, request, result, .. } => {
+            format!("{client} reads xid {}: {request} = {} (at {zxid})", xid.0, answer(result))
+        }
+        Event::Lost { client, xid, request, .. } => {
+            format!("{client} gets ConnectionLoss for xid {}: {request}, outcome unknown", xid.0)
+        }
+        Event::Session { client, session, server, state } => {
+            session_change(*client, *session, *server, *state)
+        }
+        Event::Notified { client, event, .. } => {
+            format!("{client} is notified: {:?} {} (at {})", event.kind, event.path, event.zxid)
+        }
+
+        // ---- programs ----
+        Event::Observed { client, session, observation, .. } => {
+            let said = describe_observation(observation);
+            match session {
+                Some(session) => format!("{client} (session {session}) {said}"),
+                None => format!("{client} {said}"),
+            }
+        }
+        Event::Started { client } => format!("{client} starts its program"),
+        Event::Finished { client, result: Ok(()) } => format!("{client}'s program returned Ok"),
+        Event::Finished { client, result: Err(message) } => {
+            format!("{client}'s program returned Err: {message}")
+        }
+        Event::Panicked { client, message } => format!("{client}'s program panicked: {message}"),
+        Event::Killed { client } => {
+            format!("{client}'s program was killed, its session lives until it expires")
+        }
+        Event::Cancelled { client, .. } => {
+            format!("{client}'s program was cancelled at its await point")
+        }
+        Event::ResourceWrite { client, resource, token, accepted } => {
+            resource_write(*client, resource, *token, *accepted)
+        }
+    }
+}
+
+fn session_change(
+    client: ClientId,
+    session: Option<SessionId>,
+    server: Option<ServerId>,
+    state: SessionState,
+) -> String {
+    let session = session.map_or("its session".to_string(), |id| format!("session {id}"));
+    match (state, server) {
+        (SessionState::SyncConnected, Some(server)) => {
+            format!("{client} is SyncConnected to {server} with {session}")
+        }
+        (SessionState::SyncConnected, None) => format!("{client} is SyncConnected with {session}"),
+        (SessionState::Disconnected, _) => {
+            format!("{client} is Disconnected, {session} may live on")
+        }
+        (SessionState::Expired, _) => format!("{client} learns that {session} is Expired"),
+        (SessionState::Closed, _) => format!("{client} has closed {session}"),
+    }
+}
+
+/// What a program said, as the rest of a sentence that begins with the program.
+pub fn describe_observation(observation: &Observation) -> String {
+    match observation {
+        Observation::Attempt { lock, attempt } => format!("begins attempt {attempt} at {lock}"),
+        Observation::NodeKnown { attempt, node, .. } => {
+            format!("knows that {node} is the znode of attempt {attempt}")
+        }
+        Observation::Waiting { on, attempt, .. } => {
+            format!("waits for {on} to go (attempt {attempt})")
+        }
+        Observation::Granted { lock, node, token, .. } => {
+            format!("believes that it HOLDS {lock} from now on, by {node}, token {token}")
+        }
+        Observation::Lost { lock, token } => {
+            format!("was told that {lock} is LOST, token {token}")
+        }
+        Observation::Releasing { lock, token } => format!("releases {lock}, token {token}"),
+        Observation::Released { lock, token } => format!("has released {lock}, token {token}"),
+        Observation::GaveUp { lock, attempt } => format!("gave up attempt {attempt} at {lock}"),
+        Observation::Custom { name, fields } if fields.is_empty() => format!("says {name}"),
+        Observation::Custom { name, fields } => {
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key} = {}", text(value))).collect();
+            format!("says {name}: {}", fields.join(", "))
+        }
+    }
+}
+
+fn resource_write(client: ClientId, resource: &str, token: Option<Zxid>, accepted: bool) -> String {
+    let token = token.map_or("without a token".to_string(), |token| format!("with token {token}"));
+    if accepted {
+        format!("resource {resource} accepts a write of {client} {token}")
+    } else {
+        format!("resource {resource} REFUSES a write of {client} {token}: it has seen a larger one")
+    }
+}
+
+fn answer(result: &Result<Response, Error>) -> String {
+    match result {
+        Ok(response) => success(response),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+fn success(response: &Response) -> String {
+    match response {
+        Response::Written(result) => operation(result),
+        Response::Multi(results) => {
+            let results: Vec<String> = results.iter().map(operation).collect();
+            format!("[{}]", results.join(", "))
+        }
+        Response::Exists(stat) => format!("exists, version {}", stat.version),
+        Response::Data(data, stat) => {
+            format!("{}, version {}", plural(data.len(), "byte"), stat.version)
+        }
+        Response::Children(names, stat) => {
+            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+            format!("[{}], cversion {}", names.join(", "), stat.cversion)
+        }
+        Response::Synced | Response::Closed => "done".to_string(),
+    }
+}
+
+fn operation(result: &OpResult) -> String {
+    match result {
+        OpResult::Created(path, _) => format!("created {path}"),
+        OpResult::Deleted => "deleted".to_string(),
+        OpResult::Set(stat) => format!("version {}", stat.version),
+        OpResult::Checked => "checked".to_string(),
+        OpResult::Failed(None) => "not done".to_string(),
+        OpResult::Failed(Some(error)) => format!("{error:?}"),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Text(text) => format!("\"{text}\""),
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

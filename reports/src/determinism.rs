@@ -1,0 +1,74 @@
+//! The report of a determinism check: whether the same seed gave the same run every time.
+
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What the field `format` of every such report says.
+pub const FORMAT: &str = "vivarium-determinism";
+
+/// The version of the schema that this build writes.
+pub const VERSION: u32 = 1;
+
+/// The outcome for one scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeterminismReport {
+    /// The scenario's name, with bugs.
+    pub scenario: String,
+    /// How many seeds were compared.
+    pub seeds: u64,
+    /// The ways in which each seed was run, in words.
+    pub compared: String,
+    /// The first seed whose runs differed.
+    pub difference: Option<Difference>,
+}
+
+/// Where two runs of one seed part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The seed.
+    pub seed: u64,
+    /// The first step that differs, from 1.
+    pub step: u64,
+    /// Both sides of it, as text of several lines.
+    pub says: String,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    exit_code: u8,
+    scenarios: &'a [DeterminismReport],
+}
+
+/// 0 when no seed differed, else 1.
+pub fn exit_code(reports: &[DeterminismReport]) -> u8 {
+    u8::from(reports.iter().any(|report| report.difference.is_some()))
+}
+
+/// One sentence per scenario, and where the runs part.
+pub fn determinism_text(reports: &[DeterminismReport]) -> String {
+    let mut text = String::new();
+    for DeterminismReport { scenario, seeds, compared, difference } in reports {
+        match difference {
+            None => writeln!(text, "{scenario}: {seeds} seeds, each the same run {compared}"),
+            Some(Difference { seed, step, says }) => writeln!(
+                text,
+                "{scenario}: NOT DETERMINISTIC {compared}: seed {seed} differs first at step {step}\n{says}"
+            ),
+        }
+        .expect("strings take all that is written");
+    }
+    text
+}
+
+/// The report for machines.
+pub fn determinism_json(reports: &[DeterminismReport]) -> String {
+    let document = Document {
+        format: FORMAT,
+        version: VERSION,
+        exit_code: exit_code(reports),
+        scenarios: reports,
+    };
+    serde_json::to_string_pretty(&document).expect("a report has only text keys") + "\n"
+}

@@ -1,0 +1,130 @@
+//! The report for machines: one JSON document with a schema version.
+//!
+//! Fields are added under the same version; a change of meaning or a removal raises it.
+
+use crate::summary::{Count, Finding, ScenarioReport};
+use crate::timeline::timeline;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use vivarium_model::config::Config;
+use vivarium_model::verdict::Verdict;
+
+/// What the field `format` of every report says.
+pub const FORMAT: &str = "vivarium-report";
+
+/// The version of the schema that this build writes.
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    exit_code: u8,
+    scenarios: Vec<Scenario<'a>>,
+}
+
+#[derive(Serialize)]
+struct Scenario<'a> {
+    scenario: &'a str,
+    bugs: &'a [String],
+    host: &'a str,
+    first_seed: u64,
+    seeds: u64,
+    steps: u64,
+    simulated_seconds: f64,
+    wall_seconds: f64,
+    #[serde(serialize_with = "by_name")]
+    faults: &'a [Count],
+    #[serde(serialize_with = "by_name")]
+    marks: &'a [Count],
+    /// `held`, `exhausted`, `bounded`, `violated` or `error`.
+    verdict: &'static str,
+    /// The verdict as a sentence.
+    says: String,
+    unreached: &'a [String],
+    violations: u64,
+    violation: Option<Violated<'a>>,
+}
+
+#[derive(Serialize)]
+struct Violated<'a> {
+    property: &'a str,
+    saw: &'a str,
+    seed: Option<u64>,
+    at_microseconds: u64,
+    step: u64,
+    hash: String,
+    case_file: Option<&'a str>,
+    case_file_error: Option<&'a str>,
+    replay: &'a str,
+    options: &'a str,
+    config: &'a Config,
+    timeline: Vec<String>,
+}
+
+/// The document, pretty-printed, with a newline at its end.
+pub fn json_report(reports: &[ScenarioReport]) -> String {
+    let document = Document {
+        format: FORMAT,
+        version: VERSION,
+        exit_code: Verdict::exit_code_of_all(reports.iter().map(|report| &report.verdict)),
+        scenarios: reports.iter().map(scenario).collect(),
+    };
+    serde_json::to_string_pretty(&document).expect("a report has only text keys") + "\n"
+}
+
+fn scenario(report: &ScenarioReport) -> Scenario<'_> {
+    let unreached: &[String] = match &report.verdict {
+        Verdict::Held { unreached, .. } => unreached,
+        _ => &[],
+    };
+    Scenario {
+        scenario: &report.scenario,
+        bugs: &report.bugs,
+        host: &report.host,
+        first_seed: report.first_seed,
+        seeds: report.seeds,
+        steps: report.steps,
+        simulated_seconds: report.simulated.as_secs_f64(),
+        wall_seconds: report.wall.as_secs_f64(),
+        faults: &report.faults,
+        marks: &report.marks,
+        verdict: report.verdict.word(),
+        says: report.verdict.to_string(),
+        unreached,
+        violations: report.violations,
+        violation: report.finding.as_ref().map(violated),
+    }
+}
+
+fn violated(finding: &Finding) -> Violated<'_> {
+    let violation = &finding.violation;
+    let (case_file, case_file_error) = match &finding.case_file {
+        Some(Ok(path)) => (Some(path.as_str()), None),
+        Some(Err(sentence)) => (None, Some(sentence.as_str())),
+        None => (None, None),
+    };
+    Violated {
+        property: &violation.objection.property,
+        saw: &violation.objection.saw,
+        seed: violation.seed,
+        at_microseconds: violation.at.0,
+        step: violation.step,
+        hash: violation.hash.to_string(),
+        case_file,
+        case_file_error,
+        replay: &finding.replay,
+        options: &finding.options,
+        config: &finding.config,
+        timeline: timeline(&finding.trace).lines().map(str::to_string).collect(),
+    }
+}
+
+/// Counts as one object, in their order.
+fn by_name<S: Serializer>(counts: &[Count], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(counts.len()))?;
+    for Count { name, count } in counts {
+        map.serialize_entry(name, count)?;
+    }
+    map.end()
+}

@@ -1,0 +1,98 @@
+//! The data of a report: what was run, what happened in it, and the verdict.
+
+use std::time::Duration;
+use vivarium_model::config::Config;
+use vivarium_model::trace::TraceLine;
+use vivarium_model::verdict::{Verdict, Violation};
+
+/// How often something happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// What, as a reader should see it.
+    pub name: String,
+    /// How often, over all runs.
+    pub count: u64,
+}
+
+impl Count {
+    /// A count.
+    pub fn new(name: impl Into<String>, count: u64) -> Count {
+        Count { name: name.into(), count }
+    }
+
+    /// Counts from pairs, in their order.
+    pub fn list<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Vec<Count> {
+        pairs.into_iter().map(|(name, count)| Count::new(name, count)).collect()
+    }
+}
+
+/// The report on one scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioReport {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Names of the bugs and mutants that were switched on.
+    pub bugs: Vec<String>,
+    /// The host that ran the programs, in its command line name.
+    pub host: String,
+    /// Seeds that ran to their end.
+    pub seeds: u64,
+    /// The first seed of the range.
+    pub first_seed: u64,
+    /// Steps over all runs.
+    pub steps: u64,
+    /// Virtual time over all runs.
+    pub simulated: Duration,
+    /// Real time that the sweep took.
+    pub wall: Duration,
+    /// Faults by kind: every kind that the scenario injects, also those that never struck.
+    pub faults: Vec<Count>,
+    /// Marks: every one that the scenario must reach, also those that no run reached.
+    pub marks: Vec<Count>,
+    /// How many runs ended with a violation.
+    pub violations: u64,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The first violation, in full.
+    pub finding: Option<Finding>,
+}
+
+impl ScenarioReport {
+    /// The scenario's name with the bugs that were switched on: `lock with NoGuid`.
+    pub fn title(&self) -> String {
+        if self.bugs.is_empty() {
+            return self.scenario.clone();
+        }
+        format!("{} with {}", self.scenario, self.bugs.join(", "))
+    }
+
+    /// Faults of all kinds together.
+    pub fn fault_total(&self) -> u64 {
+        self.faults.iter().map(|fault| fault.count).sum()
+    }
+
+    /// How many marks were reached at least once.
+    pub fn marks_reached(&self) -> usize {
+        self.marks.iter().filter(|mark| mark.count > 0).count()
+    }
+}
+
+/// A violation with all that is needed to understand it and to see it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The scenario's name, with bugs: [`ScenarioReport::title`].
+    pub scenario: String,
+    /// What was violated, by which seed and where.
+    pub violation: Violation,
+    /// The options and the fault plan that the seed stands for, as printable lines.
+    pub options: String,
+    /// The configuration of the ensemble and its clients.
+    pub config: Config,
+    /// Where the case was written, or the sentence that says why it could not be; `None` where
+    /// none was to be written.
+    pub case_file: Option<Result<String, String>>,
+    /// The one command that replays the run.
+    pub replay: String,
+    /// The last steps.
+    pub trace: Vec<TraceLine>,
+}

@@ -1,0 +1,147 @@
+//! The tables at the end of a sweep, for people: one line per scenario, then faults by kind and
+//! marks, one column per scenario. Readable at 100 columns, and in the log of a CI job.
+
+use crate::summary::{Count, ScenarioReport};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use std::time::Duration;
+use vivarium_model::verdict::Verdict;
+
+/// The width that a table is laid out for when there is no terminal to ask.
+pub const WIDTH: u16 = 100;
+
+/// A rule below the header and one at the end; nothing between rows.
+const STYLE: TableStyle = TableStyle::new()
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
+
+/// Scenarios side by side in one table of counts; more go into further tables.
+const COLUMNS: usize = 5;
+
+/// All tables, and below them a sentence for each verdict that needs one.
+pub fn tables(reports: &[ScenarioReport], width: u16) -> String {
+    let mut parts = vec![overview(reports, width)];
+    for group in reports.chunks(COLUMNS) {
+        parts.extend(counts("fault", group, |report| &report.faults, width));
+        parts.extend(counts("mark", group, |report| &report.marks, width));
+    }
+    let remarks: Vec<String> = reports.iter().filter_map(remark).collect();
+    if !remarks.is_empty() {
+        parts.push(remarks.join("\n"));
+    }
+    parts.join("\n\n") + "\n"
+}
+
+fn overview(reports: &[ScenarioReport], width: u16) -> String {
+    let mut table = new_table(width);
+    let header =
+        ["scenario", "seeds", "steps", "simulated time", "faults", "marks reached", "verdict"];
+    table.set_header(header);
+    for report in reports {
+        table.add_row([
+            report.title(),
+            grouped(report.seeds),
+            grouped(report.steps),
+            span(report.simulated),
+            grouped(report.fault_total()),
+            format!("{} of {}", report.marks_reached(), report.marks.len()),
+            verdict(report),
+        ]);
+    }
+    align_right(&mut table, 1..=4);
+    table.trim_fmt()
+}
+
+/// What fits a cell; the whole verdict stands below the tables.
+fn verdict(report: &ScenarioReport) -> String {
+    match &report.verdict {
+        Verdict::Held { unreached, .. } if unreached.is_empty() => "held".to_string(),
+        Verdict::Held { unreached, .. } => format!("held, {} unreached", unreached.len()),
+        Verdict::Exhausted { .. } => "held, exhausted".to_string(),
+        Verdict::Bounded { .. } => "INCONCLUSIVE".to_string(),
+        Verdict::Violated(violation) => format!("VIOLATED {}", violation.objection.property),
+        Verdict::Error(_) => "ERROR".to_string(),
+    }
+}
+
+fn remark(report: &ScenarioReport) -> Option<String> {
+    let quiet = matches!(&report.verdict, Verdict::Held { unreached, .. } if unreached.is_empty());
+    let replay = report.finding.as_ref().map(|finding| format!("\n  replay: {}", finding.replay));
+    (!quiet)
+        .then(|| format!("{}: {}{}", report.title(), report.verdict, replay.unwrap_or_default()))
+}
+
+/// A table of counts: a row per name, a column per scenario. A scenario that has no such fault or
+/// mark shows `-`, and one that has it and did not meet it `0`.
+fn counts(
+    what: &str,
+    group: &[ScenarioReport],
+    of: impl Fn(&ScenarioReport) -> &[Count],
+    width: u16,
+) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for count in group.iter().flat_map(&of) {
+        if !names.contains(&count.name.as_str()) {
+            names.push(&count.name);
+        }
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let mut table = new_table(width);
+    table.set_header([what.to_string()].into_iter().chain(group.iter().map(ScenarioReport::title)));
+    for name in names {
+        let number = |report: &ScenarioReport| {
+            let found = of(report).iter().find(|count| count.name == name);
+            found.map_or("-".to_string(), |count| grouped(count.count))
+        };
+        table.add_row([name.to_string()].into_iter().chain(group.iter().map(number)));
+    }
+    align_right(&mut table, 1..=group.len());
+    Some(table.trim_fmt())
+}
+
+fn new_table(width: u16) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .force_no_tty()
+        .set_width(width);
+    table
+}
+
+fn align_right(table: &mut Table, columns: std::ops::RangeInclusive<usize>) {
+    for index in columns {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// A number in groups of three digits: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A span of time in its two largest units: `850 ms`, `12.5 s`, `3 min 20 s`, `5 h 2 min`, `41 d 3 h`.
+pub fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| {
+        format!("{large} {large_unit} {small} {small_unit}")
+    };
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{}.{} s", seconds, time.subsec_millis() / 100),
+        60..3_600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600..86_400 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h"),
+    }
+}

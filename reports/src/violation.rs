@@ -1,0 +1,41 @@
+//! The report of a violation: what was violated, what was seen, how to see it again, and how it
+//! came to that.
+
+use crate::summary::Finding;
+use crate::timeline::last_steps;
+use std::fmt::Write as _;
+
+/// The report as text. The one command that replays the run stands on a line of its own.
+pub fn violation_report(finding: &Finding) -> String {
+    let violation = &finding.violation;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "  {name:<10} {value}").expect("strings take all that is written");
+    };
+    line("property", &violation.objection.property);
+    line("saw", &violation.objection.saw);
+    if let Some(seed) = violation.seed {
+        line("seed", &seed.to_string());
+    }
+    line("at", &format!("{}, step {}", violation.at, violation.step));
+    line("hash", &violation.hash.to_string());
+    match &finding.case_file {
+        Some(Ok(path)) => line("case file", path),
+        Some(Err(sentence)) => line("case file", &format!("none: {sentence}")),
+        None => {}
+    }
+    line("replay", &finding.replay);
+
+    let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
+    if !finding.options.trim().is_empty() {
+        report.push_str("\nWhat the seed stands for:\n");
+        for option in finding.options.trim_end().lines() {
+            writeln!(report, "  {option}").expect("strings take all that is written");
+        }
+    }
+    if !finding.trace.is_empty() {
+        report.push('\n');
+        report.push_str(&last_steps(&finding.trace));
+    }
+    report
+}

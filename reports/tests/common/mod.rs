@@ -1,0 +1,196 @@
+//! Reports made by hand, as a sweep would fill them.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use vivarium_model::case::Case;
+use vivarium_model::config::Config;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
+use vivarium_model::op::{CreateMode, Op, Request, SessionState};
+use vivarium_model::property::Objection;
+use vivarium_model::step::{Step, Tail};
+use vivarium_model::time::Time;
+use vivarium_model::timer::{ClientTimer, Timer};
+use vivarium_model::trace::TraceLine;
+use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_model::zxid::{Epoch, Zxid};
+use vivarium_reports::summary::{Count, Finding, ScenarioReport};
+
+pub const SESSION: SessionId = SessionId(0x0100_0001_0000_0002);
+pub const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
+
+pub fn create() -> Arc<Request> {
+    let path = Arc::from("/locks/one/x-");
+    let mode = CreateMode::EphemeralSequential;
+    Arc::new(Request::Write(Op::Create { path, data: Arc::from(&b""[..]), mode }))
+}
+
+pub fn objection() -> Objection {
+    Objection::new(
+        "lock M1 mutual exclusion",
+        "client 2 was granted /locks/one with token 1:9 while client 1 held it with token 1:7, \
+         and both sessions were alive",
+    )
+}
+
+pub fn violation() -> Violation {
+    Violation {
+        objection: objection(),
+        seed: Some(42),
+        at: Time(12_345_678),
+        step: 10_235,
+        hash: Fingerprint(0x0123_4567_89ab_cdef_0011_2233_4455_6677),
+    }
+}
+
+pub fn trace() -> Vec<TraceLine> {
+    let crash = TraceLine {
+        at: Time(12_301_000),
+        number: 9_998,
+        step: Step::Crash {
+            server: ServerId(3),
+            tail: Tail { survive: 1, torn: true, snapshots: false },
+        },
+        notes: vec!["1 of 3 unsynced transactions survives, the second is torn".into()],
+        events: vec![
+            Event::Crashed { server: ServerId(3), lost: 2 },
+            Event::Session {
+                client: ClientId(1),
+                session: Some(SESSION),
+                server: None,
+                state: SessionState::Disconnected,
+            },
+        ],
+    };
+    let lost = TraceLine {
+        at: Time(12_340_000),
+        number: 9_999,
+        step: Step::Fire(Timer::Client(ClientId(1), ClientTimer::Read)),
+        notes: Vec::new(),
+        events: vec![Event::Lost {
+            client: ClientId(1),
+            session: SESSION,
+            xid: Xid(4),
+            request: create(),
+        }],
+    };
+    let granted = TraceLine {
+        at: Time(12_345_678),
+        number: 10_235,
+        step: Step::Input(ClientId(2)),
+        notes: Vec::new(),
+        events: vec![Event::Observed {
+            client: ClientId(2),
+            session: Some(SESSION),
+            next_xid: Xid(9),
+            observation: Observation::Granted {
+                lock: "/locks/one".into(),
+                attempt: "a7".into(),
+                node: "/locks/one/x-0000000002".into(),
+                token: Zxid::new(Epoch(1), 9),
+            },
+        }],
+    };
+    vec![crash, lost, granted]
+}
+
+pub fn finding() -> Finding {
+    Finding {
+        scenario: "lock with NoGuid".into(),
+        violation: violation(),
+        options: "3 servers, tick 2000 ms\nfault plan: 4.1 s crash server 3; 9.0 s cut\n".into(),
+        config: Config::new(3, 2),
+        case_file: Some(Ok("cases/lock-NoGuid-42.json".into())),
+        replay: "vivarium replay lock --bug NoGuid --seed 42".into(),
+        trace: trace(),
+    }
+}
+
+/// A sweep in which everything was reached and nothing was violated.
+pub fn held() -> ScenarioReport {
+    ScenarioReport {
+        scenario: "lock".into(),
+        bugs: Vec::new(),
+        host: "madsim".into(),
+        seeds: 20_000,
+        first_seed: 0,
+        steps: 123_456_789,
+        simulated: Duration::from_secs(3_650_000),
+        wall: Duration::from_millis(48_250),
+        faults: Count::list([
+            ("crash", 41_234),
+            ("one-way partition", 9_876),
+            ("program kill", 12),
+        ]),
+        marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
+        violations: 0,
+        verdict: Verdict::Held { seeds: 20_000, unreached: Vec::new() },
+        finding: None,
+    }
+}
+
+/// A short sweep that missed a mark.
+pub fn short() -> ScenarioReport {
+    ScenarioReport {
+        scenario: "election".into(),
+        seeds: 10,
+        steps: 81_234,
+        simulated: Duration::from_millis(412_700),
+        wall: Duration::from_millis(90),
+        faults: Count::list([("crash", 4), ("session expiry", 0)]),
+        marks: Count::list([("sync by DIFF", 3), ("sync by TRUNC", 0)]),
+        verdict: Verdict::Held { seeds: 10, unreached: vec!["sync by TRUNC".into()] },
+        ..held()
+    }
+}
+
+/// A sweep that ended with a violation.
+pub fn violated() -> ScenarioReport {
+    ScenarioReport {
+        bugs: vec!["NoGuid".into()],
+        seeds: 43,
+        steps: 310_042,
+        simulated: Duration::from_secs(5_000),
+        wall: Duration::from_millis(610),
+        violations: 1,
+        verdict: Verdict::Violated(Box::new(violation())),
+        finding: Some(finding()),
+        ..held()
+    }
+}
+
+/// A scenario that could not be run.
+pub fn failed() -> ScenarioReport {
+    ScenarioReport {
+        scenario: "queue".into(),
+        seeds: 0,
+        steps: 0,
+        simulated: Duration::ZERO,
+        wall: Duration::ZERO,
+        faults: Vec::new(),
+        marks: Vec::new(),
+        verdict: Verdict::Error("the ensemble has no servers".into()),
+        ..held()
+    }
+}
+
+pub fn case() -> Case {
+    Case {
+        version: Case::VERSION,
+        scenario: "lock".into(),
+        parameters: BTreeMap::from([("clients".into(), "2".into())]),
+        seed: Some(42),
+        bugs: vec!["NoGuid".into()],
+        config: Config::new(3, 2),
+        steps: vec![
+            (Time(0), Step::Start(ClientId(1))),
+            (Time(15), Step::Vote { from: ServerId(1), to: ServerId(2) }),
+            (Time(27), Step::Crash { server: ServerId(3), tail: Tail::LOST }),
+        ],
+        hash: Fingerprint(u128::MAX - 7),
+        violation: Some(objection()),
+    }
+}

@@ -1,0 +1,209 @@
+//! Every event and every observation has a sentence that a ZooKeeper user understands.
+
+mod common;
+
+use common::{CONNECTION, SESSION, create};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::event::{Event, Observation, SyncMode};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
+use vivarium_model::op::{EventType, OpResult, Request, Response, SessionState, WatchedEvent};
+use vivarium_model::path::ZnodePath;
+use vivarium_model::stat::Stat;
+use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::zxid::{Epoch, Zxid};
+use vivarium_reports::describe::{describe, describe_observation};
+
+const SERVER: ServerId = ServerId(2);
+const CLIENT: ClientId = ClientId(1);
+const DIGEST: Fingerprint = Fingerprint(0);
+
+fn zxid(counter: u32) -> Zxid {
+    Zxid::new(Epoch(3), counter)
+}
+
+fn sentences(events: &[Event]) -> String {
+    events.iter().map(describe).collect::<Vec<_>>().join("\n")
+}
+
+fn txn() -> Arc<Txn> {
+    let path = ZnodePath::new("/locks/one").expect("a valid path");
+    let body = TxnBody::Delete { path };
+    Arc::new(Txn { zxid: zxid(7), session: SESSION, cxid: Xid(4), time: 0, body })
+}
+
+fn replied(request: Request, result: Result<Response, Error>) -> Event {
+    Event::Replied {
+        client: CLIENT,
+        session: SESSION,
+        connection: CONNECTION,
+        xid: Xid(5),
+        zxid: zxid(8),
+        request: Arc::new(request),
+        result,
+    }
+}
+
+#[test]
+fn the_ensemble() {
+    let learner = LearnerConnection { learner: ServerId(1), slot: 0 };
+    let events = [
+        Event::Elected { server: SERVER, leader: SERVER, round: 4 },
+        Event::Elected { server: ServerId(1), leader: SERVER, round: 4 },
+        Event::LeftRole { server: SERVER, reason: "no quorum of synchronised followers" },
+        Event::Established { leader: SERVER, epoch: Epoch(3), last_zxid: zxid(0) },
+        Event::Synchronising { leader: SERVER, learner, mode: SyncMode::Trunc },
+        Event::Proposed { leader: SERVER, txn: txn() },
+        Event::Committed { leader: SERVER, txn: txn() },
+        Event::Applied { server: ServerId(1), txn: txn(), digest: DIGEST },
+        Event::Serving { server: ServerId(1), zxid: zxid(7), digest: DIGEST },
+        Event::Acked { server: ServerId(1), zxid: zxid(7), durable: zxid(7) },
+        Event::AckedNewLeader {
+            server: ServerId(1),
+            epoch: Epoch(3),
+            history: zxid(0),
+            durable: zxid(0),
+            current_epoch: Epoch(3),
+        },
+        Event::Crashed { server: SERVER, lost: 0 },
+        Event::Crashed { server: SERVER, lost: 1 },
+        Event::Crashed { server: SERVER, lost: 2 },
+        Event::Restarted { server: SERVER },
+        Event::Exited { server: SERVER, reason: "a log newer than currentEpoch" },
+    ];
+    insta::assert_snapshot!(sentences(&events));
+}
+
+#[test]
+fn clients() {
+    let session =
+        |session, server, state| Event::Session { client: CLIENT, session, server, state };
+    let events = [
+        Event::Sent {
+            client: CLIENT,
+            session: SESSION,
+            connection: CONNECTION,
+            xid: Xid(5),
+            request: create(),
+        },
+        Event::Lost { client: CLIENT, session: SESSION, xid: Xid(5), request: create() },
+        session(Some(SESSION), Some(SERVER), SessionState::SyncConnected),
+        session(Some(SESSION), None, SessionState::SyncConnected),
+        session(Some(SESSION), None, SessionState::Disconnected),
+        session(None, None, SessionState::Disconnected),
+        session(Some(SESSION), None, SessionState::Expired),
+        session(Some(SESSION), None, SessionState::Closed),
+        Event::Notified {
+            client: CLIENT,
+            session: SESSION,
+            event: WatchedEvent {
+                kind: EventType::NodeDeleted,
+                path: "/locks/one/x-0000000001".into(),
+                zxid: zxid(7),
+            },
+        },
+    ];
+    insta::assert_snapshot!(sentences(&events));
+}
+
+#[test]
+fn replies() {
+    let stat = Stat { version: 2, cversion: 6, ..Stat::default() };
+    let path = || -> Arc<str> { Arc::from("/a") };
+    let exists = || Request::Exists { path: path(), watch: true };
+    let multi = || Request::Multi(Vec::new());
+    let created = OpResult::Created("/a-0000000003".into(), stat);
+    let failed = vec![
+        OpResult::Failed(None),
+        OpResult::Failed(Some(Error::BadVersion)),
+        OpResult::Failed(Some(Error::RuntimeInconsistency)),
+    ];
+    let events = [
+        replied((*create()).clone(), Ok(Response::Written(created.clone()))),
+        replied((*create()).clone(), Err(Error::NodeExists)),
+        replied(exists(), Ok(Response::Exists(stat))),
+        replied(exists(), Err(Error::NoNode)),
+        replied(
+            Request::GetData { path: path(), watch: false },
+            Ok(Response::Data(Arc::from(&b"x"[..]), stat)),
+        ),
+        replied(
+            Request::GetChildren { path: path(), watch: false },
+            Ok(Response::Children(vec!["b".into(), "c".into()], stat)),
+        ),
+        replied(
+            multi(),
+            Ok(Response::Multi(vec![
+                created,
+                OpResult::Deleted,
+                OpResult::Set(stat),
+                OpResult::Checked,
+            ])),
+        ),
+        replied(multi(), Ok(Response::Multi(failed))),
+        replied(Request::Sync { path: path() }, Ok(Response::Synced)),
+        replied(Request::CloseSession, Ok(Response::Closed)),
+    ];
+    insta::assert_snapshot!(sentences(&events));
+}
+
+#[test]
+fn programs() {
+    let said = |session| Event::Observed {
+        client: CLIENT,
+        session,
+        next_xid: Xid(1),
+        observation: Observation::Custom { name: "ready".into(), fields: Vec::new() },
+    };
+    let write = |token, accepted| Event::ResourceWrite {
+        client: CLIENT,
+        resource: "account".into(),
+        token,
+        accepted,
+    };
+    let events = [
+        said(Some(SESSION)),
+        said(None),
+        Event::Started { client: CLIENT },
+        Event::Finished { client: CLIENT, result: Ok(()) },
+        Event::Finished { client: CLIENT, result: Err("the counter is 3, not 4".into()) },
+        Event::Panicked { client: CLIENT, message: "index out of bounds".into() },
+        Event::Killed { client: CLIENT },
+        Event::Cancelled { client: CLIENT, call: CallId(2) },
+        write(Some(zxid(7)), true),
+        write(Some(zxid(7)), false),
+        write(None, true),
+    ];
+    insta::assert_snapshot!(sentences(&events));
+}
+
+#[test]
+fn observations() {
+    let lock = || -> Arc<str> { Arc::from("/locks/one") };
+    let attempt = || -> Arc<str> { Arc::from("a7") };
+    let node = || -> Arc<str> { Arc::from("/locks/one/x-0000000002") };
+    let observations = [
+        Observation::Attempt { lock: lock(), attempt: attempt() },
+        Observation::NodeKnown { lock: lock(), attempt: attempt(), node: node() },
+        Observation::Waiting { lock: lock(), attempt: attempt(), on: node() },
+        Observation::Granted { lock: lock(), attempt: attempt(), node: node(), token: zxid(7) },
+        Observation::Lost { lock: lock(), token: zxid(7) },
+        Observation::Releasing { lock: lock(), token: zxid(7) },
+        Observation::Released { lock: lock(), token: zxid(7) },
+        Observation::GaveUp { lock: lock(), attempt: attempt() },
+        Observation::Custom {
+            name: "transfer".into(),
+            fields: vec![
+                ("amount".into(), 12.into()),
+                ("to".into(), "savings".into()),
+                ("final".into(), true.into()),
+            ],
+        },
+    ];
+    let text: Vec<String> = observations
+        .iter()
+        .map(|said| format!("client 1 {}", describe_observation(said)))
+        .collect();
+    insta::assert_snapshot!(text.join("\n"));
+}

@@ -1,0 +1,77 @@
+//! The catalogue: every scenario that the command line knows, with its mutants.
+
+mod lock;
+
+use vivarium_model::release::{Bug, Bugs};
+use vivarium_sim::Scenario;
+
+/// One scenario of the catalogue.
+pub struct Entry {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// How many seeds a run without `--seeds` takes: a few tens of seconds at most.
+    pub seeds: u64,
+    /// The wrong versions of its recipe, each a published or likely mistake, by name.
+    pub mutants: Vec<Mutant>,
+    /// Makes the scenario with these switches on.
+    pub build: fn(&Switches) -> Scenario,
+}
+
+/// A wrong version of a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+}
+
+/// What is switched on: nothing, unless a reader wants to see the checkers object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Defects of the servers.
+    pub bugs: Bugs,
+    /// Names of mutants of the scenario.
+    pub mutants: Vec<&'static str>,
+}
+
+impl Switches {
+    /// Whether this mutant is switched on.
+    pub fn has_mutant(&self, name: &str) -> bool {
+        self.mutants.contains(&name)
+    }
+}
+
+impl Entry {
+    /// The switches of these names; `Err` with the first that is neither a mutant of this scenario
+    /// nor a defect of the servers.
+    ///
+    /// # Errors
+    /// If a name is unknown.
+    pub fn switches<'a>(&self, names: &'a [String]) -> Result<Switches, &'a str> {
+        let mut switches = Switches::default();
+        for name in names {
+            let mutant = self.mutants.iter().find(|mutant| mutant.name == name);
+            let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
+            match (mutant, bug) {
+                (Some(mutant), _) => switches.mutants.push(mutant.name),
+                (None, Some(bug)) => switches.bugs = switches.bugs.with(bug),
+                (None, None) => return Err(name),
+            }
+        }
+        Ok(switches)
+    }
+
+    /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
+    pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
+        let mutants = self.mutants.iter().map(|mutant| mutant.name);
+        mutants.chain(Bug::ALL.into_iter().map(Bug::name))
+    }
+}
+
+/// All scenarios, in the order in which they run.
+pub fn catalogue() -> Vec<Entry> {
+    vec![lock::entry()]
+}

@@ -1,0 +1,100 @@
+//! `lock`: clients fight over one exclusive lock while everything around them fails.
+//!
+//! Each client acquires the lock some times, writes under it (inside ZooKeeper under a check of its
+//! znode, outside under its fencing token) and releases it. Some are impatient, some can be
+//! cancelled. At the end each stays connected for long enough to show that it left nothing behind.
+
+use super::{Entry, Mutant, Switches};
+use std::sync::Arc;
+use vivarium_model::handle::program;
+use vivarium_model::mark::Mark;
+use vivarium_model::property;
+use vivarium_model::time::Duration;
+use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, FaultSet, Scenario};
+
+/// The lock's directory.
+const LOCK: &str = "/lock";
+
+/// What a sweep must have seen: every way to synchronise a learner, every fate of a create whose
+/// reply was lost, and what happens to sessions, leaders and logs.
+const MARKS: [Mark; 10] = [
+    Mark::SyncByDiff,
+    Mark::SyncByTrunc,
+    Mark::SyncBySnap,
+    Mark::LostReplyApplied,
+    Mark::LostReplyNeverApplied,
+    Mark::LostReplyPending,
+    Mark::SessionMoved,
+    Mark::SessionExpired,
+    Mark::ElectionWithDeadLeader,
+    Mark::UnsyncedTailLost,
+];
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = lock::Mutant::ALL;
+    Entry {
+        name: "lock",
+        summary: "clients fight over an exclusive lock (recipes 2.8)",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let named = lock::Mutant::ALL.into_iter().filter(|mutant| switches.has_mutant(mutant.name()));
+    let mutants: Mutants = named.collect();
+    Scenario {
+        name: "lock".to_string(),
+        summary: entry().summary.to_string(),
+        servers: Choice::from(3),
+        clients: Choice::from(2..=4),
+        rounds: Choice::from(1..=4),
+        programs: Arc::new(move |drawn| {
+            let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+            work.map(|work| program(move |zookeeper| lock_worker(zookeeper, work.clone())))
+                .collect()
+        }),
+        monitors: Arc::new(|drawn| {
+            let mut monitors = property::zookeeper();
+            monitors.extend(lock::monitors(LOCK, leak_bound(drawn)));
+            monitors
+        }),
+        marks: MARKS.to_vec(),
+        faults: FaultSet::all(),
+        bugs: switches.bugs,
+        chaos: Duration::from_secs(20),
+        progress_bound: Duration::from_secs(120),
+    }
+}
+
+/// What one client does, drawn from a stream of its own.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("lock work", client.into());
+    let impatient = random.chance(Ratio::one_in(3));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
+    LockWork {
+        rounds: drawn.rounds,
+        hold: random.span(Duration::ZERO, Duration::from_millis(400)),
+        patience: impatient.then_some(patience),
+        cancel: random.chance(Ratio::one_in(2)),
+        linger: leak_bound(drawn) + drawn.config.tick,
+        mutants,
+        ..LockWork::new(LOCK)
+    }
+}
+
+/// How long a session must have been connected before what an ended attempt left is a leak: what
+/// one cleanup can take while the connection holds. A server that is cut off from its leader keeps
+/// its clients for up to syncLimit ticks, and a pause is not seen as a disconnection until it ends.
+fn leak_bound(drawn: &Drawn) -> Duration {
+    let config = &drawn.config;
+    let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
+    let cut_off = config.tick * config.sync_limit;
+    2 * timeouts.max().unwrap_or_default().max(cut_off)
+}

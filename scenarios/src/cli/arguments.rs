@@ -1,0 +1,150 @@
+//! The words of the command line, and one sentence for each that makes no sense.
+
+use super::output::Failure;
+use super::select::nearest;
+use crate::catalogue::Entry;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs ZooKeeper ensembles and recipes under thousands of seeds, with faults, and says what held.
+///
+/// Without a command: runs the whole catalogue.
+#[derive(Debug, Parser)]
+#[command(name = "vivarium", version, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error.")]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run scenarios under many seeds
+    Run(RunArguments),
+    /// Take one run again, by its seed or from a case file
+    Replay(ReplayArguments),
+    /// List the scenarios with their mutants and marks
+    List,
+}
+
+// All values are text here: what they mean is checked where the sentence about it is written.
+#[derive(Args, Debug, Default)]
+pub(super) struct RunArguments {
+    /// Which scenarios [default: all]
+    #[arg(value_name = "SCENARIO")]
+    pub(super) scenarios: Vec<String>,
+    /// How many seeds, or which ones (the end is excluded); decimal or 0x…
+    #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
+    pub(super) seeds: Option<String>,
+    /// How many seeds at a time [default: one per core]
+    #[arg(long, value_name = "J", allow_hyphen_values = true)]
+    pub(super) jobs: Option<String>,
+    /// What drives the programs: madsim or direct [default: madsim where it is built in]
+    #[arg(long, value_name = "HOST")]
+    pub(super) host: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list`)
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Report as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Also write a JUnit report to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "check_determinism")]
+    pub(super) junit: Option<PathBuf>,
+    /// Run each seed in several ways and name the first step that differs
+    #[arg(long)]
+    pub(super) check_determinism: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReplayArguments {
+    /// A scenario (with --seed) or a case file
+    #[arg(value_name = "SCENARIO | CASE")]
+    pub(super) target: Option<String>,
+    /// The seed to take again
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Show the last steps: N of them, or all [default: 60]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "60")]
+    pub(super) timeline: Option<String>,
+}
+
+/// Reads the words of a command line, the program's name first.
+pub(super) fn parse(words: Vec<OsString>, entries: &[Entry]) -> Result<Arguments, Failure> {
+    Arguments::try_parse_from(words).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Failure::Help(error.render().to_string())
+        }
+        _ => Failure::Sentence(sentence(&error, entries)),
+    })
+}
+
+/// What is wrong, in one sentence with a suggestion.
+fn sentence(error: &clap::Error, entries: &[Entry]) -> String {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    let flag = argument.split([' ', '=']).next().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown_argument(flag),
+        ErrorKind::InvalidSubcommand => {
+            unknown_command(&context(ContextKind::InvalidSubcommand).unwrap_or_default(), entries)
+        }
+        ErrorKind::ArgumentConflict => match context(ContextKind::PriorArg) {
+            Some(prior) if prior.split(' ').next() != Some(flag) => {
+                format!("`{flag}` and `{prior}` do not go together: leave out one of them")
+            }
+            _ => format!("`{flag}` is given twice: leave out one of them"),
+        },
+        ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8 text".to_string(),
+        _ if context(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
+            format!("`{flag}` needs a value: `{argument}`")
+        }
+        _ => {
+            let text = error.render().to_string();
+            let line = text.lines().next().unwrap_or_default();
+            let line = line.strip_prefix("error: ").unwrap_or(line);
+            format!("{line}; `vivarium --help` lists what there is")
+        }
+    }
+}
+
+fn unknown_argument(word: &str) -> String {
+    if !word.starts_with('-') {
+        return format!("unexpected argument `{word}`; `vivarium --help` lists what there is");
+    }
+    let command = Arguments::command();
+    let flags: Vec<(String, String)> = command
+        .get_subcommands()
+        .flat_map(|sub| sub.get_arguments().map(move |argument| (sub.get_name(), argument)))
+        .filter_map(|(sub, argument)| {
+            argument.get_long().map(|long| (sub.to_string(), format!("--{long}")))
+        })
+        .collect();
+    if let Some((sub, flag)) = flags.iter().find(|(_, flag)| flag == word) {
+        return format!("`{flag}` belongs to the command `{sub}`: write `vivarium {sub} {flag} …`");
+    }
+    match nearest(word, flags.iter().map(|(_, flag)| flag.as_str())) {
+        Some(flag) => format!("unknown flag `{word}`: did you mean `{flag}`?"),
+        None => format!("unknown flag `{word}`: `vivarium run --help` lists the flags"),
+    }
+}
+
+fn unknown_command(word: &str, entries: &[Entry]) -> String {
+    if entries.iter().any(|entry| entry.name == word) {
+        return format!("`{word}` is a scenario: did you mean `vivarium run {word}`?");
+    }
+    match nearest(word, ["run", "replay", "list"]) {
+        Some(command) => format!("unknown command `{word}`: did you mean `{command}`?"),
+        None => format!("unknown command `{word}`: the commands are run, replay and list"),
+    }
+}

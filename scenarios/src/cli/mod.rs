@@ -1,0 +1,51 @@
+//! The command line: `run`, `replay` and `list`.
+//!
+//! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
+//! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
+//! standard output, progress to standard error.
+
+mod arguments;
+mod guard;
+mod list;
+mod output;
+mod progress;
+mod replay;
+mod run;
+mod select;
+
+use crate::catalogue::{Entry, catalogue};
+use arguments::{Command, RunArguments};
+use output::Failure;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The exit code of every error.
+const ERROR: u8 = 3;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    guard::install();
+    let code = guard::guarded(|| run_command_line(std::env::args_os().collect(), &catalogue()));
+    ExitCode::from(code.unwrap_or_else(|panic| complain(&panic)))
+}
+
+/// Runs a command line over a catalogue and returns the exit code.
+fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
+    let arguments = match arguments::parse(words, entries) {
+        Ok(arguments) => arguments,
+        Err(Failure::Help(text)) => return output::emit(&text, 0),
+        Err(Failure::Sentence(sentence)) => return complain(&sentence),
+    };
+    let outcome = match arguments.command {
+        None => run::run(&RunArguments::default(), entries),
+        Some(Command::Run(arguments)) => run::run(&arguments, entries),
+        Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
+        Some(Command::List) => Ok(output::emit(&list::listing(entries), 0)),
+    };
+    outcome.unwrap_or_else(|sentence| complain(&sentence))
+}
+
+fn complain(sentence: &str) -> u8 {
+    output::to_stderr(&format!("error: {sentence}"));
+    ERROR
+}

@@ -1,0 +1,177 @@
+//! `vivarium run`: sweeps scenarios, and reports.
+
+use super::arguments::RunArguments;
+use super::output::emit;
+use super::progress::Meter;
+use super::select::{self, Selected};
+use super::{guard, replay};
+use crate::catalogue::Entry;
+use crate::engine::{self, LAST_STEPS};
+use crate::seeds::SeedRange;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use vivarium_model::verdict::Verdict;
+use vivarium_reports::case_file;
+use vivarium_reports::determinism::{
+    self, DeterminismReport, Difference, determinism_json, determinism_text,
+};
+use vivarium_reports::json::json_report;
+use vivarium_reports::junit::junit_report;
+use vivarium_reports::summary::{Finding, ScenarioReport};
+use vivarium_reports::table::{WIDTH, span, tables};
+use vivarium_reports::violation::violation_report;
+use vivarium_sim::{HostKind, RunReport, Scenario};
+
+/// Where case files go, in the current directory.
+const CASES: &str = "cases";
+
+/// A checked command line.
+struct Plan<'a> {
+    selection: Vec<Selected<'a>>,
+    bugs: &'a [String],
+    seeds: Option<SeedRange>,
+    jobs: usize,
+    host: HostKind,
+}
+
+impl Plan<'_> {
+    fn seeds_of(&self, entry: &Entry) -> SeedRange {
+        self.seeds.clone().unwrap_or_else(|| SeedRange::count(entry.seeds))
+    }
+}
+
+/// Runs the command and returns the exit code.
+pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, String> {
+    let seeds = arguments.seeds.as_deref().map(SeedRange::parse).transpose();
+    let plan = Plan {
+        selection: select::selection(&arguments.scenarios, &arguments.bugs, entries)?,
+        bugs: &arguments.bugs,
+        seeds: seeds.map_err(|error| error.to_string())?,
+        jobs: select::jobs(arguments.jobs.as_deref())?,
+        host: select::host(arguments.host.as_deref())?,
+    };
+    if arguments.check_determinism {
+        return check_determinism(&plan, arguments.json);
+    }
+    let begun = Instant::now();
+    let reports: Vec<ScenarioReport> =
+        plan.selection.iter().map(|selected| sweep(selected, &plan)).collect();
+    if let Some(path) = &arguments.junit {
+        fs::write(path, junit_report(&reports)).map_err(|error| {
+            format!("the JUnit report `{}` cannot be written: {error}", path.display())
+        })?;
+    }
+    let code = Verdict::exit_code_of_all(reports.iter().map(|report| &report.verdict));
+    let text = if arguments.json {
+        json_report(&reports)
+    } else {
+        human_report(&reports, plan.host, begun.elapsed())
+    };
+    Ok(emit(&text, code))
+}
+
+fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> String {
+    let findings = reports.iter().filter_map(|report| report.finding.as_ref());
+    let mut text: String = findings.map(|finding| violation_report(finding) + "\n").collect();
+    text.push_str(&tables(reports, WIDTH));
+    text.push_str(&format!("\n{} of real time, host {host}\n", span(wall)));
+    text
+}
+
+/// Sweeps one scenario up to its first violation, and looks into that.
+fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
+    let name = selected.entry.name;
+    guard::guarded(|| sweep_unguarded(selected, plan))
+        .unwrap_or_else(|panic| engine::error_report(name, plan.bugs, plan.host, panic))
+}
+
+fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
+    let Selected { entry, scenario } = selected;
+    let seeds = plan.seeds_of(entry);
+    let meter = Meter::new(entry.name.to_string(), seeds.len());
+    let swept = engine::sweep(scenario, &seeds, plan.jobs, plan.host, |totals| {
+        meter.update(totals.seeds);
+    });
+    meter.finish();
+    let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
+    if let Some(first) = &swept.0.first_violation {
+        let run = engine::run_in_full(scenario, first.seed, plan.host, LAST_STEPS);
+        report.finding = finding(&report.title(), scenario, plan.bugs, &run);
+    }
+    report
+}
+
+fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -> Option<Finding> {
+    let violation = run.violation.as_ref()?;
+    let case = engine::case(scenario, bugs, run);
+    let path = case_path(&scenario.name, bugs, run.seed);
+    let case_file = match case_file::save(&path, &case) {
+        Ok(()) => Ok(path.display().to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let command = replay::command(&scenario.name, run.seed, bugs);
+    Some(engine::finding(title.to_string(), run, violation, Some(case_file), command))
+}
+
+fn case_path(scenario: &str, bugs: &[String], seed: u64) -> PathBuf {
+    let mut name = scenario.to_string();
+    for bug in bugs {
+        name.push('-');
+        name.push_str(bug);
+    }
+    Path::new(CASES).join(format!("{name}-{seed}.json"))
+}
+
+fn check_determinism(plan: &Plan<'_>, json: bool) -> Result<u8, String> {
+    let mut reports = Vec::new();
+    for selected in &plan.selection {
+        reports.push(guard::guarded(|| determinism_of(selected, plan))?);
+    }
+    let text = if json { determinism_json(&reports) } else { determinism_text(&reports) };
+    Ok(emit(&text, determinism::exit_code(&reports)))
+}
+
+/// Checks seed by seed on all threads, up to the first difference.
+fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport {
+    let seeds = plan.seeds_of(selected.entry);
+    let meter = Meter::new(selected.entry.name.to_string(), seeds.len());
+    let next = AtomicU64::new(seeds.range().start);
+    let done = AtomicU64::new(0);
+    let found: Mutex<Option<Difference>> = Mutex::new(None);
+    let work = || {
+        while found.lock().is_ok_and(|found| found.is_none()) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.range().end {
+                return;
+            }
+            if let Err(difference) = vivarium_sim::check_determinism(&selected.scenario, seed) {
+                let mut found = found.lock().expect("no thread panics while it holds the lock");
+                if found.as_ref().is_none_or(|other| seed < other.seed) {
+                    let says = difference.to_string();
+                    *found = Some(Difference { seed, step: difference.step, says });
+                }
+            }
+            meter.update(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..plan.jobs {
+            scope.spawn(work);
+        }
+    });
+    meter.finish();
+    let compared = if HostKind::Madsim.is_available() {
+        "under madsim (twice), under direct, and from its recording"
+    } else {
+        "under direct (twice; this build has no madsim host), and from its recording"
+    };
+    DeterminismReport {
+        scenario: selected.entry.name.to_string(),
+        seeds: done.into_inner(),
+        compared: compared.to_string(),
+        difference: found.into_inner().expect("no thread panics while it holds the lock"),
+    }
+}

@@ -1,0 +1,150 @@
+//! From names to things: scenarios, bugs, hosts. An unknown name gets the nearest known one.
+
+use crate::catalogue::Entry;
+use vivarium_sim::{HostKind, Scenario};
+
+/// A scenario of the catalogue with its switches set.
+pub(super) struct Selected<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) scenario: Scenario,
+}
+
+/// The name that a typing error may have made `word` from.
+pub(super) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= 1 + name.chars().count() / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// `did you mean X?`, or all there is to choose from.
+fn suggestion<'a>(
+    word: &str,
+    names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+    what: &str,
+) -> String {
+    let names = names.into_iter();
+    match nearest(word, names.clone()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("{what} {}", names.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The scenario of this name.
+pub(super) fn entry<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, String> {
+    entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names = entries.iter().map(|entry| entry.name);
+        format!("unknown scenario `{name}`: {}", suggestion(name, names, "the scenarios are"))
+    })
+}
+
+/// The scenario with these bugs.
+pub(super) fn selected<'a>(entry: &'a Entry, bugs: &[String]) -> Result<Selected<'a>, String> {
+    let switches = entry
+        .switches(bugs)
+        .map_err(|bug| unknown_bug(bug, &format!(" of scenario `{}`", entry.name), &[entry]))?;
+    Ok(Selected { entry, scenario: (entry.build)(&switches) })
+}
+
+/// What a `run` names: these scenarios, each once; without names all that know the bugs.
+pub(super) fn selection<'a>(
+    names: &[String],
+    bugs: &[String],
+    entries: &'a [Entry],
+) -> Result<Vec<Selected<'a>>, String> {
+    let mut chosen: Vec<&Entry> = Vec::new();
+    for name in names {
+        let found = entry(name, entries)?;
+        if !chosen.iter().any(|already| already.name == found.name) {
+            chosen.push(found);
+        }
+    }
+    if names.is_empty() {
+        let all: Vec<&Entry> = entries.iter().collect();
+        if let Some(bug) = bugs.iter().find(|bug| !all.iter().any(|entry| knows(entry, bug))) {
+            return Err(unknown_bug(bug, "", &all));
+        }
+        chosen = all.into_iter().filter(|entry| entry.switches(bugs).is_ok()).collect();
+        if chosen.is_empty() {
+            return Err(format!("no scenario has all of the bugs {}", bugs.join(", ")));
+        }
+    }
+    chosen.into_iter().map(|entry| selected(entry, bugs)).collect()
+}
+
+fn knows(entry: &Entry, bug: &String) -> bool {
+    entry.switches(std::slice::from_ref(bug)) != Err(bug)
+}
+
+fn unknown_bug(bug: &str, of: &str, entries: &[&Entry]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in entries.iter().flat_map(|entry| entry.switch_names()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
+    format!("unknown bug `{bug}`{of}: {}", suggestion(bug, names, "there are"))
+}
+
+/// The host of this name; the default one without a name.
+pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
+    match name {
+        None => Ok(HostKind::default()),
+        Some("direct") => Ok(HostKind::Direct),
+        Some("madsim") if HostKind::Madsim.is_available() => Ok(HostKind::Madsim),
+        Some("madsim") => Err("this build has no madsim host, because it was not compiled with \
+             `--cfg madsim` (an environment variable RUSTFLAGS replaces the checked-in \
+             `.cargo/config.toml`): unset RUSTFLAGS and build again, or take `--host direct`"
+            .to_string()),
+        Some(other) => {
+            let suggestion = suggestion(other, ["madsim", "direct"], "the hosts are");
+            Err(format!("unknown host `{other}`: {suggestion}"))
+        }
+    }
+}
+
+/// How many threads; as many as there are cores without a number.
+pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
+    let Some(text) = text else {
+        return Ok(crate::engine::all_cores());
+    };
+    match text.parse::<usize>() {
+        Ok(0) => Err("`--jobs 0` would run nothing: give at least 1".to_string()),
+        Ok(jobs) if jobs <= MOST_JOBS => Ok(jobs),
+        Ok(_) => Err(format!("`--jobs {text}` is too many: give at most {MOST_JOBS}")),
+        Err(_) => Err(format!("`--jobs {text}` is not a number of threads: write e.g. `--jobs 2`")),
+    }
+}
+
+/// More threads than this are a typing error.
+const MOST_JOBS: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_the_name_that_was_meant() {
+        let names = ["lock", "election", "NoGuid", "LeakOnCancel"];
+        let found = |word| nearest(word, names);
+        assert_eq!(found("lokc"), Some("lock"));
+        assert_eq!(found("Lock"), Some("lock"));
+        assert_eq!(found("noguid"), Some("NoGuid"));
+        assert_eq!(found("LeakOnCancell"), Some("LeakOnCancel"));
+        assert_eq!(found("barrier"), None);
+        assert_eq!(found(""), None);
+    }
+
+    #[test]
+    fn jobs_are_a_positive_number() {
+        assert_eq!(jobs(Some("3")), Ok(3));
+        assert!(jobs(None).is_ok_and(|jobs| jobs >= 1));
+        for text in ["0", "-1", "two", "", "99999", "99999999999999999999999"] {
+            assert!(jobs(Some(text)).is_err_and(|sentence| sentence.contains(text)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The `vivarium` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    vivarium::cli::main()
+}

@@ -1,0 +1,20 @@
+//! What a test needs: the handle and its vocabulary, faults, and what a property is made of.
+
+pub use crate::test::Test;
+pub use std::time::Duration;
+pub use vivarium_model::error::Error;
+pub use vivarium_model::event::{Event, Observation, Value};
+pub use vivarium_model::fingerprint::StableHasher;
+pub use vivarium_model::handle::{
+    Cancelled, Either, MultiError, SessionEvents, TimedOut, Watch, ZooKeeper, race,
+};
+pub use vivarium_model::host::Message;
+pub use vivarium_model::id::{ClientId, SessionId};
+pub use vivarium_model::op::{
+    CreateMode, Data, EventType, Op, OpResult, SessionState, Version, WatchedEvent,
+};
+pub use vivarium_model::property::{Class, Monitor, Objection, View};
+pub use vivarium_model::stat::Stat;
+pub use vivarium_model::time::Time;
+pub use vivarium_model::zxid::Zxid;
+pub use vivarium_sim::{Choice, Fault, FaultSet as Faults};

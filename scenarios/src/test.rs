@@ -1,0 +1,281 @@
+//! The library face: a user's own test as a scenario.
+
+use crate::engine::{self, LAST_STEPS};
+use crate::seeds::{SeedRange, parse_seed};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::property::{self, Monitor};
+use vivarium_model::release::Release;
+use vivarium_reports::summary::{Finding, ScenarioReport};
+use vivarium_reports::violation::violation_report;
+use vivarium_sim::{Choice, FaultSet, HostKind, Scenario};
+
+/// A test of a program against a whole simulated ensemble, under many seeds.
+///
+/// Every client machine runs the program once; with faults it may also crash and start again. The
+/// test fails when a monitor objects (ZooKeeper's own are always there), when a program returns
+/// `Err` or panics, and when a program has not finished some time after all faults have been healed.
+///
+/// Two environment variables override what the source says: `VIVARIUM_SEEDS` (a count or a range
+/// `A..B`) and `VIVARIUM_SEED` (one seed, to replay it).
+pub struct Test {
+    name: String,
+    rounds: Choice,
+    program: Arc<dyn Fn(u32) -> Program + Send + Sync>,
+    servers: Choice,
+    clients: Choice,
+    faults: FaultSet,
+    release: Release,
+    chaos: Duration,
+    progress_bound: Duration,
+    monitors: Vec<Box<dyn Monitor>>,
+    seeds: u64,
+    host: HostKind,
+}
+
+impl Test {
+    /// A test of this program: 3 servers, 3 clients, no faults, 100 seeds.
+    pub fn new<P, F>(name: &str, run: P) -> Test
+    where
+        P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let run = program(run);
+        Test::of(name, Choice::from(1), Arc::new(move |_rounds| Arc::clone(&run)))
+    }
+
+    /// A test of a program that repeats what it does: how often is drawn by each seed from `rounds`,
+    /// a number or a range.
+    pub fn with_rounds<P, F>(name: &str, rounds: impl Into<Choice>, run: P) -> Test
+    where
+        P: Fn(ZooKeeper, u32) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let run = Arc::new(run);
+        let of_rounds = move |rounds| {
+            let run = Arc::clone(&run);
+            program(move |zookeeper| run(zookeeper, rounds))
+        };
+        Test::of(name, rounds.into(), Arc::new(of_rounds))
+    }
+
+    fn of(name: &str, rounds: Choice, program: Arc<dyn Fn(u32) -> Program + Send + Sync>) -> Test {
+        Test {
+            name: name.to_string(),
+            rounds,
+            program,
+            servers: Choice::from(3),
+            clients: Choice::from(3),
+            faults: FaultSet::NONE,
+            release: Release::Repaired,
+            chaos: Duration::from_secs(20),
+            progress_bound: Duration::from_secs(120),
+            monitors: Vec::new(),
+            seeds: 100,
+            host: HostKind::default(),
+        }
+    }
+
+    /// How many servers the ensemble has: a number, or a range that each seed picks from.
+    #[must_use]
+    pub fn servers(mut self, servers: impl Into<Choice>) -> Test {
+        self.servers = servers.into();
+        self
+    }
+
+    /// How many client machines there are, each with one program: a number or a range.
+    #[must_use]
+    pub fn clients(mut self, clients: impl Into<Choice>) -> Test {
+        self.clients = clients.into();
+        self
+    }
+
+    /// What may go wrong.
+    #[must_use]
+    pub fn faults(mut self, faults: FaultSet) -> Test {
+        self.faults = faults;
+        self
+    }
+
+    /// Which ZooKeeper the servers are; [`Release::Repaired`] unless this is called.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Test {
+        self.release = release;
+        self
+    }
+
+    /// For how long faults happen, in virtual time.
+    #[must_use]
+    pub fn chaos(mut self, chaos: Duration) -> Test {
+        self.chaos = chaos;
+        self
+    }
+
+    /// How long after the faults every program must have finished, in virtual time.
+    #[must_use]
+    pub fn finishes_within(mut self, bound: Duration) -> Test {
+        self.progress_bound = bound;
+        self
+    }
+
+    /// Adds a property. Every run starts with a copy of the monitor as it is now.
+    #[must_use]
+    pub fn monitor(mut self, monitor: impl Monitor + 'static) -> Test {
+        self.monitors.push(Box::new(monitor));
+        self
+    }
+
+    /// How many seeds to run; `VIVARIUM_SEEDS` overrides it.
+    #[must_use]
+    pub fn seeds(mut self, seeds: u64) -> Test {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Runs the seeds, and returns what happened in them if nothing was violated.
+    ///
+    /// # Panics
+    /// With the property, what it saw, and the line that replays the run, if one was violated; and
+    /// with one sentence if `VIVARIUM_SEEDS` or `VIVARIUM_SEED` makes no sense.
+    pub fn run(self) -> ScenarioReport {
+        let variable =
+            |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into());
+        let seeds = choose_seeds(variable("VIVARIUM_SEEDS"), variable("VIVARIUM_SEED"), self.seeds);
+        let seeds = seeds.unwrap_or_else(|sentence| panic!("{sentence}"));
+        self.run_seeds(&seeds).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    /// Runs these seeds, whatever the environment says.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, Box<TestFailure>> {
+        let host = self.host;
+        let scenario = self.scenario();
+        let swept = engine::sweep(&scenario, seeds, engine::all_cores(), host, |_totals| ());
+        let Some(first) = &swept.0.first_violation else {
+            return Ok(engine::sweep_report(&scenario, &[], host, seeds, &swept));
+        };
+        let run = engine::run_in_full(&scenario, first.seed, host, LAST_STEPS);
+        let Some(violation) = &run.violation else {
+            panic!("seed {} violated a property once, but not again: please report it", first.seed);
+        };
+        let replay = replay_line(first.seed, std::thread::current().name());
+        let finding = engine::finding(scenario.name.clone(), &run, violation, None, replay);
+        Err(Box::new(TestFailure { finding }))
+    }
+
+    fn scenario(self) -> Scenario {
+        let program = self.program;
+        // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
+        let prototypes = Mutex::new(self.monitors);
+        Scenario {
+            name: self.name,
+            summary: String::new(),
+            servers: self.servers,
+            clients: self.clients,
+            rounds: self.rounds,
+            programs: Arc::new(move |drawn| {
+                (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
+            }),
+            monitors: Arc::new(move |_drawn| {
+                let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
+                property::zookeeper().into_iter().chain(own.iter().cloned()).collect()
+            }),
+            marks: Vec::new(),
+            faults: self.faults,
+            bugs: self.release.bugs(),
+            chaos: self.chaos,
+            progress_bound: self.progress_bound,
+        }
+    }
+}
+
+/// Why a [`Test`] failed; its text is what the test panics with.
+pub struct TestFailure {
+    /// The violation, with its timeline.
+    pub finding: Finding,
+}
+
+impl fmt::Display for TestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&violation_report(&self.finding))?;
+        write!(f, "\nReplay it with: {}", self.finding.replay)
+    }
+}
+
+impl fmt::Debug for TestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for TestFailure {}
+
+/// The seeds to run: the environment's one seed, else its range, else the test's own count.
+fn choose_seeds(
+    seeds: Option<String>,
+    seed: Option<String>,
+    own: u64,
+) -> Result<SeedRange, String> {
+    if let Some(text) = seed {
+        return match parse_seed(&text) {
+            Ok(seed) => Ok(SeedRange::only(seed)),
+            Err(error) => Err(format!("VIVARIUM_SEED: {error}")),
+        };
+    }
+    match seeds {
+        Some(text) => SeedRange::parse(&text).map_err(|error| format!("VIVARIUM_SEEDS: {error}")),
+        None => Ok(SeedRange::count(own)),
+    }
+}
+
+/// The line that replays one seed of a test. The test harness names its threads after the tests;
+/// where it runs them on the main thread, the name is unknown and all tests run.
+fn replay_line(seed: u64, thread: Option<&str>) -> String {
+    match thread {
+        Some(name) if name != "main" => format!("VIVARIUM_SEED={seed} cargo test {name}"),
+        _ => format!("VIVARIUM_SEED={seed} cargo test"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_string())
+    }
+
+    #[test]
+    fn the_environment_overrides_the_source_and_one_seed_overrides_a_range() {
+        let chosen = |seeds, seed| choose_seeds(seeds, seed, 7).map(|seeds| seeds.range());
+        assert_eq!(chosen(None, None), Ok(0..7));
+        assert_eq!(chosen(text("20"), None), Ok(0..20));
+        assert_eq!(chosen(text("20..30"), None), Ok(20..30));
+        assert_eq!(chosen(text("20..30"), text("0x2a")), Ok(42..43));
+    }
+
+    #[test]
+    fn a_malformed_variable_is_named() {
+        let refused = |seeds, seed| choose_seeds(seeds, seed, 7).expect_err("it is malformed");
+        assert_eq!(
+            refused(None, text("forty")),
+            "VIVARIUM_SEED: `forty` is not a seed: write a number, such as `42` or `0x2a`"
+        );
+        assert_eq!(
+            refused(text("9..3"), None),
+            "VIVARIUM_SEEDS: the seed range `9..3` is reversed: did you mean `3..9`?"
+        );
+        assert!(refused(text(""), None).starts_with("VIVARIUM_SEEDS: the seed range is empty"));
+    }
+
+    #[test]
+    fn the_replay_line_names_the_test_where_it_is_known() {
+        assert_eq!(replay_line(3, Some("a::b")), "VIVARIUM_SEED=3 cargo test a::b");
+        assert_eq!(replay_line(3, Some("main")), "VIVARIUM_SEED=3 cargo test");
+        assert_eq!(replay_line(3, None), "VIVARIUM_SEED=3 cargo test");
+    }
+}

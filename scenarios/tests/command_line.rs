@@ -1,0 +1,274 @@
+//! The command line as a user meets it: what it says about bad input, and its exit codes.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a command wrote and how it ended.
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// An empty directory of its own for each test.
+fn directory(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("cargo's directory is writable");
+    path
+}
+
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vivarium"));
+    command.args(arguments).current_dir(directory).env_remove("CARGO");
+    command
+}
+
+fn vivarium_in(directory: &Path, arguments: &[&str]) -> Outcome {
+    let output = command(directory, arguments).output().expect("the binary was built");
+    Outcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("reports are text"),
+        stderr: String::from_utf8(output.stderr).expect("messages are text"),
+    }
+}
+
+fn vivarium(arguments: &[&str]) -> Outcome {
+    vivarium_in(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments)
+}
+
+/// A command that must be refused in one sentence with exit code 3; returns the sentence.
+fn refused_in(directory: &Path, arguments: &[&str]) -> String {
+    let outcome = vivarium_in(directory, arguments);
+    let Outcome { code, stdout, stderr } = outcome;
+    assert_eq!(code, Some(3), "{arguments:?}: {stdout}{stderr}");
+    assert_eq!(stdout, "", "{arguments:?}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    let sentence = stderr.trim_end().strip_prefix("error: ");
+    sentence.unwrap_or_else(|| panic!("{arguments:?}: {stderr}")).to_string()
+}
+
+fn refused(arguments: &[&str]) -> String {
+    refused_in(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments)
+}
+
+#[test]
+fn unknown_names_get_the_nearest_known_one() {
+    assert_eq!(refused(&["run", "lokc"]), "unknown scenario `lokc`: did you mean `lock`?");
+    let sentence = refused(&["run", "lock", "--bug", "NoGid"]);
+    assert_eq!(sentence, "unknown bug `NoGid` of scenario `lock`: did you mean `NoGuid`?");
+    let sentence = refused(&["run", "lock", "--host", "madsmi"]);
+    assert_eq!(sentence, "unknown host `madsmi`: did you mean `madsim`?");
+    assert_eq!(refused(&["rnu"]), "unknown command `rnu`: did you mean `run`?");
+    assert_eq!(
+        refused(&["run", "--sedes", "3"]),
+        "unknown flag `--sedes`: did you mean `--seeds`?"
+    );
+    assert_eq!(
+        refused(&["replay", "lokc", "--seed", "3"]),
+        "unknown scenario `lokc`: did you mean `lock`?"
+    );
+    let sentence = refused(&["lock"]);
+    assert_eq!(sentence, "`lock` is a scenario: did you mean `vivarium run lock`?");
+    let sentence = refused(&["--seeds", "3"]);
+    assert_eq!(sentence, "`--seeds` belongs to the command `run`: write `vivarium run --seeds …`");
+}
+
+#[test]
+fn names_without_a_near_one_get_the_list() {
+    let sentence = refused(&["run", "frobnicate"]);
+    assert!(sentence.starts_with("unknown scenario `frobnicate`: the scenarios are lock"));
+    let sentence = refused(&["run", "--bug", "frobnicate"]);
+    assert!(sentence.starts_with("unknown bug `frobnicate`: there are "), "{sentence}");
+    assert!(sentence.contains("NoGuid") && sentence.contains("RefuseNewerZxid"), "{sentence}");
+    let sentence = refused(&["run", "--host", "docker"]);
+    assert_eq!(sentence, "unknown host `docker`: the hosts are madsim, direct");
+    let sentence = refused(&["frobnicate"]);
+    assert_eq!(sentence, "unknown command `frobnicate`: the commands are run, replay and list");
+    let sentence = refused(&["run", "--frobnicate"]);
+    assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");
+}
+
+#[test]
+fn malformed_seeds() {
+    let cases = [
+        ("", "the seed range is empty: write a number, such as `42` or `0x2a`"),
+        ("0", "`0` seeds are none at all: run at least 1"),
+        ("many", "`many` is not a seed: write a number, such as `42` or `0x2a`"),
+        ("-3", "`-3` is not a seed: write a number, such as `42` or `0x2a`"),
+        ("9..3", "the seed range `9..3` is reversed: did you mean `3..9`?"),
+        ("1..=9", "`1..=9` is not a seed range: write a count, such as `1000`, or `A..B`"),
+        ("4..", "`4..` is not a seed range: write a count, such as `1000`, or `A..B`"),
+    ];
+    for (seeds, sentence) in cases {
+        assert_eq!(refused(&["run", "--seeds", seeds]), sentence);
+    }
+    let sentence = refused(&["run", "--seeds", "5..5"]);
+    assert!(sentence.starts_with("the seed range `5..5` is empty, "), "{sentence}");
+    let sentence = refused(&["run", "--seeds", "99999999999999999999"]);
+    assert!(sentence.contains("is too large for a seed"), "{sentence}");
+    assert_eq!(refused(&["run", "--seeds"]), "`--seeds` needs a value: `--seeds <N | A..B>`");
+    let sentence = refused(&["replay", "lock", "--seed", "x"]);
+    assert_eq!(sentence, "`x` is not a seed: write a number, such as `42` or `0x2a`");
+}
+
+#[test]
+fn other_arguments_that_make_no_sense() {
+    let sentence = refused(&["run", "--jobs", "0"]);
+    assert_eq!(sentence, "`--jobs 0` would run nothing: give at least 1");
+    let sentence = refused(&["run", "--jobs", "two"]);
+    assert_eq!(sentence, "`--jobs two` is not a number of threads: write e.g. `--jobs 2`");
+    let sentence = refused(&["run", "--json", "--json"]);
+    assert_eq!(sentence, "`--json` is given twice: leave out one of them");
+    let sentence = refused(&["replay"]);
+    assert_eq!(sentence, "`replay` needs a scenario with `--seed N`, or a case file");
+    let sentence = refused(&["replay", "lock"]);
+    assert_eq!(sentence, "which run of `lock`? Give its seed: `replay lock --seed N`");
+    let sentence = refused(&["replay", "lock", "--seed", "1", "--timeline=some"]);
+    assert!(sentence.starts_with("`--timeline=some` is not a number of steps"), "{sentence}");
+    assert!(refused(&["replay", "a", "b"]).starts_with("unexpected argument `b`"));
+}
+
+#[test]
+fn files_that_are_no_case() {
+    let directory = directory("no-case");
+    let refused_file = |name: &str, content: &str| {
+        fs::write(directory.join(name), content).expect("the directory is writable");
+        refused_in(&directory, &["replay", name])
+    };
+    let sentence = refused_in(&directory, &["replay", "missing.json"]);
+    assert!(sentence.starts_with("the case file `missing.json` cannot be read: "), "{sentence}");
+    let sentence = refused_in(&directory, &["replay", "."]);
+    assert!(sentence.starts_with("the case file `.` cannot be read: "), "{sentence}");
+    assert_eq!(refused_file("empty.json", ""), "the case file `empty.json` is empty");
+    assert!(refused_file("text.json", "hello").contains("it is not JSON"));
+    assert!(refused_file("half.json", "{\"format\": \"viva").contains("is truncated"));
+    assert!(refused_file("other.json", "{\"a\": 1}").contains("is JSON, but not a case file"));
+    let newer = "{\"format\": \"vivarium-case\", \"version\": 99}";
+    assert!(refused_file("newer.json", newer).contains("has version 99, but this build"));
+    let bare = "{\"format\": \"vivarium-case\", \"version\": 1}";
+    let sentence = refused_file("bare.json", bare);
+    assert!(sentence.contains("is damaged: missing field `scenario`"), "{sentence}");
+    let sentence = refused_in(&directory, &["replay", "bare.json", "--seed", "3"]);
+    assert!(sentence.contains("names its seed itself: leave out `--seed`"), "{sentence}");
+    let sentence = refused_in(&directory, &["replay", "bare.json", "--bug", "NoGuid"]);
+    assert!(sentence.starts_with("a case file names its bugs itself"), "{sentence}");
+    let sentence = refused_in(&directory, &["replay", "lokc"]);
+    assert!(sentence.contains("did you mean the scenario, `replay lock --seed N`?"), "{sentence}");
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [["--help"], ["--version"], ["list"]] {
+        let outcome = vivarium(&arguments);
+        assert_eq!(outcome.code, Some(0), "{arguments:?}");
+        assert!(!outcome.stdout.is_empty() && outcome.stderr.is_empty(), "{arguments:?}");
+    }
+    assert!(vivarium(&["--help"]).stdout.contains("0 held, 1 violated, 2 inconclusive, 3 error"));
+    assert!(vivarium(&["list"]).stdout.contains("--bug NoGuid"));
+}
+
+#[test]
+fn nobody_reading_the_report_is_no_panic() {
+    let directory = directory("broken-pipe");
+    let mut child = command(&directory, &["list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends by itself");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_sweep_that_holds() {
+    let outcome = vivarium(&["run", "lock", "--seeds", "3", "--jobs", "2", "--host", "direct"]);
+    assert_eq!(outcome.code, Some(0), "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.contains(" lock "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("host direct"), "{}", outcome.stdout);
+}
+
+#[test]
+fn json_is_the_whole_of_standard_output() {
+    let outcome = vivarium(&["run", "lock", "--seeds", "7..9", "--json"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let document: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_eq!(document["format"], "vivarium-report");
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["scenarios"][0]["first_seed"], 7);
+    assert_eq!(document["scenarios"][0]["seeds"], 2);
+}
+
+#[test]
+fn the_determinism_check_compares_both_hosts() {
+    let outcome = vivarium(&["run", "lock", "--seeds", "2", "--check-determinism"]);
+    assert_eq!(outcome.code, Some(0), "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.starts_with("lock: 2 seeds, each the same run "), "{}", outcome.stdout);
+}
+
+/// The value behind a name in the report of a violation.
+fn field<'a>(report: &'a str, name: &str) -> &'a str {
+    let lines = report.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
+    lines.map(str::trim).next().unwrap_or_else(|| panic!("no {name} in\n{report}"))
+}
+
+#[test]
+fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
+    let directory = directory("violation");
+    let found = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "2000"]);
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
+    let (hash, seed) = (field(&found.stdout, "hash"), field(&found.stdout, "seed"));
+    assert!(field(&found.stdout, "property").starts_with("lock M"), "{}", found.stdout);
+    assert!(found.stdout.contains("The last "), "{}", found.stdout);
+
+    let replay = field(&found.stdout, "replay");
+    let expected = format!(" replay lock --seed {seed} --bug NoGuid");
+    assert!(replay.ends_with(&expected), "{replay}");
+    let words: Vec<&str> = expected.split_whitespace().collect();
+    let by_seed = vivarium_in(&directory, &words);
+    assert_eq!(by_seed.code, Some(1));
+    assert_eq!(field(&by_seed.stdout, "hash"), hash);
+
+    let file = field(&found.stdout, "case file");
+    let by_case = vivarium_in(&directory, &["replay", file, "--timeline=5"]);
+    assert_eq!(by_case.code, Some(1), "{}{}", by_case.stdout, by_case.stderr);
+    assert_eq!(field(&by_case.stdout, "hash"), hash);
+    assert!(by_case.stdout.contains("gave the recorded run: hash "), "{}", by_case.stdout);
+    assert!(by_case.stdout.contains("The last 5 steps:"), "{}", by_case.stdout);
+
+    truncated_and_foreign_copies(&directory, file);
+}
+
+/// A real case, cut short, from a newer version, and of a scenario that is not there.
+fn truncated_and_foreign_copies(directory: &Path, file: &str) {
+    let text = fs::read_to_string(directory.join(file)).expect("it was just written");
+    let refused_text = |text: &str| {
+        fs::write(directory.join("copy.json"), text).expect("the directory is writable");
+        refused_in(directory, &["replay", "copy.json"])
+    };
+    let sentence = refused_text(&text[..text.len() / 2]);
+    assert!(sentence.starts_with("the case file `copy.json` is truncated: "), "{sentence}");
+    let sentence = refused_text(&text.replace("\"version\": 1", "\"version\": 2"));
+    assert!(sentence.contains("has version 2, but this build"), "{sentence}");
+    let sentence = refused_text(&text.replace("\"scenario\": \"lock\"", "\"scenario\": \"lokc\""));
+    assert_eq!(
+        sentence,
+        "the case file `copy.json` cannot be replayed: unknown scenario `lokc`: \
+         did you mean `lock`?"
+    );
+}
+
+#[test]
+fn a_case_file_that_cannot_be_written_is_a_sentence_in_the_report() {
+    let directory = directory("unwritable");
+    fs::write(directory.join("cases"), "a file where a directory should be").expect("writable");
+    let found = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "2000"]);
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
+    let sentence = field(&found.stdout, "case file");
+    assert!(sentence.starts_with("none: the case file `cases/lock-NoGuid-"), "{sentence}");
+    assert!(sentence.contains("cannot be written: "), "{sentence}");
+}
