@@ -132,7 +132,7 @@ named! {
         Cancellation = "cancellation",
         /// A machine's packets take much longer for a while. No step: the engine's clock does it.
         DelayBurst = "delay burst",
-        /// A server's disk completes nothing for a while. No step: the engine's clock does it.
+        /// A server's disk makes nothing durable for a while. No step: the engine's clock does it.
         DiskStall = "disk stall",
     }
 }

@@ -207,7 +207,7 @@ fn a_difference_that_does_not_show_again_has_no_text() {
         let defects = Defects { different, ..Defects::default() };
         simulate(Mock::new(&drawn, defects), &drawn, keep)
     };
-    let difference = compare(3, &HOSTS, &get).err().expect("a difference");
+    let difference = compare(3, &HOSTS, &get).expect_err("a difference");
     assert_eq!(difference.step, 40);
     assert!(difference.one.caused.is_some());
     assert!(difference.other.step.is_some() && difference.other.caused.is_none());

@@ -8,7 +8,7 @@
 
 use crate::faults::Fault;
 use crate::faults::lost_reply::LostReplies;
-use crate::faults::{Order, strike};
+use crate::faults::{Order, clipped, strike};
 use crate::heap::{Due, Heap};
 use crate::latency::Latencies;
 use crate::options::Drawn;
@@ -22,7 +22,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::mark::FaultKind;
 use vivarium_model::property::{Objection, View};
-use vivarium_model::step::Step;
+use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 
 /// A run that takes so many steps never ends: something turns in circles.
@@ -160,6 +160,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
         match due {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
+            Due::Step(Step::Crash { server, tail }) => self.late_crash(server, tail)?,
             Due::Step(step) => match self.latencies.stalled(at, &step) {
                 Some(until) => self.heap.push(until, due),
                 None => drop(self.take(due)?),
@@ -246,6 +247,15 @@ impl<'a, S: Subject> Driver<'a, S> {
             let orders = strike(kind, &mut random, &self.subject);
             self.orders.extend(orders.into_iter().map(|order| (kind, order)));
         }
+    }
+
+    /// A crash with a run-up: by now it is known what its disk can lose.
+    fn late_crash(&mut self, server: ServerId, tail: Tail) -> Result<(), Objection> {
+        if self.chaotic {
+            let tail = clipped(tail, self.subject.unsynced(server));
+            self.take(Due::Step(Step::Crash { server, tail }))?;
+        }
+        Ok(())
     }
 
     /// Does what faults have ordered, and what they order in reaction to that.

@@ -128,9 +128,9 @@ impl Mock {
         match *step {
             Step::Start(client) => self.start(client, effects),
             Step::Input(client) => self.input(client, effects),
-            Step::ToServer(connection) => self.to_server(connection, effects),
+            Step::ToServer(connection) => self.server_reads(connection, effects),
             Step::Fsync(_) => self.fsync(effects),
-            Step::ToClient(connection) => self.to_client(connection, effects),
+            Step::ToClient(connection) => self.client_reads(connection, effects),
             Step::Fire(Timer::Client(client, _)) => {
                 let running = self.client(client).running;
                 if running {
@@ -208,7 +208,7 @@ impl Mock {
         true
     }
 
-    fn to_server(&mut self, connection: ClientConnection, effects: &mut Effects) -> bool {
+    fn server_reads(&mut self, connection: ClientConnection, effects: &mut Effects) -> bool {
         if self.client(connection.client).to_server == 0 {
             return false;
         }
@@ -239,7 +239,7 @@ impl Mock {
         true
     }
 
-    fn to_client(&mut self, connection: ClientConnection, effects: &mut Effects) -> bool {
+    fn client_reads(&mut self, connection: ClientConnection, effects: &mut Effects) -> bool {
         let node = self.client(connection.client);
         if node.to_client == 0 {
             return false;

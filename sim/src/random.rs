@@ -47,7 +47,7 @@ impl Random {
 
     /// A number below `bound`, by widening multiply; 0 where `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.number()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number from `low` to `high`, both included.
@@ -80,7 +80,7 @@ impl Random {
         // The bits after the first one, as a fraction of 2^32.
         let fraction = (uniform << zeros << 1) >> 32;
         let logarithm = (u64::from(zeros + 1) << 32) - fraction;
-        (u128::from(logarithm) * u128::from(mean) * 2 / 3 >> 32) as u64
+        ((u128::from(logarithm) * u128::from(mean) * 2 / 3) >> 32) as u64
     }
 
     /// A span with this mean, distributed nearly exponentially.

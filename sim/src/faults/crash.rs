@@ -5,6 +5,7 @@ use super::{Look, Order, a_while, servers, surviving, victim};
 use crate::random::{Random, Ratio};
 use vivarium_model::id::ServerId;
 use vivarium_model::step::{Step, Tail};
+use vivarium_model::time::Duration;
 
 /// One server's process dies and starts again after a while. What it had not fsynced mostly
 /// survives in part. A crash that would leave no majority passes three times out of four: runs that
@@ -33,17 +34,39 @@ pub(super) fn rejoin(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     victim(random, look).map(|server| Order::Strike(Step::Rejoin(server))).into_iter().collect()
 }
 
+/// A crash at once, or every other time one after the disk has stood still for a moment: between an
+/// append and its fsync there is hardly ever time for a crash, and that is where it hurts.
 fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
-    let tail = tail(random, look.unsynced(server));
+    let stalls_first = random.chance(Ratio::one_in(2));
+    let stall = random.span(Duration::from_millis(5), Duration::from_millis(500));
     let down_for = a_while(random, 20, 1_000);
-    vec![Order::Strike(Step::Crash { server, tail }), Order::Later(down_for, Step::Restart(server))]
+    let tail = tail(random);
+    let crash = Step::Crash { server, tail: clipped(tail, look.unsynced(server)) };
+    if stalls_first {
+        vec![
+            Order::Stall(server, stall),
+            Order::Later(stall, Step::Crash { server, tail }),
+            Order::Later(stall + down_for, Step::Restart(server)),
+        ]
+    } else {
+        vec![Order::Strike(crash), Order::Later(down_for, Step::Restart(server))]
+    }
 }
 
-/// What the disk still holds of `unsynced` transactions: nothing, some, or some and a torn one; and
-/// how many of the packets sent (a few) had left the machine.
-fn tail(random: &mut Random, unsynced: usize) -> Tail {
-    let survive = surviving(random, unsynced);
-    let torn = random.chance(Ratio::one_in(2)) && usize::from(survive) < unsynced;
-    let snapshots = random.chance(Ratio::one_in(2));
-    Tail { survive, torn, snapshots, packets: surviving(random, 4) }
+/// What the disk still holds of the unsynced transactions, however many there will be: none, some,
+/// or some and a torn one; and how many of the packets sent had left the machine.
+fn tail(random: &mut Random) -> Tail {
+    Tail {
+        survive: surviving(random, 3),
+        torn: random.chance(Ratio::one_in(2)),
+        snapshots: random.chance(Ratio::one_in(2)),
+        packets: surviving(random, 4),
+    }
+}
+
+/// The tail of a log with so many unsynced transactions: what does not exist neither survives nor
+/// is torn.
+pub(crate) fn clipped(tail: Tail, unsynced: usize) -> Tail {
+    let survive = usize::from(tail.survive).min(unsynced) as u8;
+    Tail { survive, torn: tail.torn && usize::from(survive) < unsynced, ..tail }
 }

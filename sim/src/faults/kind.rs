@@ -26,7 +26,7 @@ pub enum Fault {
     OneWayPartition,
     /// A machine's packets take much longer for a while.
     DelayBurst,
-    /// A server's disk completes nothing for a while.
+    /// A server's disk makes nothing durable for a while.
     DiskStall,
     /// The leader takes a session for over, whenever it was last heard from.
     SessionExpiry,

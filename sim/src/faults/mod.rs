@@ -20,6 +20,7 @@ use vivarium_model::id::{
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
+pub(crate) use crash::clipped;
 pub use kind::Fault;
 
 /// What a fault can see of the world.
@@ -61,9 +62,9 @@ pub(crate) trait Look {
 pub(crate) enum Order {
     /// The fault itself, now.
     Strike(Step),
-    /// Its end.
+    /// Its end, or a fault that takes a run-up (forgotten if the chaos is over by then).
     Later(Duration, Step),
-    /// A server's disk completes nothing for so long.
+    /// A server's disk makes nothing durable for so long.
     Stall(ServerId, Duration),
     /// A machine's packets take so much longer (`by`) for a while (`lasts`).
     SlowDown {

@@ -15,7 +15,7 @@ pub(super) fn delay_burst(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     machine.map(|machine| Order::SlowDown { machine, lasts, by }).into_iter().collect()
 }
 
-/// A server's disk completes nothing for a while.
+/// A server's disk makes nothing durable for a while.
 pub(super) fn disk_stall(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let up: Vec<ServerId> = servers(look).filter(|server| look.is_up(*server)).collect();
     let lasts = a_while(random, 20, 500);

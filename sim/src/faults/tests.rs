@@ -11,6 +11,7 @@ use crate::subject::Subject;
 use std::collections::BTreeSet;
 use vivarium_model::effect::Effects;
 use vivarium_model::event::Event;
+use vivarium_model::step::Tail;
 use vivarium_model::time::Time;
 
 /// A world in which every client has sent its first request, and the events of the last one.
@@ -57,7 +58,7 @@ fn what_breaks_is_mended_later() {
     for (fault, occurrence) in turn_takers().flat_map(|fault| (0..50).map(move |at| (fault, at))) {
         let orders = orders(fault, occurrence);
         for order in &orders {
-            let Order::Strike(step) = order else { continue };
+            let (Order::Strike(step) | Order::Later(_, step)) = order else { continue };
             let mended = match *step {
                 Step::Crash { server, .. } => Step::Restart(server),
                 Step::Cut { from, to } => Step::Heal { from, to },
@@ -76,10 +77,19 @@ fn strikes_are_faults_and_ends_are_not() {
     for order in turn_takers().flat_map(|fault| (0..50).flat_map(move |at| orders(fault, at))) {
         match order {
             Order::Strike(step) => assert!(step.is_fault(), "{step}"),
+            Order::Later(_, Step::Crash { .. }) => {}
             Order::Later(_, step) => assert!(!step.is_fault(), "{step}"),
             Order::Stall(..) | Order::SlowDown { .. } => {}
         }
     }
+}
+
+#[test]
+fn a_tail_is_no_longer_than_what_is_unsynced() {
+    let tail = Tail { survive: 2, torn: true, snapshots: true, packets: 1 };
+    assert_eq!(clipped(tail, 0), Tail { survive: 0, torn: false, ..tail });
+    assert_eq!(clipped(tail, 2), Tail { survive: 2, torn: false, ..tail });
+    assert_eq!(clipped(tail, 3), tail);
 }
 
 #[test]
