@@ -2,7 +2,7 @@
 //!
 //! A [`scenario::Scenario`] says which world to build and what may go wrong; a seed draws one run
 //! of it ([`options::Drawn`]); the driver takes its steps until everything is done or something is
-//! violated. [`run`] is one seed, [`sweep`] many, [`replay`] takes recorded steps again, and
+//! violated. [`run()`] is one seed, [`sweep()`] many, [`replay()`] takes recorded steps again, and
 //! [`check_determinism`] makes sure that a seed means one run and no other.
 
 mod determinism;
@@ -46,7 +46,7 @@ use vivarium_model::time::Time;
 /// Runs one seed of a scenario.
 ///
 /// The run is a function of the scenario and the seed; the options decide what is kept of it. Call
-/// it on a fresh thread (as [`sweep`] does) where programs use the standard library's hash maps.
+/// it on a fresh thread (as [`sweep()`] does) where programs use the standard library's hash maps.
 ///
 /// # Panics
 /// If this build has no such host ([`HostKind::is_available`]).
