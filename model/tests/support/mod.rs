@@ -124,11 +124,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
-        let world = World::new(
-            Arc::new(config),
-            Scripts::new(scripts),
-            Vec::new(),
-        );
+        let world = World::new(Arc::new(config), Scripts::new(scripts), Vec::new());
         let mut engine = Engine {
             world,
             due: Vec::new(),
