@@ -106,7 +106,7 @@ named! {
 }
 
 named! {
-    /// A kind of fault, by the step that it is.
+    /// A kind of fault, by the step that it is (two are none: they only move other steps).
     pub enum FaultKind ("kind of fault") {
         /// A server crashes, and loses its unsynced tail or a part of it.
         Crash = "crash",
@@ -130,6 +130,10 @@ named! {
         Pause = "pause",
         /// A program is cancelled at an await point.
         Cancellation = "cancellation",
+        /// A machine's packets take much longer for a while. No step: the engine's clock does it.
+        DelayBurst = "delay burst",
+        /// A server's disk completes nothing for a while. No step: the engine's clock does it.
+        DiskStall = "disk stall",
     }
 }
 
@@ -169,8 +173,13 @@ impl FaultCounter {
     /// Counts a step that was done, if it is a fault.
     pub fn step(&mut self, step: &Step) {
         if let Some(kind) = FaultKind::of(step) {
-            *self.counts.entry(kind).or_default() += 1;
+            self.fault(kind);
         }
+    }
+
+    /// Counts a fault that is no step.
+    pub fn fault(&mut self, kind: FaultKind) {
+        *self.counts.entry(kind).or_default() += 1;
     }
 
     /// How often each kind happened; kinds that did not happen are absent.

@@ -206,6 +206,9 @@ fn every_fault_step_has_a_kind() {
         assert!(step.is_fault() || *step == Step::Restart(ONE), "{step}");
         faults.step(step);
     }
+    // An engine counts what only takes time by itself.
+    faults.fault(FaultKind::DelayBurst);
+    faults.fault(FaultKind::DiskStall);
     let kinds: Vec<FaultKind> = faults.counts().keys().copied().collect();
     assert_eq!(kinds, FaultKind::ALL, "one step of each kind, in order");
     assert!(faults.counts().values().all(|count| *count == 1));

@@ -71,6 +71,12 @@ pub enum ServerPacket {
     Notification(WatchedEvent),
     /// The answer to a ping.
     Pong,
+    /// The answer to SetWatches, behind the notifications it made up. The Java client takes it for
+    /// a reply like any other: its zxid advances the client's last one.
+    WatchesSet {
+        /// The server's last processed zxid.
+        zxid: Zxid,
+    },
 }
 
 /// A request as a learner forwards it, or as `prep` gets it from its own clients.

@@ -11,7 +11,7 @@ use crate::fingerprint::{Fingerprint, StableHasher};
 use crate::history::History;
 use crate::host::{Host, Output};
 use crate::id::{ClientId, ServerId};
-use crate::property::{Class, Monitor, Objection, View};
+use crate::property::{Class, Commit, Monitor, Objection, View, check_commit};
 use crate::step::Step;
 use crate::time::Time;
 use crate::txn::Txn;
@@ -185,7 +185,7 @@ impl<H: Host> World<H> {
     }
 
     fn commit(&mut self, txn: &Arc<Txn>) -> Result<(), Objection> {
-        if txn.zxid > self.history.last() {
+        if check_commit(&self.history, txn)? == Commit::New {
             self.history.commit(Arc::clone(txn));
             self.proposed.remove(&txn.zxid);
         }

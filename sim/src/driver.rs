@@ -20,6 +20,7 @@ use crate::subject::Subject;
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
+use vivarium_model::mark::FaultKind;
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -274,10 +275,12 @@ impl<'a, S: Subject> Driver<'a, S> {
             }
             Order::Stall(server, lasts) => {
                 self.latencies.stall(server, now + lasts);
+                self.record.slowed(FaultKind::DiskStall);
                 Ok(true)
             }
             Order::SlowDown { machine, lasts, by } => {
                 self.latencies.slow_down(machine, now + lasts, by);
+                self.record.slowed(FaultKind::DelayBurst);
                 Ok(true)
             }
         }

@@ -176,13 +176,13 @@ mod tests {
     #[test]
     fn every_sampler_takes_one_number() {
         let mut reference = random();
-        let draws: [fn(&mut Random); 6] = [
-            |random| drop(random.below(0)),
-            |random| drop(random.between(3, 3)),
-            |random| drop(random.between(0, u64::MAX)),
-            |random| drop(random.chance(Ratio::NEVER)),
-            |random| drop(random.exponential(0)),
-            |random| drop(random.choose::<u8>(&[])),
+        let draws: [fn(&mut Random) -> u64; 6] = [
+            |random| random.below(0),
+            |random| random.between(3, 3),
+            |random| random.between(0, u64::MAX),
+            |random| random.chance(Ratio::NEVER).into(),
+            |random| random.exponential(0),
+            |random| random.choose::<u64>(&[]).unwrap_or(0),
         ];
         for draw in draws {
             let mut one = reference.clone();

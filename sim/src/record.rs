@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use vivarium_model::effect::Effects;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::mark::{FaultCounter, MarkCounter};
+use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -75,6 +75,11 @@ impl Record {
     /// A planned fault struck.
     pub(crate) fn fault(&mut self, fault: Fault) {
         *self.struck.entry(fault).or_default() += 1;
+    }
+
+    /// A fault that is no step happened.
+    pub(crate) fn slowed(&mut self, kind: FaultKind) {
+        self.faults.fault(kind);
     }
 
     /// A step was taken, or a monitor objected to it.

@@ -5,7 +5,7 @@
 //! counts: arming it for later only notes the deadline here, and the entry that comes up too early
 //! is pushed again for the deadline of the day.
 
-use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::id::ServerId;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
 
@@ -158,7 +158,6 @@ impl Timers {
         }
     }
 
-    /// A client's timers that belong to its machine, for a test or a report.
     #[cfg(test)]
     fn is_armed(&mut self, timer: Timer) -> bool {
         self.slot(timer).deadline != NONE
@@ -190,7 +189,7 @@ fn client_index(kind: ClientTimer) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vivarium_model::id::{CallId, LearnerConnection, SessionId};
+    use vivarium_model::id::{CallId, ClientId, LearnerConnection, SessionId};
 
     fn timers() -> Timers {
         Timers::new(3, 2, Duration::from_millis(2))

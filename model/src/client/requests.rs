@@ -125,6 +125,9 @@ impl ClientMachine {
             }
             ServerPacket::Notification(event) => self.notified(event, out),
             ServerPacket::Pong => {}
+            ServerPacket::WatchesSet { zxid } => {
+                self.session.last_zxid = self.session.last_zxid.max(zxid);
+            }
             // A second answer to the ConnectRequest.
             ServerPacket::Connected { .. } | ServerPacket::Expired => {
                 return self.hang_up(None, out);

@@ -134,10 +134,10 @@ impl Ensemble {
     /// [`Step::Input`] is not for here.
     pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
         match *step {
-            Step::ToServer(connection) => self.to_server(connection, at, effects),
-            Step::ToClient(connection) => self.to_client(connection, at, effects),
-            Step::ToLeader(connection) => self.to_leader(connection, at, effects),
-            Step::ToLearner(connection) => self.to_learner(connection, at, effects),
+            Step::ToServer(connection) => self.server_reads(connection, at, effects),
+            Step::ToClient(connection) => self.client_machine_reads(connection, effects),
+            Step::ToLeader(connection) => self.leader_reads(connection, at, effects),
+            Step::ToLearner(connection) => self.learner_reads(connection, at, effects),
             Step::Vote { from, to } => self.vote(from, to, at, effects),
             Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
             Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
@@ -154,11 +154,9 @@ impl Ensemble {
             Step::Fire(Timer::Server(server, timer)) => {
                 self.on_server(server, at, effects, |server, context| server.timer(timer, context))
             }
-            Step::Fire(Timer::Client(client, timer)) => {
-                self.client_timer(client, timer, at, effects)
-            }
+            Step::Fire(Timer::Client(client, timer)) => self.client_timer(client, timer, effects),
             Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
-            Step::Start(client) => self.start_program(client, at, effects),
+            Step::Start(client) => self.start_program(client, effects),
             Step::Random { client, call, value } => self.random(client, call, value, effects),
             Step::Resource { client, call } => self.resource(client, call, effects),
             Step::Message { from, to } => self.message(from, to, effects),
@@ -193,7 +191,7 @@ impl Ensemble {
 
     // ---- deliveries ----
 
-    fn to_server(
+    fn server_reads(
         &mut self,
         connection: ClientConnection,
         at: Time,
@@ -218,10 +216,9 @@ impl Ensemble {
         Status::Done
     }
 
-    fn to_client(
+    fn client_machine_reads(
         &mut self,
         connection: ClientConnection,
-        _at: Time,
         effects: &mut Effects,
     ) -> Status {
         let client = connection.client;
@@ -241,7 +238,7 @@ impl Ensemble {
         Status::Done
     }
 
-    fn to_leader(
+    fn leader_reads(
         &mut self,
         connection: LearnerConnection,
         at: Time,
@@ -271,7 +268,7 @@ impl Ensemble {
         Status::Done
     }
 
-    fn to_learner(
+    fn learner_reads(
         &mut self,
         connection: LearnerConnection,
         at: Time,

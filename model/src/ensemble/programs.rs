@@ -276,12 +276,7 @@ impl Ensemble {
         true
     }
 
-    pub(super) fn start_program(
-        &mut self,
-        client: ClientId,
-        _at: Time,
-        effects: &mut Effects,
-    ) -> Status {
+    pub(super) fn start_program(&mut self, client: ClientId, effects: &mut Effects) -> Status {
         let node = &self.clients[client.index()];
         if !matches!(node.program, ProgramState::NotStarted | ProgramState::Killed) {
             return Status::NotEnabled;
@@ -366,7 +361,6 @@ impl Ensemble {
         &mut self,
         client: ClientId,
         timer: ClientTimer,
-        _at: Time,
         effects: &mut Effects,
     ) -> Status {
         if self.clients[client.index()].paused {

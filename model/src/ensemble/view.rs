@@ -52,6 +52,16 @@ impl Ensemble {
         self.network.server_of(self.client_connection(client)?)
     }
 
+    /// The server that a client's connection leads to.
+    pub fn server_of(&self, connection: ClientConnection) -> Option<ServerId> {
+        self.network.server_of(connection)
+    }
+
+    /// The server that a learner's connection leads to.
+    pub fn leader_of(&self, connection: LearnerConnection) -> Option<ServerId> {
+        self.network.leader_of(connection)
+    }
+
     /// A learner's connection to its leader.
     pub fn learner_connection(&self, server: ServerId) -> Option<LearnerConnection> {
         match self.server(server)?.role() {

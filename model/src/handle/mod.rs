@@ -7,7 +7,7 @@
 //! Three rules hold for every call. It suspends at least once, even where the answer is known at
 //! once, so that no error loop can spin inside one poll. Dropping its future abandons the call and
 //! takes nothing back: a write that was sent may still be applied. And nothing hides an unknown
-//! outcome: a lost connection is an [`Error::ConnectionLoss`] that the program must face.
+//! outcome: a lost connection is an [`ConnectionLoss`](crate::error::Error::ConnectionLoss) that the program must face.
 //!
 //! ```
 //! use vivarium_model::error::Error;

@@ -90,7 +90,8 @@ impl Port {
     }
 
     /// Delivers an input. The program is then to be run by its executor, until
-    /// [`Port::is_blocked`].
+    /// [`Port::is_blocked`]; where that is a future of another runtime, [`Port::wake_executor`]
+    /// comes first.
     ///
     /// # Panics
     /// If a program could not get this input, which is a mistake of the world: a reply to a free
@@ -121,6 +122,10 @@ impl Port {
             Woken::One(waker) => waker.into_iter().for_each(Waker::wake),
             Woken::Many(wakers) => wakers.into_iter().for_each(Waker::wake),
         }
+    }
+
+    /// After an input: wakes whoever polls the executor as a future, if there is anything to run.
+    pub fn wake_executor(&self) {
         self.queue.wake_host();
     }
 
@@ -267,17 +272,23 @@ impl Transport for Port {
         self.client
     }
 
-    fn submit(&self, operation: Operation) -> Ticket {
+    fn submit(&self, operation: Operation, waker: &Waker) -> Ticket {
         let mut state = lock(&self.state);
         if !state.open {
             return Ticket::DEAD;
         }
         let (call, ticket) = state.begin(|call| Awaits::Answer(call, operation.clone()));
+        state.cells[ticket.0 as usize].waker = Some(waker.clone());
         state.outputs.push(Output::Submit { call, operation });
         ticket
     }
 
-    fn submit_watching(&self, request: Arc<Request>, scope: Option<SessionId>) -> (Ticket, Ticket) {
+    fn submit_watching(
+        &self,
+        request: Arc<Request>,
+        scope: Option<SessionId>,
+        waker: &Waker,
+    ) -> (Ticket, Ticket) {
         let mut state = lock(&self.state);
         if !state.open {
             return (Ticket::DEAD, Ticket::DEAD);
@@ -286,7 +297,8 @@ impl Transport for Port {
         let (call, reply) = state.begin(|call| Awaits::Event(call, false));
         let (watch, event) = state.begin(|watch| Awaits::Event(watch, false));
         let operation = Operation::Request { request, watch: Some(watch), scope };
-        state.cells[reply.0 as usize].awaits = Awaits::Answer(call, operation.clone());
+        let awaits = Awaits::Answer(call, operation.clone());
+        state.cells[reply.0 as usize] = Cell { awaits, waker: Some(waker.clone()) };
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
     }

@@ -1,7 +1,7 @@
 //! The typed requests of [`ZooKeeper`], written once over any [`Transport`].
 
 use super::ZooKeeper;
-use super::transport::Call;
+use super::transport::{Call, with_waker};
 use super::watch::Watch;
 use crate::error::Error;
 use crate::host::{Operation, Outcome};
@@ -179,7 +179,10 @@ impl ZooKeeper {
 
     /// The watch is the second to go when this is dropped half-way: reply first, then watch.
     async fn request_watching(&self, request: Request) -> (Result<Response, Error>, Watch) {
-        let (reply, event) = self.transport.submit_watching(Arc::new(request), self.scope);
+        let (reply, event) = with_waker(|waker| {
+            self.transport.submit_watching(Arc::new(request), self.scope, waker)
+        })
+        .await;
         let watch = Watch::new(Arc::clone(&self.transport), event);
         let result = response(Call::new(&*self.transport, reply).await);
         (result, watch)

@@ -10,7 +10,7 @@ use super::transport::BoxFuture;
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -26,7 +26,7 @@ pub(super) const MAIN: u64 = 0;
 pub(super) struct Task {
     /// In order of spawning.
     pub(super) number: u64,
-    /// `None` while it is polled and after its end.
+    /// `None` after its end.
     future: Mutex<Option<BoxFuture<()>>>,
     /// In the queue already, or past its end: a wake changes nothing.
     queued: AtomicBool,
@@ -46,7 +46,9 @@ pub(super) enum Ran {
 impl Task {
     /// Polls the task's future once. A panic, also one in its destructor, is caught.
     pub(super) fn run(self: &Arc<Task>) -> Ran {
-        let Some(mut future) = lock(&self.future).take() else {
+        // Held while the program runs: nothing in it can reach this lock.
+        let mut place = lock(&self.future);
+        let Some(future) = place.as_mut() else {
             return Ran::Pending;
         };
         self.queued.store(false, Ordering::Relaxed);
@@ -54,24 +56,17 @@ impl Task {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             future.as_mut().poll(&mut Context::from_waker(&waker))
         }));
-        match polled {
-            Ok(Poll::Pending) => {
-                *lock(&self.future) = Some(future);
-                Ran::Pending
-            }
-            Ok(Poll::Ready(())) => {
-                self.queued.store(true, Ordering::Relaxed);
-                match dropped(future) {
-                    Ok(()) => Ran::Done,
-                    Err(message) => Ran::Panicked(message),
-                }
-            }
-            Err(payload) => {
-                self.queued.store(true, Ordering::Relaxed);
-                // The first panic is the one to report.
-                let _ = dropped(future);
-                Ran::Panicked(message(&*payload))
-            }
+        if let Ok(Poll::Pending) = polled {
+            return Ran::Pending;
+        }
+        self.queued.store(true, Ordering::Relaxed);
+        let future = place.take();
+        drop(place);
+        match (polled, dropped(future)) {
+            // Of two panics the first is the one to report.
+            (Err(payload), _) => Ran::Panicked(message(&*payload)),
+            (Ok(_), Err(message)) => Ran::Panicked(message),
+            (Ok(_), Ok(())) => Ran::Done,
         }
     }
 }
@@ -106,117 +101,109 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 /// Between the port, which wakes tasks, and the executor, which runs them.
 pub(super) struct RunQueue {
-    inner: Mutex<Inner>,
+    phase: AtomicU8,
+    foreign: AtomicBool,
+    tasks: Mutex<Tasks>,
+    /// Wakes whatever polls the executor, where the executor is itself a future.
+    host: Mutex<Option<Waker>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Waits for an input.
-    Blocked,
-    /// Has an input to work on.
-    Fed,
-    /// The program has ended: nothing runs any more.
-    Ended,
-    /// And its executor is dropped.
-    Gone,
-}
+/// Waits for an input.
+const BLOCKED: u8 = 0;
+/// Has an input to work on.
+const FED: u8 = 1;
+/// The program has ended: nothing runs any more.
+const ENDED: u8 = 2;
+/// And its executor is dropped.
+const GONE: u8 = 3;
 
-struct Inner {
-    phase: Phase,
+#[derive(Default)]
+struct Tasks {
     ready: VecDeque<Arc<Task>>,
     live: BTreeMap<u64, Arc<Task>>,
     next: u64,
-    foreign: bool,
-    /// Wakes whatever polls the executor, where the executor is itself a future.
-    host: Option<Waker>,
 }
 
 impl RunQueue {
     pub(super) fn new() -> Arc<RunQueue> {
         Arc::new(RunQueue {
-            inner: Mutex::new(Inner {
-                phase: Phase::Blocked,
-                ready: VecDeque::new(),
-                live: BTreeMap::new(),
-                next: MAIN,
-                foreign: false,
-                host: None,
-            }),
+            phase: AtomicU8::new(BLOCKED),
+            foreign: AtomicBool::new(false),
+            tasks: Mutex::new(Tasks { next: MAIN, ..Tasks::default() }),
+            host: Mutex::new(None),
         })
     }
 
     /// Adds a task, ready to run. After the end it is dropped instead.
     pub(super) fn spawn(self: &Arc<RunQueue>, future: BoxFuture<()>) {
-        let mut inner = lock(&self.inner);
-        if inner.has_ended() {
-            drop(inner);
+        let mut tasks = lock(&self.tasks);
+        if self.phase() >= ENDED {
+            drop(tasks);
             let _ = dropped(future);
             return;
         }
         let task = Arc::new(Task {
-            number: inner.next,
+            number: tasks.next,
             future: Mutex::new(Some(future)),
             queued: AtomicBool::new(true),
             queue: Arc::clone(self),
         });
-        inner.next += 1;
-        inner.live.insert(task.number, Arc::clone(&task));
-        inner.ready.push_back(task);
+        tasks.next += 1;
+        tasks.live.insert(task.number, Arc::clone(&task));
+        tasks.ready.push_back(task);
     }
 
     fn push(&self, task: Arc<Task>) {
-        let mut inner = lock(&self.inner);
-        if inner.has_ended() {
-            return;
+        let mut tasks = lock(&self.tasks);
+        match self.phase() {
+            FED => {}
+            BLOCKED => self.foreign.store(true, Ordering::Relaxed),
+            _ => return,
         }
-        inner.foreign |= inner.phase == Phase::Blocked;
-        inner.ready.push_back(task);
+        tasks.ready.push_back(task);
     }
 
     /// An input is being delivered: from now on the program may run.
     pub(super) fn open(&self) {
-        let mut inner = lock(&self.inner);
-        assert!(inner.phase == Phase::Blocked, "a program gets one input at a time");
-        inner.phase = Phase::Fed;
+        assert!(self.phase() == BLOCKED, "a program gets one input at a time");
+        self.phase.store(FED, Ordering::Relaxed);
     }
 
     /// The input is delivered: wakes the host if there is anything to run.
     pub(super) fn wake_host(&self) {
-        let mut inner = lock(&self.inner);
-        if inner.ready.is_empty() && inner.phase == Phase::Fed {
-            inner.phase = Phase::Blocked;
-        } else if let Some(host) = inner.host.clone() {
-            drop(inner);
-            host.wake();
+        if lock(&self.tasks).ready.is_empty() {
+            self.phase.store(BLOCKED, Ordering::Relaxed);
+            return;
         }
+        let host = lock(&self.host).clone();
+        host.into_iter().for_each(Waker::wake);
     }
 
     /// Remembers whom to wake for an input.
     pub(super) fn set_host(&self, waker: &Waker) {
-        let mut inner = lock(&self.inner);
-        if !inner.host.as_ref().is_some_and(|host| host.will_wake(waker)) {
-            let old = inner.host.replace(waker.clone());
-            drop(inner);
+        let mut host = lock(&self.host);
+        if !host.as_ref().is_some_and(|host| host.will_wake(waker)) {
+            let old = host.replace(waker.clone());
+            drop(host);
             drop(old);
         }
     }
 
     /// The next task to run; `None` when the program is blocked (again).
     pub(super) fn pop(&self) -> Option<Arc<Task>> {
-        let mut inner = lock(&self.inner);
-        if inner.phase != Phase::Fed {
+        if self.phase() != FED {
             return None;
         }
-        let next = inner.ready.pop_front();
+        let next = lock(&self.tasks).ready.pop_front();
         if next.is_none() {
-            inner.phase = Phase::Blocked;
+            self.phase.store(BLOCKED, Ordering::Relaxed);
         }
         next
     }
 
     /// Forgets a task that is done.
     pub(super) fn retire(&self, number: u64) {
-        let task = lock(&self.inner).live.remove(&number);
+        let task = lock(&self.tasks).live.remove(&number);
         drop(task);
     }
 
@@ -224,9 +211,9 @@ impl RunQueue {
     /// their destructors panic with is nobody's affair any more.
     pub(super) fn end(&self) {
         let (ready, live) = {
-            let mut inner = lock(&self.inner);
-            inner.phase = Phase::Ended;
-            (std::mem::take(&mut inner.ready), std::mem::take(&mut inner.live))
+            let mut tasks = lock(&self.tasks);
+            self.phase.store(ENDED, Ordering::Relaxed);
+            (std::mem::take(&mut tasks.ready), std::mem::take(&mut tasks.live))
         };
         for task in live.values() {
             task.queued.store(true, Ordering::Relaxed);
@@ -238,30 +225,26 @@ impl RunQueue {
 
     /// The executor is dropped.
     pub(super) fn set_gone(&self) {
-        let host = {
-            let mut inner = lock(&self.inner);
-            inner.phase = Phase::Gone;
-            inner.host.take()
-        };
+        let host = lock(&self.host).take();
+        self.phase.store(GONE, Ordering::Relaxed);
         drop(host);
     }
 
     /// Whether the program has nothing to run.
     pub(super) fn is_blocked(&self) -> bool {
-        lock(&self.inner).phase != Phase::Fed
+        self.phase() != FED
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        lock(&self.inner).phase == Phase::Gone
+        self.phase() == GONE
     }
 
     pub(super) fn is_foreign(&self) -> bool {
-        lock(&self.inner).foreign
+        self.foreign.load(Ordering::Relaxed)
     }
-}
 
-impl Inner {
-    fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Ended | Phase::Gone)
+    /// One thread at a time runs a program; the atomics only make its handle `Sync`.
+    fn phase(&self) -> u8 {
+        self.phase.load(Ordering::Relaxed)
     }
 }

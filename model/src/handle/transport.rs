@@ -8,7 +8,7 @@ use crate::event::Observation;
 use crate::host::{Operation, Outcome};
 use crate::id::{ClientId, SessionId};
 use crate::op::{Request, SessionState};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -32,20 +32,26 @@ pub struct Subscription(pub u32);
 
 /// What carries a program's calls to ZooKeeper and to its surroundings.
 ///
-/// A transport must keep three promises. No call is answered within the poll that submitted it. An
-/// answer is of the kind that its operation asks for (a `create` is never answered with children).
-/// Answers and session changes reach the program in one order.
+/// A transport must keep two promises. An answer is of the kind that its operation asks for (a
+/// `create` is never answered with children). Answers, watch events and session changes reach the
+/// program in one order. That each call suspends once is the handle's own doing.
 pub trait Transport: Send + Sync {
     /// The client machine that the program runs on.
     fn client(&self) -> ClientId;
 
-    /// Begins a call without a watch.
-    fn submit(&self, operation: Operation) -> Ticket;
+    /// Begins a call without a watch; `waker` is to be woken by its answer.
+    fn submit(&self, operation: Operation, waker: &Waker) -> Ticket;
 
     /// Begins a request that asks for a watch: the tickets of its reply and of the watch event.
     /// The second one is answered only if the reply registers the watch (semantics 1.8): any
-    /// answer but an error does, and for `exists` NoNode does too.
-    fn submit_watching(&self, request: Arc<Request>, scope: Option<SessionId>) -> (Ticket, Ticket);
+    /// answer but an error does, and for `exists` NoNode does too. `waker` is to be woken by the
+    /// reply.
+    fn submit_watching(
+        &self,
+        request: Arc<Request>,
+        scope: Option<SessionId>,
+        waker: &Waker,
+    ) -> (Ticket, Ticket);
 
     /// The answer, once it is there; until then `waker` is to be woken by it.
     fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome>;
@@ -75,25 +81,42 @@ pub trait Transport: Send + Sync {
 /// A submitted call. Dropped before its answer was taken, it abandons the call.
 pub(super) struct Call<'a> {
     transport: &'a dyn Transport,
+    /// `None` once the answer is taken.
     ticket: Option<Ticket>,
+    /// Submitted within this very poll, with its waker: suspends without asking for the answer.
+    fresh: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Awaits what was submitted under `ticket`.
+    /// Awaits what was submitted under `ticket`, within this very poll and with its waker.
     pub(super) fn new(transport: &'a dyn Transport, ticket: Ticket) -> Call<'a> {
-        Call { transport, ticket: Some(ticket) }
+        Call { transport, ticket: Some(ticket), fresh: true }
     }
 
     /// Submits an operation and awaits its outcome.
-    pub(super) fn submit(transport: &'a dyn Transport, operation: Operation) -> Call<'a> {
-        Call::new(transport, transport.submit(operation))
+    pub(super) async fn submit(transport: &'a dyn Transport, operation: Operation) -> Outcome {
+        let ticket = with_waker(|waker| transport.submit(operation, waker)).await;
+        Call::new(transport, ticket).await
     }
+}
+
+/// Calls `act` with the waker of the present task, and does not suspend.
+pub(super) async fn with_waker<T>(act: impl FnOnce(&Waker) -> T) -> T {
+    let mut act = Some(act);
+    poll_fn(|context| {
+        let act = act.take().expect("a future is not polled after its end");
+        Poll::Ready(act(context.waker()))
+    })
+    .await
 }
 
 impl Future for Call<'_> {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        if std::mem::take(&mut self.fresh) {
+            return Poll::Pending;
+        }
         let ticket = self.ticket.expect("a call is not polled after its answer");
         let polled = self.transport.poll(ticket, context.waker());
         if polled.is_ready() {

@@ -131,7 +131,12 @@ impl Disk {
     pub fn add_snapshot(&mut self, snapshot: Snapshot) {
         let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
         match self.snapshots.get_mut(at) {
-            Some(same) if same.label == snapshot.label => *same = snapshot,
+            // A durable one of that label is as good: recovery from either yields the same.
+            Some(same) if same.label == snapshot.label => {
+                if !same.durable {
+                    *same = snapshot;
+                }
+            }
             _ => self.snapshots.insert(at, snapshot),
         }
         // Older snapshots are of use only where newer ones can be lost or cut away: keep three, as

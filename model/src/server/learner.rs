@@ -444,7 +444,6 @@ impl Server {
     fn up_to_date(&mut self, context: &mut Context<'_>) {
         let Role::Following(learner) = &mut self.role else { return };
         let connection = learner.connection.expect("still connected");
-        learner.phase = Phase::Broadcast;
         let epoch = learner.epoch;
         let not_logged = std::mem::take(&mut learner.not_logged);
         let committed = std::mem::take(&mut learner.committed);
@@ -455,9 +454,14 @@ impl Server {
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
+        // After a SNAP the content is ahead of its label until the commits that were queued behind it
+        // are applied. HEAD begins to serve just before that; here it is one step, so that no client
+        // can read the tree in between.
         for zxid in committed {
             self.commit_pending(zxid, context);
         }
+        let Role::Following(learner) = &mut self.role else { return };
+        learner.phase = Phase::Broadcast;
         context.effects.event(Event::Serving {
             server: self.id,
             zxid: self.tree.last_processed(),

@@ -58,6 +58,8 @@ impl Server {
                 for event in events {
                     context.to_client(connection, ServerPacket::Notification(event));
                 }
+                let zxid = self.tree.last_processed();
+                context.to_client(connection, ServerPacket::WatchesSet { zxid });
             }
             ClientPacket::Connect { .. } => unreachable!("a machine connects once per connection"),
         }
@@ -173,11 +175,13 @@ impl Server {
         let Applied { result, changes } = self.tree.apply(&txn);
         self.committed_log.add(Arc::clone(&txn), context.config.commit_log_count);
         self.applied_at_leader(&txn, context);
-        context.effects.event(Event::Applied {
-            server: self.id,
-            txn: Arc::clone(&txn),
-            digest: self.tree.digest(),
-        });
+        if self.is_serving() {
+            context.effects.event(Event::Applied {
+                server: self.id,
+                txn: Arc::clone(&txn),
+                digest: self.tree.digest(),
+            });
+        }
         if !self.watches.is_empty() {
             let mut fired = Vec::new();
             for change in &changes {

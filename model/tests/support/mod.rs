@@ -120,11 +120,17 @@ pub struct Engine {
     pub now: u64,
     pub events: Vec<Event>,
     pub steps: u64,
+    /// Prints every step: for whoever looks into a failing seed.
+    pub verbose: bool,
 }
 
 impl Engine {
     pub fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
-        let world = World::new(Arc::new(config), Scripts::new(scripts), Vec::new());
+        let world = World::new(
+            Arc::new(config),
+            Scripts::new(scripts),
+            vivarium_model::property::zookeeper(),
+        );
         let mut engine = Engine {
             world,
             due: Vec::new(),
@@ -132,6 +138,7 @@ impl Engine {
             now: 0,
             events: Vec::new(),
             steps: 0,
+            verbose: std::env::var_os("MODEL_TRACE").is_some(),
         };
         let mut effects = Effects::default();
         engine.world.begin(&mut effects);
@@ -162,7 +169,16 @@ impl Engine {
     /// Does one step; a blocked one stays due.
     pub fn step(&mut self, step: Step) -> Result<Status, Objection> {
         let mut effects = Effects::default();
-        let status = self.world.apply(Time(self.now), &step, &mut effects)?;
+        if self.verbose {
+            effects.notes = Some(Vec::new());
+        }
+        let status = self.world.apply(Time(self.now), &step, &mut effects);
+        if self.verbose && !matches!(status, Ok(Status::Blocked(_))) {
+            println!("{} {step}", Time(self.now));
+            effects.notes.iter().flatten().for_each(|note| println!("      {note}"));
+            effects.events.iter().for_each(|event| println!("      * {event:?}"));
+        }
+        let status = status?;
         self.absorb(effects);
         if let Status::Blocked(_) = status {
             self.due.push(step);
@@ -191,5 +207,86 @@ impl Engine {
         self.now = self.now.max(at);
         self.step(Step::Fire(timer))?;
         Ok(true)
+    }
+}
+
+impl Engine {
+    /// A fault, or the end of one, drawn from the dice; some draws hit nothing.
+    pub fn fault(&mut self, dice: &mut Dice) -> Step {
+        use vivarium_model::id::{Machine, ServerId};
+        use vivarium_model::step::Tail;
+        let ensemble = self.world.ensemble();
+        let server = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
+        let other = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
+        let client = ClientId(1 + dice.roll(ensemble.config().clients.len()) as u8);
+        let few = |dice: &mut Dice| dice.roll(4) as u8;
+        match dice.roll(11) {
+            0 | 1 => Step::Crash {
+                server,
+                tail: Tail {
+                    survive: few(dice),
+                    torn: dice.roll(2) == 0,
+                    snapshots: dice.roll(2) == 0,
+                    packets: few(dice),
+                },
+            },
+            2..=4 => Step::Restart(server),
+            5 => Step::Rejoin(server),
+            6 => match ensemble.client_connection(client) {
+                Some(connection) => {
+                    let (to_server, to_client) = (few(dice), few(dice));
+                    Step::BreakClient { connection, to_server, to_client }
+                }
+                None => Step::Restart(server),
+            },
+            7 => match ensemble.learner_connection(server) {
+                Some(connection) => {
+                    let (to_leader, to_learner) = (few(dice), few(dice));
+                    Step::BreakLearner { connection, to_leader, to_learner }
+                }
+                None => Step::Restart(server),
+            },
+            8 => Step::Cut { from: Machine::Server(server), to: Machine::Server(other) },
+            9 => Step::Heal { from: Machine::Server(server), to: Machine::Server(other) },
+            _ => match ensemble.session(client) {
+                Some(session) => Step::Expire(session),
+                None => Step::Restart(server),
+            },
+        }
+    }
+
+    /// Ends every fault: all servers up, all links open.
+    pub fn heal(&mut self) -> Result<(), Objection> {
+        use vivarium_model::id::{Machine, ServerId};
+        let servers: Vec<ServerId> = self.world.ensemble().config().server_ids().collect();
+        for from in &servers {
+            self.step(Step::Restart(*from))?;
+            for to in &servers {
+                let (from, to) = (Machine::Server(*from), Machine::Server(*to));
+                self.step(Step::Heal { from, to })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn all_finished(&self) -> bool {
+        use vivarium_model::ensemble::programs::ProgramState;
+        let ensemble = self.world.ensemble();
+        (0..ensemble.config().clients.len())
+            .all(|at| ensemble.program(ClientId::at(at)) == ProgramState::Finished)
+    }
+
+    /// Who waits for what, for the message of a failing test.
+    pub fn picture(&self) -> String {
+        let ensemble = self.world.ensemble();
+        let mut lines = vec![format!("at {} after {} steps", Time(self.now), self.steps)];
+        for server in ensemble.config().server_ids() {
+            lines.push(format!("{server}: {}", ensemble.state_of(server)));
+        }
+        for at in 0..ensemble.config().clients.len() {
+            let client = ClientId::at(at);
+            lines.push(format!("{client}: {}", ensemble.waits_for(client)));
+        }
+        lines.join("\n")
     }
 }

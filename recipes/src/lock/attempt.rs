@@ -1,7 +1,8 @@
 //! One attempt to acquire, in one session: make a znode, wait until it is the first (recipes 2.8).
 
 use super::contender::{self, Contender};
-use super::recovery::{Recovered, recover};
+use super::recovery::{Recovered, list, recover};
+use super::retry::{reconnected, until_known};
 use super::{AcquireError, Guard, Lock, Mutant, Mutants, janitor};
 use std::future::pending;
 use std::sync::Arc;
@@ -101,31 +102,36 @@ impl Attempt {
 
     /// Step 1, with the first row of the table of errors.
     async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
-        let id = (!self.mutants.has(Mutant::NoGuid)).then_some(&*self.id);
-        let prefix = contender::prefix(&self.lock, id);
+        let id = (!self.mutants.has(Mutant::NoGuid)).then(|| Arc::clone(&self.id));
+        let prefix = contender::prefix(&self.lock, id.as_deref());
         loop {
             self.traces = Traces::Unsettled;
-            let created =
-                self.zookeeper.create(&prefix, b"", CreateMode::EphemeralSequential).await;
-            match created {
+            let mut events = self.zookeeper.session_events();
+            let mode = CreateMode::EphemeralSequential;
+            match self.zookeeper.create(&prefix, b"", mode).await {
                 Ok((path, stat)) => {
                     return Ok(Some(Node { path: path.into(), czxid: stat.czxid }));
                 }
-                // Without an id there is nothing to look for (museum row 1).
-                Err(Error::ConnectionLoss) if id.is_none() => {}
-                Err(Error::ConnectionLoss) => match recover(self).await? {
-                    Recovered::Adopted(node) => return Ok(Some(node)),
-                    Recovered::Nothing => {}
-                    Recovered::NotOurs => {
-                        self.traces = Traces::None;
-                        return Ok(None);
+                Err(Error::ConnectionLoss) => {
+                    reconnected(&mut events).await?;
+                    // Without an id there is nothing to look for (museum row 1).
+                    let recovered =
+                        if id.is_some() { recover(self).await? } else { Recovered::Nothing };
+                    match recovered {
+                        Recovered::Adopted(node) => return Ok(Some(node)),
+                        Recovered::Nothing => {}
+                        Recovered::NotOurs => {
+                            self.traces = Traces::None;
+                            return Ok(None);
+                        }
                     }
-                },
+                }
                 Err(error) => {
                     self.traces = Traces::None;
                     if error != Error::NoNode {
                         return Err(error.into());
                     }
+                    // The directory is missing; it may also be reaped at any time.
                     create_persistent(&self.zookeeper, &self.lock).await?;
                 }
             }
@@ -134,15 +140,8 @@ impl Attempt {
 
     /// Steps 2 and 3. The list sets no watch: only the predecessor matters.
     async fn place(&self, own: &str) -> Result<Place, AcquireError> {
-        loop {
-            match self.zookeeper.get_children(&self.lock).await {
-                Ok((names, _)) => return Ok(place(&names, own)),
-                Err(Error::ConnectionLoss) => {}
-                // A directory that is gone had no znode of ours in it.
-                Err(Error::NoNode) => return Ok(Place::Gone),
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let names = list(&self.zookeeper, &self.lock).await?.unwrap_or_default();
+        Ok(place(&names, own))
     }
 
     /// Steps 4 and 5: returns when it is time to list again.
@@ -231,16 +230,13 @@ fn place(names: &[String], own: &str) -> Place {
 /// `SessionExpired`, or the server's refusal.
 pub(super) async fn create_persistent(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     let mut missing = vec![path];
-    while let Some(path) = missing.last() {
-        match zookeeper.create(path, b"", CreateMode::Persistent).await {
+    while let Some(path) = missing.last().copied() {
+        let create = || zookeeper.create(path, b"", CreateMode::Persistent);
+        match until_known(zookeeper, create).await {
             Ok(_) | Err(Error::NodeExists) => {
                 missing.pop();
             }
-            Err(Error::ConnectionLoss) => {}
-            Err(Error::NoNode) => {
-                let parent = path::parent(path).ok_or(Error::NoNode)?;
-                missing.push(parent);
-            }
+            Err(Error::NoNode) => missing.push(path::parent(path).ok_or(Error::NoNode)?),
             Err(error) => return Err(error),
         }
     }

@@ -3,6 +3,7 @@
 
 use super::attempt::{Attempt, Node};
 use super::janitor::{self, Deletion};
+use super::retry::until_known;
 use super::{Mutant, Mutants};
 use std::fmt;
 use std::future::{Future, pending};
@@ -11,6 +12,7 @@ use thiserror::Error;
 use vivarium_model::error::Error;
 use vivarium_model::event::Observation;
 use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, Op, OpResult, Version};
 use vivarium_model::zxid::Zxid;
 
@@ -90,6 +92,7 @@ pub enum FencedError {
 pub struct Guard {
     /// Pinned to the attempt's session.
     zookeeper: ZooKeeper,
+    session: SessionId,
     lock: Arc<str>,
     node: Arc<str>,
     token: FencingToken,
@@ -112,6 +115,7 @@ impl Guard {
     pub(super) fn new(attempt: &Attempt, node: Node) -> Guard {
         Guard {
             zookeeper: attempt.zookeeper.clone(),
+            session: attempt.session,
             lock: Arc::clone(&attempt.lock),
             node: node.path,
             token: FencingToken(node.czxid),
@@ -124,6 +128,11 @@ impl Guard {
     /// The fencing token.
     pub fn token(&self) -> FencingToken {
         self.token
+    }
+
+    /// The session that holds the lock.
+    pub fn session(&self) -> SessionId {
+        self.session
     }
 
     /// Full path of the lock's znode.
@@ -212,24 +221,24 @@ impl Guard {
 
     /// Waits until the session ends or the znode is seen to be gone.
     async fn loss_of_node(&self) -> Loss {
+        let zookeeper = &self.zookeeper;
         loop {
-            match self.zookeeper.get_data_watch(&self.node).await {
+            match until_known(zookeeper, || zookeeper.get_data_watch(&self.node)).await {
                 Ok((_, _, mut watch)) => match watch.changed().await {
                     Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
                     Ok(_) => {}
                     Err(_) => return Loss::SessionEnded,
                 },
                 Err(Error::NoNode) => return Loss::NodeDeleted,
-                Err(Error::SessionExpired) => return Loss::SessionEnded,
-                // Disconnected: no loss. The request is sent again with the next connection.
-                Err(_) => {}
+                // SessionExpired; a read of a valid path is refused for no other reason.
+                Err(_) => return Loss::SessionEnded,
             }
         }
     }
 
     /// Tells the holder of a loss; whether it was told.
     fn tell(&self, loss: Loss) -> bool {
-        if loss == Loss::SessionEnded && self.mutants.has(Mutant::BeliefSurvivesExpiry) {
+        if self.mutants.has(Mutant::BeliefSurvivesExpiry) {
             return false;
         }
         if self.loss.set(loss).is_ok() {

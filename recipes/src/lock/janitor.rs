@@ -3,10 +3,10 @@
 //!
 //! A single best-effort delete is how znodes leak (museum rows 5, 17, 21, 22). A duty repeats until
 //! it is done, and ends with its session: the handle that it gets is pinned to one. While the
-//! client is disconnected its requests wait in the client's queue, so repeating does not spin.
+//! client is disconnected, it waits.
 
-use super::contender;
-use super::recovery::own;
+use super::recovery;
+use super::retry::reconnected;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::event::Observation;
@@ -32,10 +32,16 @@ pub(super) enum Deletion {
 pub(super) async fn delete_until_gone(zookeeper: &ZooKeeper, path: &str) -> Deletion {
     let mut lost_reply = false;
     loop {
+        let mut events = zookeeper.session_events();
         match zookeeper.delete(path, Version::Any).await {
             Ok(()) => return Deletion::Deleted,
             Err(Error::NoNode) if !lost_reply => return Deletion::Missing,
-            Err(Error::ConnectionLoss) => lost_reply = true,
+            Err(Error::ConnectionLoss) => {
+                lost_reply = true;
+                if reconnected(&mut events).await.is_err() {
+                    return Deletion::Unknown;
+                }
+            }
             // The session is over: the server deletes the znode. Any other refusal (there is none
             // for an ephemeral of this session) would be repeated for ever.
             Err(_) => return Deletion::Unknown,
@@ -65,22 +71,7 @@ pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, path: Arc<str>, tok
 pub(super) fn sweep(zookeeper: &ZooKeeper, lock: &Arc<str>, id: &Arc<str>) {
     let (background, lock, id) = (zookeeper.clone(), Arc::clone(lock), Arc::clone(id));
     zookeeper.spawn(async move {
-        while let Err(Error::ConnectionLoss) = sweep_once(&background, &lock, &id).await {}
+        // It fails only when the session is over, and with it the duty.
+        let _ = recovery::sweep(&background, &lock, &id).await;
     });
-}
-
-/// `sync` settles the fate of the create (see [`super::recovery`]); then the list is complete.
-async fn sweep_once(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
-    zookeeper.sync(lock).await?;
-    let names = match zookeeper.get_children(lock).await {
-        Err(Error::NoNode) => return Ok(()),
-        listed => listed?.0,
-    };
-    for contender in own(&names, id) {
-        match zookeeper.delete(&contender::child(lock, contender.name()), Version::Any).await {
-            Ok(()) | Err(Error::NoNode) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -40,6 +40,7 @@ mod janitor;
 pub mod mutant;
 pub mod properties;
 mod recovery;
+mod retry;
 pub mod worker;
 
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
@@ -48,6 +49,7 @@ pub use properties::monitors;
 pub use worker::{LockWork, lock_worker};
 
 use attempt::Attempt;
+use retry::ended;
 use std::sync::Arc;
 use thiserror::Error;
 use vivarium_model::error;
@@ -93,11 +95,18 @@ impl Lock {
     /// [`AcquireError::SessionExpired`] and [`AcquireError::Refused`].
     pub async fn acquire(&self) -> Result<Guard, AcquireError> {
         loop {
+            let mut events = self.zookeeper.session_events();
             let session = self.zookeeper.connect().await;
             let id = format!("{:016x}", self.zookeeper.random().await);
-            let attempt = Attempt::begin(self, session, id.into());
-            if let Some(guard) = attempt.run().await? {
-                return Ok(guard);
+            match Attempt::begin(self, session, id.into()).run().await {
+                Ok(Some(guard)) => return Ok(guard),
+                Ok(None) => {}
+                Err(AcquireError::SessionExpired) => {
+                    // A caller that tries again at once shall get a new session.
+                    ended(&mut events).await;
+                    return Err(AcquireError::SessionExpired);
+                }
+                Err(error) => return Err(error),
             }
         }
     }

@@ -1,17 +1,21 @@
-//! After a create whose reply was lost: did it make a znode? (recipes 2.8, first row of the table.)
+//! Finding an attempt's znodes when nobody knows what has become of its create (recipes 2.8, table
+//! of errors, first and last row).
 //!
 //! The create may have been applied, may never be, or may still be pending at the leader while the
 //! session has moved to a server that lags behind. So a list alone proves nothing: `sync` first. It
 //! is parked behind everything that the leader has proposed, which settles the fate of all earlier
-//! writes of this session (recipes section 0, CL-p).
+//! writes of this session (recipes section 0, CL-p). Whatever server answers later has seen as much,
+//! for the client goes to none that is behind what it has read.
 
 use super::attempt::{Attempt, Node};
 use super::contender::{self, Contender};
+use super::retry::until_known;
 use super::{AcquireError, Mutant};
 use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 
-/// What became of the create.
+/// What became of a create whose reply was lost.
 pub(super) enum Recovered {
     /// It made this znode; duplicates are deleted.
     Adopted(Node),
@@ -24,47 +28,66 @@ pub(super) enum Recovered {
 
 /// Finds out, however often the connection is lost meanwhile.
 pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError> {
+    let zookeeper = &attempt.zookeeper;
+    if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
+        settle(zookeeper, &attempt.lock).await?;
+    }
     loop {
-        match look(attempt).await {
-            Ok(Some(recovered)) => return Ok(recovered),
-            Ok(None) | Err(Error::ConnectionLoss) => {}
-            Err(error) => return Err(error.into()),
+        let names = list(zookeeper, &attempt.lock).await?.unwrap_or_default();
+        let own = own(&names, &attempt.id);
+        let Some(lowest) = first(&own) else { return Ok(Recovered::Nothing) };
+        let path = contender::child(&attempt.lock, lowest.name());
+        let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
+            // Somebody deleted it meanwhile.
+            continue;
+        };
+        if stat.ephemeral_owner != Some(attempt.session) {
+            return Ok(Recovered::NotOurs);
         }
+        for duplicate in own.iter().filter(|other| **other != lowest) {
+            delete(zookeeper, &contender::child(&attempt.lock, duplicate.name())).await?;
+        }
+        return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
     }
 }
 
-/// Looks once; `None` when the znode vanished meanwhile.
-async fn look(attempt: &Attempt) -> Result<Option<Recovered>, Error> {
-    let zookeeper = &attempt.zookeeper;
-    if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
-        zookeeper.sync(&attempt.lock).await?;
+/// Deletes every znode of an attempt, also one whose create is still in flight.
+///
+/// # Errors
+/// `SessionExpired`: the server does the rest.
+pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
+    settle(zookeeper, lock).await?;
+    let names = list(zookeeper, lock).await?.unwrap_or_default();
+    for contender in own(&names, id) {
+        delete(zookeeper, &contender::child(lock, contender.name())).await?;
     }
-    let names = match zookeeper.get_children(&attempt.lock).await {
-        Err(Error::NoNode) => return Ok(Some(Recovered::Nothing)),
-        listed => listed?.0,
-    };
-    let mut own = own(&names, &attempt.id);
-    let Some(lowest) = first(&own) else { return Ok(Some(Recovered::Nothing)) };
-    let path = contender::child(&attempt.lock, lowest.name());
-    let Some(stat) = zookeeper.exists(&path).await? else { return Ok(None) };
-    if stat.ephemeral_owner != Some(attempt.session) {
-        return Ok(Some(Recovered::NotOurs));
+    Ok(())
+}
+
+/// Settles the fate of all earlier writes of this session.
+async fn settle(zookeeper: &ZooKeeper, lock: &str) -> Result<(), Error> {
+    until_known(zookeeper, || zookeeper.sync(lock)).await
+}
+
+/// The children of the lock's directory; `None` where there is no directory, and so nothing of
+/// anybody's in it.
+pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec<String>>, Error> {
+    match until_known(zookeeper, || zookeeper.get_children(lock)).await {
+        Ok((names, _)) => Ok(Some(names)),
+        Err(Error::NoNode) => Ok(None),
+        Err(error) => Err(error),
     }
-    own.retain(|other| *other != lowest);
-    for duplicate in own {
-        match zookeeper
-            .delete(&contender::child(&attempt.lock, duplicate.name()), Version::Any)
-            .await
-        {
-            Ok(()) | Err(Error::NoNode) => {}
-            Err(error) => return Err(error),
-        }
+}
+
+async fn delete(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
+    match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
+        Ok(()) | Err(Error::NoNode) => Ok(()),
+        Err(error) => Err(error),
     }
-    Ok(Some(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid })))
 }
 
 /// The children that carry an attempt's id.
-pub(super) fn own<'a>(names: &'a [String], id: &str) -> Vec<Contender<'a>> {
+fn own<'a>(names: &'a [String], id: &str) -> Vec<Contender<'a>> {
     let contenders = names.iter().filter_map(|name| Contender::parse(name));
     contenders.filter(|contender| contender.attempt() == Some(id)).collect()
 }

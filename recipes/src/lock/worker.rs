@@ -1,6 +1,7 @@
 //! A program that uses the lock as its contract asks for, for scenarios and as an example.
 
 use super::attempt::create_persistent;
+use super::retry::{next_session, reconnected};
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -78,9 +79,9 @@ pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), Str
 /// Creates the counter.
 async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     loop {
-        zookeeper.connect().await;
+        let session = zookeeper.connect().await;
         match create_persistent(zookeeper, &work.counter).await {
-            Err(Error::SessionExpired) => {}
+            Err(Error::SessionExpired) => next_session(zookeeper, session).await,
             result => return result,
         }
     }
@@ -136,14 +137,17 @@ async fn write(
     let data = Data::from(token.to_string().as_bytes());
     let set = Op::SetData { path: Arc::clone(&work.counter), data, version: Version::Any };
     loop {
+        let mut events = zookeeper.session_events();
         match guard.fenced(vec![set.clone()]).await {
             Ok(_) | Err(FencedError::Lost(_)) => return Ok(()),
-            // Setting the same again does no harm.
-            Err(FencedError::Failed(Error::ConnectionLoss)) => {}
+            // Setting the same again does no harm; if the session ends, the next try says so.
+            Err(FencedError::Failed(Error::ConnectionLoss)) => {
+                let _ = reconnected(&mut events).await;
+            }
             // A guard that was told would have said Lost. This holder goes by its guard, which says
             // that the lock is held: it connects and carries on (mutant `BeliefSurvivesExpiry`).
             Err(FencedError::Failed(Error::SessionExpired)) => {
-                zookeeper.connect().await;
+                next_session(zookeeper, guard.session()).await;
                 return Ok(());
             }
             Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {

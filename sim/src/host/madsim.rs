@@ -104,6 +104,7 @@ impl Host for MadsimHost {
         let machine = &mut self.machines[client.index()];
         let process = machine.process.as_mut().expect("only a started program is fed");
         process.port.deliver(input);
+        process.port.wake_executor();
         if let Some(executor) = process.unstarted.take() {
             let node = self.runtime.handle().get_node(machine.node);
             drop(node.expect("nodes are never removed").spawn(executor));

@@ -1,0 +1,64 @@
+//! Repeating what a lost connection left undone.
+//!
+//! A request that failed with ConnectionLoss is repeated only when the client is connected again.
+//! To repeat it at once would spin where every request is refused by ConnectionLoss for the time
+//! being, as behind a closeSession that has no reply yet.
+
+use std::future::Future;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{SessionEvents, ZooKeeper};
+use vivarium_model::id::SessionId;
+use vivarium_model::op::SessionState;
+
+/// Waits for the next connection. `events` must have been subscribed to before the request that
+/// failed was made, so that no change is missed.
+///
+/// # Errors
+/// `SessionExpired` when the session ends first.
+pub(super) async fn reconnected(events: &mut SessionEvents) -> Result<(), Error> {
+    loop {
+        match events.next().await {
+            SessionState::SyncConnected => return Ok(()),
+            SessionState::Disconnected => {}
+            SessionState::Expired | SessionState::Closed => return Err(Error::SessionExpired),
+        }
+    }
+}
+
+/// Waits until the client itself knows that its session is over. `events` must have been subscribed
+/// to while it did not. A server may answer SessionExpired some time before, and until then
+/// [`ZooKeeper::connect`] gives the old session.
+pub(super) async fn ended(events: &mut SessionEvents) {
+    while reconnected(events).await.is_ok() {}
+}
+
+/// Waits until another session than `old` is connected.
+pub(super) async fn next_session(zookeeper: &ZooKeeper, old: SessionId) {
+    loop {
+        let mut events = zookeeper.session_events();
+        if zookeeper.connect().await != old {
+            return;
+        }
+        ended(&mut events).await;
+    }
+}
+
+/// Makes a request that does no harm when it is made twice, until its outcome is known.
+///
+/// # Errors
+/// Those of the request, except ConnectionLoss.
+pub(super) async fn until_known<T, F>(
+    zookeeper: &ZooKeeper,
+    request: impl Fn() -> F,
+) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    loop {
+        let mut events = zookeeper.session_events();
+        match request().await {
+            Err(Error::ConnectionLoss) => reconnected(&mut events).await?,
+            known => return known,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Each mutant, driven to the mistake it is named after, and seen by a monitor, or by the wait that
+//! never ends. The same script without the mutant is clean.
+
+use crate::double::{Double, Fate, ONE, TWO};
+use std::time::Duration;
+use vivarium_model::handle::{Program, program};
+use vivarium_recipes::lock::{LockWork, Mutant, Mutants, lock_worker, monitors};
+
+const LOCK: &str = "/lock";
+const BOUND: Duration = Duration::from_secs(12);
+
+fn worker(mutants: Mutants) -> Program {
+    let mut work = LockWork::new(LOCK);
+    (work.cancel, work.linger, work.mutants) = (true, BOUND * 2, mutants);
+    program(move |zookeeper| lock_worker(zookeeper, work.clone()))
+}
+
+/// Runs a script with and without a mutant; what was objected to.
+fn compare(mutant: Mutant, script: impl Fn(&mut Double, &Program)) -> (Vec<String>, Vec<String>) {
+    let run = |mutants: Mutants| {
+        let mut double = Double::new(monitors(LOCK, BOUND));
+        script(&mut double, &worker(mutants));
+        double.end()
+    };
+    (run(Mutants::NONE), run(mutant.into()))
+}
+
+/// One's first create of a contender, which finds the directory, is in flight.
+fn creating(double: &mut Double, worker: &Program) {
+    double.start(ONE, worker);
+    double.serve_until(ONE, "create /lock/");
+    double.serve(ONE);
+    double.serve_until(ONE, "create /lock/");
+}
+
+#[test]
+fn no_guid_waits_for_itself_and_leaks() {
+    let (sound, mutant) = compare(Mutant::NoGuid, |double, worker| {
+        creating(double, worker);
+        double.break_connection(ONE, Fate::Applied);
+        double.settle();
+        if double.story().contains("WAITS") {
+            double.cancel(ONE);
+        }
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @r"
+    lock M6 no self-wait: client 1 waits for /lock/lock-0000000000, which attempt 0000000000000101 made itself
+    lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/lock-0000000000 (czxid 1:5) still stands
+    ");
+}
+
+#[test]
+fn recovery_without_sync_waits_for_itself() {
+    let (sound, mutant) = compare(Mutant::RecoverWithoutSync, |double, worker| {
+        creating(double, worker);
+        double.break_connection(ONE, Fate::Pending);
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @"lock M6 no self-wait: client 1 waits for /lock/0000000000000101-lock-0000000000, which attempt 0000000000000101 made itself");
+}
+
+#[test]
+fn leak_on_cancel_leaks() {
+    let (sound, mutant) = compare(Mutant::LeakOnCancel, |double, worker| {
+        creating(double, worker);
+        double.cancel(ONE);
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @"lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands");
+}
+
+#[test]
+fn belief_that_survives_expiry_is_carried_into_the_next_session() {
+    let (sound, mutant) = compare(Mutant::BeliefSurvivesExpiry, |double, worker| {
+        double.start(ONE, worker);
+        double.settle();
+        double.expire(ONE);
+        double.tell_expired(ONE);
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @"lock M2 belief: client 1 is connected by session 0x100000100000002 and still believes that it holds /lock by token 1:5 of an earlier session");
+}
+
+#[test]
+fn exists_null_sleeps_past_its_turn() {
+    let run = |mutants: Mutants| {
+        let mut double = Double::new(monitors(LOCK, BOUND));
+        double.start(ONE, &worker(mutants));
+        double.settle();
+        double.start(TWO, &worker(mutants));
+        double.serve_until(TWO, "getData /lock/");
+        double.expire(ONE);
+        double.pass(BOUND * 4);
+        let finished = double.finished(TWO).cloned();
+        assert_eq!(double.end(), [""; 0]);
+        finished
+    };
+    assert_eq!(run(Mutants::NONE), Some(Ok(())));
+    // Nothing bad happens, and nothing good either: a finding for the liveness check.
+    assert_eq!(run(Mutant::ExistsNullSleeps.into()), None);
+}

@@ -1,0 +1,125 @@
+//! Whole worlds: ensembles, programs and faults, under both hosts.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use vivarium_model::case::Case;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::property::zookeeper;
+use vivarium_model::release::Bugs;
+use vivarium_model::time::Duration;
+use vivarium_sim::{
+    Choice, FaultSet, HostKind, RunOptions, Scenario, SweepOptions, SweepReport, check_determinism,
+    replay, run, sweep,
+};
+
+/// Clients that create, change and delete znodes side by side, whatever becomes of each request.
+fn scenario(faults: FaultSet) -> Scenario {
+    Scenario {
+        name: "churn".into(),
+        summary: "clients create, change and delete znodes".into(),
+        servers: Choice::OneOf(vec![3, 3, 5]),
+        clients: Choice::from(2..=4),
+        rounds: Choice::from(10..=40),
+        programs: Arc::new(|drawn| {
+            let rounds = drawn.rounds;
+            let one = || program(move |zookeeper| churn(zookeeper, rounds));
+            (0..drawn.clients).map(|_| one()).collect::<Vec<Program>>()
+        }),
+        monitors: Arc::new(|_| zookeeper()),
+        marks: Vec::new(),
+        faults,
+        bugs: Bugs::NONE,
+        chaos: Duration::from_secs(20),
+        progress_bound: Duration::from_secs(60),
+    }
+}
+
+async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
+    for round in 0..rounds {
+        zookeeper.connect().await;
+        if let Err(error) = once(&zookeeper, round).await {
+            let is_expected = matches!(
+                error,
+                Error::ConnectionLoss | Error::SessionExpired | Error::NoNode | Error::BadVersion
+            );
+            if !is_expected {
+                return Err(format!("{error:?} in round {round}"));
+            }
+        }
+        zookeeper.sleep(Duration::from_millis(zookeeper.random().await % 200)).await;
+    }
+    Ok(())
+}
+
+async fn once(zookeeper: &ZooKeeper, round: u32) -> Result<(), Error> {
+    let mode = CreateMode::EphemeralSequential;
+    let (path, stat) = zookeeper.create("/node-", &round.to_be_bytes(), mode).await?;
+    assert_eq!(stat.version, 0);
+    zookeeper.set_data(&path, b"changed", Version::Is(0)).await?;
+    let (children, _) = zookeeper.get_children("/").await?;
+    if children.len() > 5 {
+        zookeeper.sync("/").await?;
+    }
+    zookeeper.delete(&path, Version::Any).await
+}
+
+fn direct() -> RunOptions {
+    RunOptions { host: HostKind::Direct, ..RunOptions::default() }
+}
+
+fn sweep_all(faults: FaultSet, seeds: u64, jobs: usize) -> SweepReport {
+    let options = SweepOptions { seeds: 0..seeds, jobs, keep_going: false };
+    sweep(&scenario(faults), &options, &direct(), &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn quiet_worlds_hold() {
+    let report = sweep_all(FaultSet::NONE, 10, 2);
+    assert!(report.first_violation.is_none(), "{:#?}", report.first_violation);
+}
+
+#[test]
+fn worlds_under_all_faults_hold() {
+    let report = sweep_all(FaultSet::all(), 40, 2);
+    if let Some(first) = report.first_violation {
+        panic!("seed {}: {:#?}\n{}", first.seed, first.violation, first.options_text);
+    }
+    println!("{:#?}", report.totals);
+    assert_eq!(sweep_all(FaultSet::all(), 40, 1).totals, report.totals);
+}
+
+#[test]
+fn a_seed_is_one_run_under_every_host_and_from_its_recording() {
+    let mut hosts = vec![HostKind::Direct];
+    hosts.extend(Some(HostKind::Madsim).filter(|host| host.is_available()));
+    for seed in 0..20 {
+        if let Err(difference) = check_determinism(&scenario(FaultSet::all()), seed, &hosts) {
+            panic!("{difference}");
+        }
+    }
+}
+
+#[test]
+fn a_case_replays_to_the_same_hash() {
+    let scenario = scenario(FaultSet::all());
+    let report = run(&scenario, 1, &RunOptions { keep_steps: true, ..direct() });
+    let case = Case {
+        version: Case::VERSION,
+        scenario: scenario.name.clone(),
+        parameters: report.parameters,
+        seed: Some(report.seed),
+        bugs: Vec::new(),
+        config: report.config,
+        steps: report.recorded,
+        hash: report.hash,
+        violation: None,
+    };
+    let again = replay(&scenario, &case, &direct()).expect("a sound case");
+    assert!(again.same, "skipped: {:?}", again.skipped);
+
+    let broken = Case { parameters: [("rounds".into(), "many".into())].into(), ..case };
+    let error = replay(&scenario, &broken, &direct()).unwrap_err();
+    assert_eq!(error, "the case cannot be replayed: its `rounds` is `many`, not a number");
+}
