@@ -16,7 +16,7 @@ pub(crate) fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs the seeds up to the first violation, and how long that took.
+/// Runs the seeds up to the first violation, whose run is kept in full, and measures the time.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
@@ -25,22 +25,26 @@ pub(crate) fn sweep(
     mut progress: impl FnMut(&Totals),
 ) -> (SweepReport, Duration) {
     let begun = Instant::now();
-    let options = SweepOptions { seeds: seeds.range(), jobs, keep_going: false };
-    let swept = vivarium_sim::sweep(scenario, host, &options, &mut |totals| {
+    let which = SweepOptions { seeds: seeds.range(), jobs, keep_going: false };
+    let options = RunOptions { host, keep_steps: true, trace_last: LAST_STEPS };
+    let swept = vivarium_sim::sweep(scenario, &which, &options, &mut |totals| {
         progress(totals);
         ControlFlow::Continue(())
     });
     (swept, begun.elapsed())
 }
 
-/// Runs a seed again, keeping what a report of it needs.
-pub(crate) fn run_in_full(
-    scenario: &Scenario,
-    seed: u64,
-    host: HostKind,
-    trace_last: usize,
-) -> RunReport {
-    vivarium_sim::run(scenario, seed, &RunOptions { host, keep_steps: true, trace_last })
+/// Does something on a thread of its own, as a sweep does with each run: the standard library's
+/// hash maps take their keys from the thread.
+pub(crate) fn on_fresh_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+    let joined = std::thread::scope(|scope| scope.spawn(what).join());
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The hosts of this build, the default one first.
+pub(crate) fn available_hosts() -> Vec<HostKind> {
+    let hosts = [HostKind::Madsim, HostKind::Direct];
+    hosts.into_iter().filter(|host| host.is_available()).collect()
 }
 
 /// The recorded run as a case.

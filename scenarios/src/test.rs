@@ -1,6 +1,6 @@
 //! The library face: a user's own test as a scenario.
 
-use crate::engine::{self, LAST_STEPS};
+use crate::engine;
 use crate::seeds::{SeedRange, parse_seed};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,15 +155,13 @@ impl Test {
         let host = self.host;
         let scenario = self.scenario();
         let swept = engine::sweep(&scenario, seeds, engine::all_cores(), host, |_totals| ());
-        let Some(first) = &swept.0.first_violation else {
+        let first = swept.0.first_violation.as_ref();
+        let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
+        else {
             return Ok(engine::sweep_report(&scenario, &[], host, seeds, &swept));
         };
-        let run = engine::run_in_full(&scenario, first.seed, host, LAST_STEPS);
-        let Some(violation) = &run.violation else {
-            panic!("seed {} violated a property once, but not again: please report it", first.seed);
-        };
-        let replay = replay_line(first.seed, std::thread::current().name());
-        let finding = engine::finding(scenario.name.clone(), &run, violation, None, replay);
+        let replay = replay_line(run.seed, std::thread::current().name());
+        let finding = engine::finding(scenario.name.clone(), run, violation, None, replay);
         Err(Box::new(TestFailure { finding }))
     }
 

@@ -12,7 +12,7 @@ use vivarium_reports::case_file;
 use vivarium_reports::table::{grouped, span};
 use vivarium_reports::timeline::last_steps;
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{HostKind, Replay, RunOptions, RunReport};
+use vivarium_sim::{Replay, RunOptions, RunReport};
 
 /// The exit code of a case that no longer is the recorded run, and violates nothing.
 const INCONCLUSIVE: u8 = 2;
@@ -80,7 +80,8 @@ fn by_seed(
     let Selected { scenario, .. } = select::selected(select::entry(target, entries)?, bugs)?;
     let seed = parse_seed(seed).map_err(|error| error.to_string())?;
     let last = steps.unwrap_or(LAST_STEPS);
-    let run = engine::run_in_full(&scenario, seed, HostKind::default(), last);
+    let options = RunOptions { trace_last: last, ..RunOptions::default() };
+    let run = engine::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
     let replay = command(&scenario.name, seed, bugs);
     let text = report(&scenario.name, bugs, &run, None, replay, steps.is_some());
     Ok(emit(&text, u8::from(run.violation.is_some())))
@@ -101,7 +102,8 @@ fn by_case(target: &str, steps: Option<usize>, entries: &[Entry]) -> Result<u8, 
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
     let last = steps.unwrap_or(LAST_STEPS);
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
-    let replayed = vivarium_sim::replay(&scenario, &case, &options).map_err(within)?;
+    let replayed = engine::on_fresh_thread(|| vivarium_sim::replay(&scenario, &case, &options));
+    let replayed = replayed.map_err(within)?;
     let run = &replayed.report;
     let saved = Some(Ok(target.to_string()));
     let again = format!("{} replay {target}", program());

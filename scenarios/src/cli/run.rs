@@ -6,7 +6,7 @@ use super::progress::Meter;
 use super::select::{self, Selected};
 use super::{guard, replay};
 use crate::catalogue::Entry;
-use crate::engine::{self, LAST_STEPS};
+use crate::engine;
 use crate::seeds::SeedRange;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,9 +97,8 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     });
     meter.finish();
     let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
-    if let Some(first) = &swept.0.first_violation {
-        let run = engine::run_in_full(scenario, first.seed, plan.host, LAST_STEPS);
-        report.finding = finding(&report.title(), scenario, plan.bugs, &run);
+    if let Some(run) = &swept.0.first_violation {
+        report.finding = finding(&report.title(), scenario, plan.bugs, run);
     }
     report
 }
@@ -138,6 +137,7 @@ fn check_determinism(plan: &Plan<'_>, json: bool) -> Result<u8, String> {
 fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport {
     let seeds = plan.seeds_of(selected.entry);
     let meter = Meter::new(selected.entry.name.to_string(), seeds.len());
+    let hosts = engine::available_hosts();
     let next = AtomicU64::new(seeds.range().start);
     let done = AtomicU64::new(0);
     let found: Mutex<Option<Difference>> = Mutex::new(None);
@@ -147,7 +147,9 @@ fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport
             if seed >= seeds.range().end {
                 return;
             }
-            if let Err(difference) = vivarium_sim::check_determinism(&selected.scenario, seed) {
+            if let Err(difference) =
+                vivarium_sim::check_determinism(&selected.scenario, seed, &hosts)
+            {
                 let mut found = found.lock().expect("no thread panics while it holds the lock");
                 if found.as_ref().is_none_or(|other| seed < other.seed) {
                     let says = difference.to_string();
