@@ -11,9 +11,14 @@ pub enum Mutant {
     /// recognised and is simply repeated (Netflix/curator #3, mozilla zktools #2, accumulo #637;
     /// museum row 1). Breaks M5 and M6.
     NoGuid,
-    /// Looks for the znode of a lost create without `sync`: the list can miss a create that is
+    /// Looks for the znode of a lost create without settling its fate first: the list can miss a create that is
     /// proposed but not yet applied here (museum row 4). Breaks M6.
     RecoverWithoutSync,
+    /// Settles the fate of a lost create by `sync`, as the best recipes do. A leader answers the sync
+    /// of its own client at once, whatever is outstanding (semantics 4.5 iv: the leader's
+    /// CommitProcessor does not queue syncs), so a session that re-attaches to the leader still
+    /// misses its pending create. Found by this project's simulator. Breaks M6.
+    RecoverBySync,
     /// Nobody cleans up after a cancelled or timed-out attempt (CURATOR-79, CURATOR-62; museum row
     /// 6). Breaks M5.
     LeakOnCancel,
@@ -28,9 +33,10 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them, in the museum's order.
-    pub const ALL: [Mutant; 5] = [
+    pub const ALL: [Mutant; 6] = [
         Mutant::NoGuid,
         Mutant::RecoverWithoutSync,
+        Mutant::RecoverBySync,
         Mutant::LeakOnCancel,
         Mutant::ExistsNullSleeps,
         Mutant::BeliefSurvivesExpiry,
@@ -41,6 +47,7 @@ impl Mutant {
         match self {
             Mutant::NoGuid => "NoGuid",
             Mutant::RecoverWithoutSync => "RecoverWithoutSync",
+            Mutant::RecoverBySync => "RecoverBySync",
             Mutant::LeakOnCancel => "LeakOnCancel",
             Mutant::ExistsNullSleeps => "ExistsNullSleeps",
             Mutant::BeliefSurvivesExpiry => "BeliefSurvivesExpiry",
@@ -55,8 +62,12 @@ impl Mutant {
                  owner its own znode (Netflix/curator #3)."
             }
             Mutant::RecoverWithoutSync => {
-                "After a lost create the children are listed without sync, so a pending create is \
+                "After a lost create the children are listed at once, so a pending create is \
                  missed and a second znode made (no tracker entry; read in four libraries)."
+            }
+            Mutant::RecoverBySync => {
+                "After a lost create only a sync settles its fate, which a leader answers at once \
+                 to its own clients although the create is still pending (found here)."
             }
             Mutant::LeakOnCancel => {
                 "A cancelled or timed-out attempt leaves its znode behind (CURATOR-79, CURATOR-62)."

@@ -2,10 +2,16 @@
 //! of errors, first and last row).
 //!
 //! The create may have been applied, may never be, or may still be pending at the leader while the
-//! session has moved to a server that lags behind. So a list alone proves nothing: `sync` first. It
-//! is parked behind everything that the leader has proposed, which settles the fate of all earlier
-//! writes of this session (recipes section 0, CL-p). Whatever server answers later has seen as much,
-//! for the client goes to none that is behind what it has read.
+//! session has moved to a server that lags behind. So a list alone proves nothing: the fate of the
+//! earlier writes must be settled first (recipes section 0, CL-p).
+//!
+//! `sync` does not settle it where the session has re-attached to the leader itself: a leader parks
+//! the syncs of its learners behind its last proposal, but answers those of its own clients at once
+//! (semantics 4.5 iv; `ProposalRequestProcessor` passes them on, and the leader's `CommitProcessor`
+//! is built not to match syncs). A write does settle it, also one that fails: it takes a zxid behind
+//! everything proposed, and is answered when the answering server has applied all of it (semantics
+//! 1.6). Whatever server answers later has seen as much, for the client goes to none that is behind
+//! what it has read.
 
 use super::attempt::{Attempt, Node};
 use super::contender::{self, Contender};
@@ -30,7 +36,8 @@ pub(super) enum Recovered {
 pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError> {
     let zookeeper = &attempt.zookeeper;
     if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
-        settle(zookeeper, &attempt.lock).await?;
+        let by_sync = attempt.mutants.has(Mutant::RecoverBySync);
+        settle(zookeeper, &attempt.lock, &attempt.id, by_sync).await?;
     }
     loop {
         let names = list(zookeeper, &attempt.lock).await?.unwrap_or_default();
@@ -56,7 +63,7 @@ pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError
 /// # Errors
 /// `SessionExpired`: the server does the rest.
 pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
-    settle(zookeeper, lock).await?;
+    settle(zookeeper, lock, id, false).await?;
     let names = list(zookeeper, lock).await?.unwrap_or_default();
     for contender in own(&names, id) {
         delete(zookeeper, &contender::child(lock, contender.name())).await?;
@@ -64,9 +71,12 @@ pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result
     Ok(())
 }
 
-/// Settles the fate of all earlier writes of this session.
-async fn settle(zookeeper: &ZooKeeper, lock: &str) -> Result<(), Error> {
-    until_known(zookeeper, || zookeeper.sync(lock)).await
+/// Settles the fate of all earlier writes of this session, by a delete of what does not exist.
+async fn settle(zookeeper: &ZooKeeper, lock: &str, id: &str, by_sync: bool) -> Result<(), Error> {
+    if by_sync {
+        return until_known(zookeeper, || zookeeper.sync(lock)).await;
+    }
+    delete(zookeeper, &contender::child(lock, &format!("{id}-settled"))).await
 }
 
 /// The children of the lock's directory; `None` where there is no directory, and so nothing of

@@ -105,10 +105,11 @@ fn is_caught(run: &Result<Vec<String>, String>) -> bool {
     run.as_ref().map_or(true, |objections| !objections.is_empty())
 }
 
-/// The same schedules find every mutant, so that silence about the lock means something.
+/// The same schedules find every mutant, so that silence about the lock means something. One is
+/// beyond this double: that a leader answers syncs at once takes a leader (the simulator finds it).
 #[test]
-fn chaos_finds_every_mutant() {
-    for mutant in Mutant::ALL {
+fn chaos_finds_every_mutant_that_one_server_can_show() {
+    for mutant in Mutant::ALL.into_iter().filter(|mutant| *mutant != Mutant::RecoverBySync) {
         let mut runner = TestRunner::deterministic();
         let acts = prop::collection::vec(act(), 0..150);
         let found = (0..3000).find(|_| {
