@@ -85,10 +85,11 @@ fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> S
 fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let name = selected.entry.name;
     guard::guarded(|| sweep_unguarded(selected, plan))
-        .unwrap_or_else(|panic| engine::error_report(name, plan.bugs, plan.host, panic))
+        .and_then(|outcome| outcome)
+        .unwrap_or_else(|sentence| engine::error_report(name, plan.bugs, plan.host, sentence))
 }
 
-fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
+fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioReport, String> {
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
@@ -96,11 +97,12 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
         meter.update(totals.seeds);
     });
     meter.finish();
+    let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
     let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
-    if let Some(run) = &swept.0.first_violation {
+    if let Some(run) = &swept.report.first_violation {
         report.finding = finding(&report.title(), scenario, plan.bugs, run);
     }
-    report
+    Ok(report)
 }
 
 fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -> Option<Finding> {
