@@ -181,7 +181,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             Due::Fault(kind, _) => unreachable!("{kind} is no step"),
         };
         self.effects.clear();
-        let outcome = self.subject.apply(now, &step, &mut self.effects);
+        let outcome = self.subject.step(now, &step, &mut self.effects);
         if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
             let view = View { at: now, history: self.subject.history() };
             self.record.step(step, &self.effects, view);

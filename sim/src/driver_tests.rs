@@ -71,19 +71,6 @@ fn without_faults_nothing_fails() {
 }
 
 #[test]
-fn each_queue_is_first_in_first_out() {
-    // A connection carries one request at a time in the toy, so look at equal steps: they come in
-    // the order in which they became due, hence with times that never decrease.
-    let report =
-        run(5, FaultSet::all(), Defects::default(), Keep { steps: true, ..Keep::default() });
-    let mut last = BTreeMap::new();
-    for (at, step) in &report.recorded {
-        let before = last.insert(*step, *at);
-        assert!(before.is_none_or(|before| before <= *at), "{step} at {at}");
-    }
-}
-
-#[test]
 fn a_program_that_never_ends_is_a_violation_that_says_who_waits_for_what() {
     let deaf = Defects { deaf: Some(ClientId(1)), ..Defects::default() };
     let report = run(1, FaultSet::NONE, deaf, Keep::default());
@@ -111,11 +98,22 @@ fn an_objection_ends_the_run_at_its_step() {
 }
 
 #[test]
+fn a_failed_assertion_of_the_model_is_a_violation_with_a_seed() {
+    let defects = Defects { panic: Some(33), ..Defects::default() };
+    let report = run(1, FaultSet::all(), defects, Keep { steps: true, ..Keep::default() });
+    let violation = report.violation.expect("the panic");
+    assert_eq!(violation.objection.property, "assertion");
+    assert!(violation.objection.saw.contains("a planted panic"), "{}", violation.objection.saw);
+    assert_eq!((violation.step, report.recorded.len()), (33, 33));
+}
+
+#[test]
 fn a_recording_is_the_same_run() {
     let keep = Keep { steps: true, ..Keep::default() };
     let deaf = Defects { deaf: Some(ClientId(1)), ..Defects::default() };
     let late = Defects { objection: Some(500), ..Defects::default() };
-    for (seed, defects) in [(7, Defects::default()), (8, deaf), (9, late)] {
+    let broken = Defects { panic: Some(500), ..Defects::default() };
+    for (seed, defects) in [(7, Defects::default()), (8, deaf), (9, late), (10, broken)] {
         let report = run(seed, FaultSet::all(), defects, keep.clone());
         let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
         let expected = report.violation.as_ref().map(|violation| &violation.objection);

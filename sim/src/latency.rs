@@ -262,3 +262,123 @@ impl Latencies {
 const LEARNER_QUEUES: usize = 256;
 /// A client's queues: both directions of its connections first, then messages to each client.
 const MESSAGE_QUEUES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use vivarium_model::id::{CallId, ClientConnection, LearnerConnection};
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn timings() -> Timings {
+        let latency = Latency { base: MILLISECOND, jitter: 9 * MILLISECOND };
+        let outlier = Outlier { ratio: Ratio::one_in(5), mean: 50 * MILLISECOND };
+        Timings {
+            servers: vec![latency; 3],
+            clients: vec![latency; 2],
+            network_outlier: outlier,
+            append: latency,
+            fsync: latency,
+            disk_outlier: outlier,
+            program: latency,
+            resource: latency,
+        }
+    }
+
+    fn latencies(seed: u64) -> Latencies {
+        Latencies::new(timings(), &Seeds::new(seed))
+    }
+
+    fn every_queue() -> Vec<Step> {
+        let (one, two) = (ServerId(1), ServerId(2));
+        let (client, other) = (ClientId(1), ClientId(2));
+        let connection = ClientConnection { client, slot: 0 };
+        let learner = LearnerConnection { learner: one, slot: 1 };
+        vec![
+            Step::ToServer(connection),
+            Step::ToClient(connection),
+            Step::ToServer(ClientConnection { client, slot: 1 }),
+            Step::ToLeader(learner),
+            Step::ToLearner(learner),
+            Step::Stream(learner),
+            Step::Vote { from: one, to: two },
+            Step::Append(one),
+            Step::Fsync(one),
+            Step::Write(one),
+            Step::Snapshot(one),
+            Step::Start(client),
+            Step::Input(other),
+            Step::Resource { client, call: CallId(0) },
+            Step::Message { from: client, to: other },
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_queue_is_first_in_first_out(
+            seed: u64,
+            order in proptest::collection::vec((0..15usize, 0..3_000u64), 1..200),
+        ) {
+            let mut latencies = latencies(seed);
+            latencies.slow_down(Machine::Client(ClientId(1)), Time(9_000), 300 * MILLISECOND);
+            let steps = every_queue();
+            let mut last = vec![Time::ZERO; steps.len()];
+            let mut now = Time::ZERO;
+            for (queue, pause) in order {
+                now = now + Duration::from_micros(pause);
+                let due = latencies.due(now, &steps[queue]);
+                prop_assert!(due >= now + MILLISECOND, "{} is too fast", steps[queue]);
+                prop_assert!(due >= last[queue], "{} overtakes", steps[queue]);
+                last[queue] = due;
+            }
+        }
+    }
+
+    #[test]
+    fn queues_do_not_wait_for_each_other() {
+        let mut latencies = latencies(1);
+        latencies.slow_down(Machine::Client(ClientId(1)), Time(1), 1_000 * MILLISECOND);
+        let due = |latencies: &mut Latencies, step: &Step| latencies.due(Time::ZERO, step);
+        let slow =
+            due(&mut latencies, &Step::ToServer(ClientConnection { client: ClientId(1), slot: 0 }));
+        assert!(slow >= Time::ZERO + 1_000 * MILLISECOND);
+        let other =
+            due(&mut latencies, &Step::ToServer(ClientConnection { client: ClientId(2), slot: 0 }));
+        assert!(other < slow);
+        latencies.recover(Time::ZERO);
+        let later = Time::ZERO + 2_000 * MILLISECOND;
+        let step = Step::ToClient(ClientConnection { client: ClientId(1), slot: 0 });
+        assert!(latencies.due(later, &step) < later + 900 * MILLISECOND, "fast again");
+    }
+
+    #[test]
+    fn a_stalled_disk_holds_back_its_own_steps_until_it_recovers() {
+        let mut latencies = latencies(1);
+        latencies.stall(ServerId(2), Time(50));
+        latencies.stall(ServerId(2), Time(30));
+        let stalled = |latencies: &Latencies, now, step| latencies.stalled(Time(now), &step);
+        for step in [Step::Append, Step::Fsync, Step::Write, Step::Snapshot] {
+            assert_eq!(stalled(&latencies, 10, step(ServerId(2))), Some(Time(50)));
+            assert_eq!(stalled(&latencies, 50, step(ServerId(2))), None);
+            assert_eq!(stalled(&latencies, 10, step(ServerId(1))), None);
+        }
+        assert_eq!(stalled(&latencies, 10, Step::Input(ClientId(2))), None);
+        latencies.recover(Time(20));
+        assert_eq!(stalled(&latencies, 20, Step::Fsync(ServerId(2))), None);
+    }
+
+    #[test]
+    fn one_machines_draws_leave_the_others_as_they_are() {
+        let (mut one, mut two) = (latencies(1), latencies(1));
+        let (disk, program) = (Step::Fsync(ServerId(2)), Step::Input(ClientId(2)));
+        for _ in 0..10 {
+            two.due(Time::ZERO, &Step::Fsync(ServerId(1)));
+            two.due(Time::ZERO, &Step::Input(ClientId(1)));
+            two.random_number(ClientId(2));
+        }
+        for step in [disk, program] {
+            assert_eq!(one.due(Time::ZERO, &step), two.due(Time::ZERO, &step));
+        }
+    }
+}

@@ -79,7 +79,7 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
 /// violation is run once more with everything kept that `options` asks for.
 ///
 /// # Panics
-/// If this build has no such host, or if the model itself panics.
+/// If this build has no such host.
 pub fn sweep(
     scenario: &Scenario,
     seeds: &SweepOptions,

@@ -32,6 +32,8 @@ pub(crate) struct Defects {
     pub(crate) different: Option<u64>,
     /// The step (counted from 1) to which a monitor objects.
     pub(crate) objection: Option<u64>,
+    /// The step (counted from 1) at which an assertion fails.
+    pub(crate) panic: Option<u64>,
     /// The client whose program returns an error in the end.
     pub(crate) failing: Option<ClientId>,
 }
@@ -303,6 +305,7 @@ impl Subject for Mock {
         if self.defects.different == Some(self.steps) {
             effects.due(Step::Append(ServerId(3)));
         }
+        assert_ne!(self.defects.panic, Some(self.steps), "a planted panic");
         if self.defects.objection == Some(self.steps) {
             return Err(Objection::new("toy", format!("step {}", self.steps)));
         }

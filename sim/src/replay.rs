@@ -58,7 +58,7 @@ pub(crate) fn retake<S: Subject>(
     subject.begin(&mut effects);
     for (number, (at, step)) in (1..).zip(steps) {
         effects.clear();
-        let outcome = match subject.apply(*at, step, &mut effects) {
+        let outcome = match subject.step(*at, step, &mut effects) {
             Ok(Status::Blocked(_) | Status::NotEnabled) => {
                 skipped.push((number, *at, *step));
                 continue;

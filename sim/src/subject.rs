@@ -7,6 +7,7 @@ use crate::host::MadsimHost;
 use crate::options::Drawn;
 use crate::run::HostKind;
 use crate::scenario::Scenario;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::programs::ProgramState;
@@ -20,6 +21,9 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::world::World;
 
+/// The property that the model's own assertions hold.
+pub(crate) const ASSERTION: &str = "assertion";
+
 /// A world under a driver.
 pub(crate) trait Subject: Look {
     /// Before the first step: what is due from the start.
@@ -30,6 +34,20 @@ pub(crate) trait Subject: Look {
     /// # Errors
     /// A monitor's objection.
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection>;
+
+    /// Takes a step. A panic, which can only be an assertion in the model or in a monitor (those of
+    /// programs end in their hosts), is an objection too: it has a seed and can be replayed.
+    ///
+    /// # Errors
+    /// An objection.
+    fn step(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        let apply = AssertUnwindSafe(|| self.apply(at, step, effects));
+        catch_unwind(apply).unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(Objection::new(ASSERTION, message.unwrap_or("a panic without a message")))
+        })
+    }
 
     /// After the last step.
     ///

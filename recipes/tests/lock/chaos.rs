@@ -115,7 +115,6 @@ fn chaos_finds_every_mutant() {
             let acts = acts.new_tree(&mut runner).expect("a strategy without filters").current();
             is_caught(&run(&acts, mutant.into()))
         });
-        println!("{mutant}: {found:?}");
         assert!(found.is_some(), "{mutant} is never found");
     }
 }

@@ -132,3 +132,6 @@ fn a_while(random: &mut Random, least: u64, mean: u64) -> Duration {
     let least = Duration::from_millis(least);
     least + random.exponential_span(Duration::from_millis(mean))
 }
+
+#[cfg(test)]
+mod tests;

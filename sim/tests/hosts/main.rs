@@ -5,7 +5,6 @@
 //! compares all that comes out.
 
 use proptest::prelude::*;
-use vivarium_model::handle::Program;
 use vivarium_model::host::{Host, Input, Output};
 use vivarium_model::id::ClientId;
 use vivarium_sim::host::DirectHost;
@@ -98,6 +97,7 @@ proptest! {
 #[cfg(madsim)]
 mod madsim {
     use super::*;
+    use vivarium_model::handle::{Program, program};
     use vivarium_sim::host::{MadsimHost, madsim_available};
 
     proptest! {
@@ -133,7 +133,7 @@ mod madsim {
     fn the_comparison_sees_a_program_that_looks_at_madsim() {
         let offender = || -> Vec<Program> {
             let mut programs = programs::all();
-            programs[0] = vivarium_model::handle::program(|zookeeper| async move {
+            programs[0] = program(|zookeeper| async move {
                 loop {
                     let inside = ::madsim::runtime::Handle::try_current().is_ok();
                     zookeeper.custom("looked", &[("inside madsim", inside.into())]);
@@ -154,7 +154,7 @@ mod madsim {
     fn a_dropped_host_frees_its_programs() {
         let token = std::sync::Arc::new(());
         let held = std::sync::Arc::clone(&token);
-        let program = vivarium_model::handle::program(move |zookeeper| {
+        let holder = program(move |zookeeper| {
             let held = std::sync::Arc::clone(&held);
             async move {
                 let _held = held;
@@ -162,7 +162,7 @@ mod madsim {
                 Ok(())
             }
         });
-        let mut host = MadsimHost::new(vec![program.clone(), program], 7);
+        let mut host = MadsimHost::new(vec![holder.clone(), holder], 7);
         let mut outputs = Vec::new();
         for _ in 0..3 {
             for client in [ClientId(1), ClientId(2)] {
