@@ -5,7 +5,6 @@ use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
-use vivarium_model::case::Case;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport, Totals};
@@ -85,27 +84,6 @@ pub(crate) fn on_fresh_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     joined.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// The hosts of this build, the default one first.
-pub(crate) fn available_hosts() -> Vec<HostKind> {
-    let hosts = [HostKind::Madsim, HostKind::Direct];
-    hosts.into_iter().filter(|host| host.is_available()).collect()
-}
-
-/// The recorded run as a case.
-pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
-    Case {
-        version: Case::VERSION,
-        scenario: scenario.name.clone(),
-        parameters: run.parameters.clone(),
-        seed: Some(run.seed),
-        bugs: bugs.to_vec(),
-        config: run.config.clone(),
-        steps: run.recorded.clone(),
-        hash: run.hash,
-        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
-    }
-}
-
 /// The report on a violating run.
 pub(crate) fn finding(
     title: String,
@@ -156,30 +134,6 @@ pub(crate) fn sweep_report(
         marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
         violations: totals.violating.len() as u64,
         verdict,
-        finding: None,
-    }
-}
-
-/// The report on a scenario that could not be run to its end.
-pub(crate) fn error_report(
-    name: &str,
-    bugs: &[String],
-    host: HostKind,
-    error: String,
-) -> ScenarioReport {
-    ScenarioReport {
-        scenario: name.to_string(),
-        bugs: bugs.to_vec(),
-        host: host.to_string(),
-        seeds: 0,
-        first_seed: 0,
-        steps: 0,
-        simulated: Duration::ZERO,
-        wall: Duration::ZERO,
-        faults: Vec::new(),
-        marks: Vec::new(),
-        violations: 0,
-        verdict: Verdict::Error(error),
         finding: None,
     }
 }
