@@ -1,9 +1,10 @@
 //! From the simulator's results to the reports' data: the only place that knows both.
 
 use crate::seeds::SeedRange;
-use std::ops::ControlFlow;
+use std::any::Any;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
-use vivarium_model::case::Case;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport, Totals};
@@ -16,50 +17,71 @@ pub(crate) fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs the seeds up to the first violation, whose run is kept in full, and measures the time.
+/// What a sweep saw, and how long it took.
+pub(crate) struct Swept {
+    pub(crate) report: SweepReport,
+    pub(crate) wall: Duration,
+}
+
+/// Runs the seeds up to the first violation, whose run is kept in full.
+///
+/// # Errors
+/// Where Vivarium itself panics: a sentence that names the seed, so that it can be reported.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
     jobs: usize,
     host: HostKind,
     mut progress: impl FnMut(&Totals),
-) -> (SweepReport, Duration) {
+) -> Result<Swept, String> {
     let begun = Instant::now();
     let which = SweepOptions { seeds: seeds.range(), jobs, keep_going: false };
     let options = RunOptions { host, keep_steps: true, trace_last: LAST_STEPS };
-    let swept = vivarium_sim::sweep(scenario, &which, &options, &mut |totals| {
-        progress(totals);
-        ControlFlow::Continue(())
-    });
-    (swept, begun.elapsed())
+    let mut counted = 0;
+    let swept = catch_unwind(AssertUnwindSafe(|| {
+        vivarium_sim::sweep(scenario, &which, &options, &mut |totals| {
+            counted = totals.seeds;
+            progress(totals);
+            ControlFlow::Continue(())
+        })
+    }));
+    match swept {
+        Ok(report) => Ok(Swept { report, wall: begun.elapsed() }),
+        Err(_) => {
+            let first = seeds.range().start + counted;
+            Err(failure(scenario, first..seeds.range().end, host))
+        }
+    }
+}
+
+/// Which of these seeds makes Vivarium panic, and with what: the sweep knows that one does, and
+/// that it is among the next few.
+fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String {
+    let options = RunOptions { host, ..RunOptions::default() };
+    let attempt = |seed: &u64| {
+        let run = || on_fresh_thread(|| vivarium_sim::run(scenario, *seed, &options));
+        catch_unwind(AssertUnwindSafe(run)).err().map(|panic| (*seed, panic))
+    };
+    match seeds.find_map(|seed| attempt(&seed)) {
+        Some((seed, panic)) => format!(
+            "Vivarium itself failed at seed {seed}, please report it: {}",
+            panic_message(&*panic)
+        ),
+        None => "Vivarium itself failed, but not a second time; please report it".to_string(),
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 /// Does something on a thread of its own, as a sweep does with each run: the standard library's
 /// hash maps take their keys from the thread.
 pub(crate) fn on_fresh_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     let joined = std::thread::scope(|scope| scope.spawn(what).join());
-    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// The hosts of this build, the default one first.
-pub(crate) fn available_hosts() -> Vec<HostKind> {
-    let hosts = [HostKind::Madsim, HostKind::Direct];
-    hosts.into_iter().filter(|host| host.is_available()).collect()
-}
-
-/// The recorded run as a case.
-pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
-    Case {
-        version: Case::VERSION,
-        scenario: scenario.name.clone(),
-        parameters: run.parameters.clone(),
-        seed: Some(run.seed),
-        bugs: bugs.to_vec(),
-        config: run.config.clone(),
-        steps: run.recorded.clone(),
-        hash: run.hash,
-        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
-    }
+    joined.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The report on a violating run.
@@ -87,7 +109,7 @@ pub(crate) fn sweep_report(
     bugs: &[String],
     host: HostKind,
     seeds: &SeedRange,
-    (swept, wall): &(SweepReport, Duration),
+    Swept { report: swept, wall }: &Swept,
 ) -> ScenarioReport {
     let totals = &swept.totals;
     let struck = |fault| totals.struck.get(&fault).copied().unwrap_or(0);
@@ -116,26 +138,24 @@ pub(crate) fn sweep_report(
     }
 }
 
-/// The report on a scenario that could not be run to its end.
-pub(crate) fn error_report(
-    name: &str,
-    bugs: &[String],
-    host: HostKind,
-    error: String,
-) -> ScenarioReport {
-    ScenarioReport {
-        scenario: name.to_string(),
-        bugs: bugs.to_vec(),
-        host: host.to_string(),
-        seeds: 0,
-        first_seed: 0,
-        steps: 0,
-        simulated: Duration::ZERO,
-        wall: Duration::ZERO,
-        faults: Vec::new(),
-        marks: Vec::new(),
-        violations: 0,
-        verdict: Verdict::Error(error),
-        finding: None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Switches, catalogue};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_panic_of_vivarium_names_its_seed() {
+        let mut scenario = (catalogue()[0].build)(&Switches::default());
+        scenario.programs = Arc::new(|drawn| match drawn.seed {
+            13 => panic!("no programs for this seed"),
+            _ => Vec::new(),
+        });
+        scenario.clients = 0.into();
+        let swept = sweep(&scenario, &SeedRange::count(40), 2, HostKind::Direct, |_totals| ());
+        assert_eq!(
+            swept.err().as_deref(),
+            Some("Vivarium itself failed at seed 13, please report it: no programs for this seed")
+        );
     }
 }

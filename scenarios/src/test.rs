@@ -155,7 +155,8 @@ impl Test {
         let host = self.host;
         let scenario = self.scenario();
         let swept = engine::sweep(&scenario, seeds, engine::all_cores(), host, |_totals| ());
-        let first = swept.0.first_violation.as_ref();
+        let swept = swept.unwrap_or_else(|sentence| panic!("{}: {sentence}", scenario.name));
+        let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
             return Ok(engine::sweep_report(&scenario, &[], host, seeds, &swept));

@@ -160,6 +160,27 @@ fn files_that_are_no_case() {
 }
 
 #[test]
+#[cfg(not(madsim))]
+fn a_host_that_this_build_lacks_is_refused_with_the_reason() {
+    let sentence = refused(&["run", "lock", "--seeds", "1", "--host", "madsim"]);
+    assert!(sentence.starts_with("this build has no madsim host, because it was not compiled"));
+    assert!(sentence.contains("RUSTFLAGS") && sentence.contains("--host direct"), "{sentence}");
+}
+
+#[test]
+#[cfg(madsim)]
+fn both_hosts_give_the_same_report() {
+    let report = |host| {
+        let outcome = vivarium(&["run", "lock", "--seeds", "5", "--json", "--host", host]);
+        let document = serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+        let scenario = &document["scenarios"][0];
+        assert_eq!(scenario["host"], host);
+        ["steps", "simulated_seconds", "faults", "marks", "says"].map(|key| scenario[key].clone())
+    };
+    assert_eq!(report("madsim"), report("direct"));
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     for arguments in [["--help"], ["--version"], ["list"]] {
         let outcome = vivarium(&arguments);

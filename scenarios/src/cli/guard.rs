@@ -3,26 +3,22 @@
 //! Panics of *programs* are violations, which the hosts catch and report; the hook below keeps both
 //! from scribbling over the progress bar.
 
+use crate::engine::panic_message;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
-/// The first panic that has not been told yet, as `message (file:line)`.
-static LAST: Mutex<Option<String>> = Mutex::new(None);
+/// The latest panic: its message, and its place as ` (file:line)`.
+static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 
 /// Keeps panics quiet and remembers the latest one.
 pub(super) fn install() {
     panic::set_hook(Box::new(|info| {
-        let payload = info.payload();
-        let message = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("a panic without a message");
+        let message = panic_message(info.payload()).to_string();
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
-        let text = format!("{message}{}", place.unwrap_or_default());
         // A scope of threads panics once more when one of its threads has; that says nothing.
         if message != "a scoped thread panicked" {
-            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+            *LAST.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((message, place.unwrap_or_default()));
         }
     }));
 }
@@ -30,10 +26,18 @@ pub(super) fn install() {
 /// Runs something; a panic becomes a sentence.
 pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(what)).map_err(|_payload| {
-        let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let told = last.unwrap_or_else(|| "an unknown panic".to_string());
-        format!("Vivarium itself failed, please report it: {told}")
+        let (message, place) = last().unwrap_or_default();
+        format!("Vivarium itself failed, please report it: {message}{place}")
     })
+}
+
+/// Where the latest panic was, as ` (file:line)`; empty if there was none.
+pub(super) fn last_place() -> String {
+    last().map(|(_message, place)| place).unwrap_or_default()
+}
+
+fn last() -> Option<(String, String)> {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use vivarium_model::case::Case;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::case_file;
 use vivarium_reports::determinism::{
@@ -85,10 +86,11 @@ fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> S
 fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let name = selected.entry.name;
     guard::guarded(|| sweep_unguarded(selected, plan))
-        .unwrap_or_else(|panic| engine::error_report(name, plan.bugs, plan.host, panic))
+        .and_then(|outcome| outcome)
+        .unwrap_or_else(|sentence| error_report(name, plan.bugs, plan.host, sentence))
 }
 
-fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
+fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioReport, String> {
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
@@ -96,23 +98,39 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
         meter.update(totals.seeds);
     });
     meter.finish();
+    let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
     let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
-    if let Some(run) = &swept.0.first_violation {
+    if let Some(run) = &swept.report.first_violation {
         report.finding = finding(&report.title(), scenario, plan.bugs, run);
     }
-    report
+    Ok(report)
 }
 
 fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -> Option<Finding> {
     let violation = run.violation.as_ref()?;
-    let case = engine::case(scenario, bugs, run);
+    let recorded = case(scenario, bugs, run);
     let path = case_path(&scenario.name, bugs, run.seed);
-    let case_file = match case_file::save(&path, &case) {
+    let case_file = match case_file::save(&path, &recorded) {
         Ok(()) => Ok(path.display().to_string()),
         Err(error) => Err(error.to_string()),
     };
     let command = replay::command(&scenario.name, run.seed, bugs);
     Some(engine::finding(title.to_string(), run, violation, Some(case_file), command))
+}
+
+/// The recorded run as a case.
+fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
+    Case {
+        version: Case::VERSION,
+        scenario: scenario.name.clone(),
+        parameters: run.parameters.clone(),
+        seed: Some(run.seed),
+        bugs: bugs.to_vec(),
+        config: run.config.clone(),
+        steps: run.recorded.clone(),
+        hash: run.hash,
+        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
+    }
 }
 
 fn case_path(scenario: &str, bugs: &[String], seed: u64) -> PathBuf {
@@ -122,6 +140,25 @@ fn case_path(scenario: &str, bugs: &[String], seed: u64) -> PathBuf {
         name.push_str(bug);
     }
     Path::new(CASES).join(format!("{name}-{seed}.json"))
+}
+
+/// The report on a scenario that could not be run to its end.
+fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> ScenarioReport {
+    ScenarioReport {
+        scenario: name.to_string(),
+        bugs: bugs.to_vec(),
+        host: host.to_string(),
+        seeds: 0,
+        first_seed: 0,
+        steps: 0,
+        simulated: Duration::ZERO,
+        wall: Duration::ZERO,
+        faults: Vec::new(),
+        marks: Vec::new(),
+        violations: 0,
+        verdict: Verdict::Error(error),
+        finding: None,
+    }
 }
 
 fn check_determinism(plan: &Plan<'_>, json: bool) -> Result<u8, String> {
@@ -137,7 +174,7 @@ fn check_determinism(plan: &Plan<'_>, json: bool) -> Result<u8, String> {
 fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport {
     let seeds = plan.seeds_of(selected.entry);
     let meter = Meter::new(selected.entry.name.to_string(), seeds.len());
-    let hosts = engine::available_hosts();
+    let hosts = select::available_hosts();
     let next = AtomicU64::new(seeds.range().start);
     let done = AtomicU64::new(0);
     let found: Mutex<Option<Difference>> = Mutex::new(None);

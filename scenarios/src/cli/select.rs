@@ -107,6 +107,12 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
     }
 }
 
+/// The hosts of this build, the default one first.
+pub(super) fn available_hosts() -> Vec<HostKind> {
+    let hosts = [HostKind::Madsim, HostKind::Direct];
+    hosts.into_iter().filter(|host| host.is_available()).collect()
+}
+
 /// How many threads; as many as there are cores without a number.
 pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
     let Some(text) = text else {
