@@ -244,6 +244,16 @@ pub enum Event {
         /// Which client.
         client: ClientId,
     },
+    /// A client machine stands still: its program can do nothing, whatever its session's state.
+    Paused {
+        /// Which client.
+        client: ClientId,
+    },
+    /// It goes on.
+    Resumed {
+        /// Which client.
+        client: ClientId,
+    },
     /// A program's cancellation point answered.
     Cancelled {
         /// Which client.

@@ -78,6 +78,8 @@ pub fn describe(event: &Event) -> String {
         Event::Killed { client } => {
             format!("{client}'s program was killed, its session lives until it expires")
         }
+        Event::Paused { client } => format!("{client} stands still"),
+        Event::Resumed { client } => format!("{client} goes on"),
         Event::Cancelled { client, .. } => {
             format!("{client}'s program was cancelled at its await point")
         }

@@ -170,6 +170,8 @@ fn programs() {
         Event::Finished { client: CLIENT, result: Err("the counter is 3, not 4".into()) },
         Event::Panicked { client: CLIENT, message: "index out of bounds".into() },
         Event::Killed { client: CLIENT },
+        Event::Paused { client: CLIENT },
+        Event::Resumed { client: CLIENT },
         Event::Cancelled { client: CLIENT, call: CallId(2) },
         write(Some(zxid(7)), true),
         write(Some(zxid(7)), false),

@@ -25,7 +25,7 @@ impl Ensemble {
             Step::Heal { from, to } => self.heal(from, to, effects),
             Step::Expire(session) => self.expire(session, at, effects),
             Step::Kill(client) => self.kill_program(client, effects),
-            Step::Pause(client) => self.pause(client),
+            Step::Pause(client) => self.pause(client, effects),
             Step::Resume(client) => self.resume(client, effects),
             Step::Cancel(client) => self.cancel(client, effects),
             _ => unreachable!("{step} is no fault"),
@@ -88,11 +88,12 @@ impl Ensemble {
             .unwrap_or(false)
     }
 
-    fn pause(&mut self, client: ClientId) -> bool {
+    fn pause(&mut self, client: ClientId, effects: &mut Effects) -> bool {
         if self.clients[client.index()].paused {
             return false;
         }
         self.clients[client.index()].make_mut().paused = true;
+        effects.event(Event::Paused { client });
         true
     }
 
@@ -101,6 +102,7 @@ impl Ensemble {
             return false;
         }
         self.clients[client.index()].make_mut().paused = false;
+        effects.event(Event::Resumed { client });
         effects.push(Effect::Unblocked(Blocker::Paused(client)));
         true
     }

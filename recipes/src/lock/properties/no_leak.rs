@@ -7,9 +7,9 @@
 //! the session (recipes 2.8, last row of the error table), and with the process that has it.
 //!
 //! The bound must cover what one cleanup can take while the connection holds: a server that is cut
-//! off from its leader keeps its clients for up to syncLimit ticks, and a pause of the client
-//! machine is not seen as a disconnection until it ends. Twice the session timeout is enough
-//! without long pauses.
+//! off from its leader keeps its clients for up to syncLimit ticks. A machine that stands still can
+//! clean up nothing, though its session is connected as far as anybody can tell: a pause stops the
+//! time like a disconnection.
 
 use crate::lock::properties::contenders;
 use std::collections::BTreeMap;
@@ -158,6 +158,13 @@ impl NoLeak {
         }
     }
 
+    /// The machine stands still: its times stop.
+    fn stop(&mut self, client: ClientId) {
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.client == client) {
+            attempt.since = None;
+        }
+    }
+
     /// A connection came or went: all times start again, or stop.
     fn session(&mut self, at: Time, client: ClientId, connected: Option<SessionId>) {
         match connected {
@@ -189,6 +196,11 @@ impl Monitor for NoLeak {
             }
             Event::Session { client, session, state, .. } => {
                 let connected = session.filter(|_| *state == SessionState::SyncConnected);
+                self.session(view.at, *client, connected);
+            }
+            Event::Paused { client } => self.stop(*client),
+            Event::Resumed { client } => {
+                let connected = self.connected.get(client).copied();
                 self.session(view.at, *client, connected);
             }
             Event::Committed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
@@ -289,6 +301,25 @@ mod tests {
         let mut leak = abandoned(&node("a", 0));
         leak.session(1, S1, SessionState::Disconnected);
         leak.session(1, S1, SessionState::SyncConnected);
+        leak.pass(BOUND);
+        assert!(leak.end().is_some());
+    }
+
+    #[test]
+    fn a_pause_stops_the_time_and_its_end_starts_it_again() {
+        let client = ClientId(1);
+        let mut clean = abandoned(&node("a", 0));
+        clean.event(Event::Paused { client });
+        clean.pass(BOUND * 3);
+        clean.event(Event::Resumed { client });
+        clean.pass(BOUND / 2);
+        clean.delete(S1, 7, &node("a", 0));
+        clean.pass(BOUND);
+        assert_eq!(clean.end(), None);
+
+        let mut leak = abandoned(&node("a", 0));
+        leak.event(Event::Paused { client });
+        leak.event(Event::Resumed { client });
         leak.pass(BOUND);
         assert!(leak.end().is_some());
     }
