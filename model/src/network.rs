@@ -345,14 +345,14 @@ impl Network {
     ) -> bool {
         let links = self.clients[connection.client.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return false };
-        let (up, down) = break_both(open, to_server, to_client);
+        let Some((up, down)) = break_both(open, to_server, to_client) else { return false };
         if up {
             effects.due(Step::ToServer(connection));
         }
         if down {
             effects.due(Step::ToClient(connection));
         }
-        up || down
+        true
     }
 
     // ---- connections of learners ----
@@ -481,14 +481,14 @@ impl Network {
     ) -> bool {
         let links = self.learners[connection.learner.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return false };
-        let (up, down) = break_both(open, to_leader, to_learner);
+        let Some((up, down)) = break_both(open, to_leader, to_learner) else { return false };
         if up {
             effects.due(Step::ToLeader(connection));
         }
         if down {
             effects.due(Step::ToLearner(connection));
         }
-        up || down
+        true
     }
 
     // ---- election mail ----
@@ -579,10 +579,14 @@ fn occupied<Up, Down>(
 }
 
 /// Breaks both directions; tells for each whether its reader gets an end that was not there before.
-fn break_both<Up, Down>(open: &mut Connection<Up, Down>, up: u8, down: u8) -> (bool, bool) {
+/// `None`: it is broken or closed in both directions already, and loses nothing more.
+fn break_both<Up, Down>(open: &mut Connection<Up, Down>, up: u8, down: u8) -> Option<(bool, bool)> {
+    if open.up.ended && open.down.ended {
+        return None;
+    }
     open.up.packets.truncate(usize::from(up));
     open.down.packets.truncate(usize::from(down));
     let up = !std::mem::replace(&mut open.up.ended, true) && open.acceptor_open;
     let down = !std::mem::replace(&mut open.down.ended, true) && open.opener_open;
-    (up, down)
+    Some((up, down))
 }

@@ -172,7 +172,14 @@ impl Engine {
         if self.verbose {
             effects.notes = Some(Vec::new());
         }
+        let before = self.world.ensemble().fingerprint();
         let status = self.world.apply(Time(self.now), &step, &mut effects);
+        if !matches!(status, Ok(Status::Done)) && status.is_ok() {
+            // Such a step is not recorded, so a replay would miss whatever it changed.
+            let after = self.world.ensemble().fingerprint();
+            assert_eq!(before, after, "{step} did not happen and changed something");
+            assert!(effects.effects.is_empty() && effects.events.is_empty(), "{step}");
+        }
         if self.verbose && !matches!(status, Ok(Status::Blocked(_))) {
             println!("{} {step}", Time(self.now));
             effects.notes.iter().flatten().for_each(|note| println!("      {note}"));
