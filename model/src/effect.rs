@@ -1,5 +1,6 @@
 //! What a step leaves for the engine to do: steps that became due, timers, events for monitors.
 
+use crate::client::ClientEffect;
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::id::{CallId, ClientId, Machine, ServerId};
@@ -67,6 +68,8 @@ pub struct Effects {
     pub effects: Vec<Effect>,
     /// For the monitors, in order.
     pub events: Vec<Event>,
+    /// Room for what a client machine wants done, so that it need not be made anew in each step.
+    pub(crate) client_effects: Vec<ClientEffect>,
     /// For people, in order, in ZooKeeper's words; only where somebody reads along.
     pub notes: Option<Vec<String>>,
     /// The run's rolling hash over (time, step, effects); absent in the explorer.
@@ -109,9 +112,9 @@ impl Effects {
         self.effects.push(effect);
     }
 
-    /// An event for the monitors.
+    /// An event for the monitors. It is not taken into the run's hash: whatever it tells of is there
+    /// already, as a packet, an effect, or a program's input or output.
     pub fn event(&mut self, event: Event) {
-        self.absorb(&event);
         self.events.push(event);
     }
 
