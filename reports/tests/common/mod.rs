@@ -52,7 +52,7 @@ pub fn trace() -> Vec<TraceLine> {
         number: 9_998,
         step: Step::Crash {
             server: ServerId(3),
-            tail: Tail { survive: 1, torn: true, snapshots: false },
+            tail: Tail { survive: 1, torn: true, snapshots: false, packets: 0 },
         },
         notes: vec!["1 of 3 unsynced transactions survives, the second is torn".into()],
         events: vec![
