@@ -91,6 +91,16 @@ impl Disk {
         self.current_epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
     }
 
+    /// `currentEpoch.tmp`, while it has not been renamed.
+    pub fn current_epoch_tmp(&self) -> Option<Epoch> {
+        self.current_epoch_tmp
+    }
+
+    /// The snapshots, by label, oldest first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
     /// The whole log, unsynced tail included.
     pub fn log(&self) -> &[Arc<Txn>] {
         &self.log
