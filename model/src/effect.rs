@@ -72,6 +72,9 @@ pub struct Effects {
     pub(crate) client_effects: Vec<ClientEffect>,
     /// For people, in order, in ZooKeeper's words; only where somebody reads along.
     pub notes: Option<Vec<String>>,
+    /// The step only kept a connection alive: a ping or its answer was read. A timeline can do
+    /// without it, unless it caused something.
+    pub keep_alive: bool,
     /// The run's rolling hash over (time, step, effects); absent in the explorer.
     pub hasher: Option<StableHasher>,
 }
@@ -86,6 +89,7 @@ impl Effects {
     pub fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
+        self.keep_alive = false;
         if let Some(notes) = &mut self.notes {
             notes.clear();
         }

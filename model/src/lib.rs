@@ -32,5 +32,6 @@ pub mod tree;
 pub mod txn;
 pub mod verdict;
 pub mod watch;
+pub mod words;
 pub mod world;
 pub mod zxid;

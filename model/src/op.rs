@@ -4,7 +4,6 @@ use crate::error::Error;
 use crate::stat::Stat;
 use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::sync::Arc;
 
 /// A znode's content.
@@ -219,44 +218,4 @@ pub enum SessionState {
     Expired,
     /// The program closed the session. Final.
     Closed,
-}
-
-impl fmt::Display for SessionState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Op::Create { path, mode, .. } => write!(f, "create {path} ({mode:?})"),
-            Op::Delete { path, .. } => write!(f, "delete {path}"),
-            Op::SetData { path, .. } => write!(f, "setData {path}"),
-            Op::Check { path, .. } => write!(f, "check {path}"),
-        }
-    }
-}
-
-impl fmt::Display for Request {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let watching = |watch: &bool| if *watch { " (watch)" } else { "" };
-        match self {
-            Request::Write(op) => op.fmt(f),
-            Request::Multi(ops) => {
-                write!(f, "multi [")?;
-                for (at, op) in ops.iter().enumerate() {
-                    write!(f, "{}{op}", if at > 0 { ", " } else { "" })?;
-                }
-                write!(f, "]")
-            }
-            Request::Exists { path, watch } => write!(f, "exists {path}{}", watching(watch)),
-            Request::GetData { path, watch } => write!(f, "getData {path}{}", watching(watch)),
-            Request::GetChildren { path, watch } => {
-                write!(f, "getChildren {path}{}", watching(watch))
-            }
-            Request::Sync { path } => write!(f, "sync {path}"),
-            Request::CloseSession => write!(f, "closeSession"),
-        }
-    }
 }

@@ -192,12 +192,7 @@ impl fmt::Display for Step {
             Step::Random { client, .. } => write!(f, "{client}: random number"),
             Step::Resource { client, .. } => write!(f, "{client}: resource executes a request"),
             Step::Message { from, to } => write!(f, "message from {from} to {to}"),
-            Step::Crash { server, tail } => write!(
-                f,
-                "CRASH {server} ({} unsynced survive{})",
-                tail.survive,
-                if tail.torn { ", next one torn" } else { "" }
-            ),
+            Step::Crash { server, .. } => write!(f, "CRASH {server}"),
             Step::Restart(server) => write!(f, "RESTART {server}"),
             Step::Rejoin(server) => write!(f, "REJOIN {server}"),
             Step::BreakClient { connection, .. } => write!(f, "BREAK {connection}"),

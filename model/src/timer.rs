@@ -51,12 +51,47 @@ pub enum ClientTimer {
     Ping,
 }
 
+impl Timer {
+    /// Whether it fires only to keep connections alive.
+    pub fn is_ping(&self) -> bool {
+        matches!(self, Timer::Server(_, ServerTimer::Ping) | Timer::Client(_, ClientTimer::Ping))
+    }
+}
+
 impl fmt::Display for Timer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Timer::Server(server, timer) => write!(f, "{server} {timer:?}"),
-            Timer::Client(client, timer) => write!(f, "{client} {timer:?}"),
+            Timer::Server(server, timer) => write!(f, "{server} {timer}"),
+            Timer::Client(client, timer) => write!(f, "{client} {timer}"),
             Timer::Sleep(client, call) => write!(f, "{client} sleep (call {})", call.0),
         }
+    }
+}
+
+impl fmt::Display for ServerTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerTimer::Notification => f.write_str("no notification, sends its own again"),
+            ServerTimer::Finalize => f.write_str("no better vote, the election ends"),
+            ServerTimer::ConnectLeader => f.write_str("tries to connect to its leader again"),
+            ServerTimer::InitLimit => f.write_str("initLimit"),
+            ServerTimer::LeaderSilent => f.write_str("syncLimit, its leader is silent"),
+            ServerTimer::LearnerSilent(connection) => {
+                write!(f, "syncLimit, {connection} is silent")
+            }
+            ServerTimer::Ping => f.write_str("ping round"),
+            ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
+        }
+    }
+}
+
+impl fmt::Display for ClientTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ClientTimer::Reconnect => "tries the next server",
+            ClientTimer::Connect => "connect timeout",
+            ClientTimer::Read => "read timeout",
+            ClientTimer::Ping => "sends a ping",
+        })
     }
 }

@@ -1,8 +1,9 @@
-//! What a reader sees of one step of a run: the lines of a timeline.
+//! What a reader sees of one step of a run: the lines of a timeline, and of those the milestones.
 
 use crate::event::Event;
 use crate::step::Step;
 use crate::time::Time;
+use crate::txn::TxnBody;
 
 /// One step with everything worth telling that it caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +14,52 @@ pub struct TraceLine {
     pub number: u64,
     /// The step.
     pub step: Step,
-    /// Notes of the machines, in order ([`crate::effect::Effects::note`]).
+    /// Notes of the machines, in order ([`crate::effect::Effects::note`]). For a step that only
+    /// says where something is read, written or handed over, the first note says what.
     pub notes: Vec<String>,
     /// Events, in order.
     pub events: Vec<Event>,
+}
+
+impl Step {
+    /// Whether the step is a turn in a run's story: a fault or the end of one.
+    pub fn is_milestone(&self) -> bool {
+        let mended = matches!(self, Step::Restart(_) | Step::Heal { .. } | Step::Resume(_));
+        self.is_fault() || mended
+    }
+}
+
+impl Event {
+    /// Whether the event is a turn in a run's story: who leads, whose session lives, whose create
+    /// was committed, refused or lost, what programs say. Of some hundreds of steps a few are.
+    pub fn is_milestone(&self) -> bool {
+        match self {
+            Event::Established { .. }
+            | Event::LeftRole { .. }
+            | Event::Exited { .. }
+            | Event::Session { .. }
+            | Event::Observed { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. }
+            | Event::ResourceWrite { .. } => true,
+            Event::Restarted { .. } | Event::Crashed { .. } => true,
+            Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. } => true,
+            Event::Cancelled { .. } => true,
+            Event::Committed { txn, .. } => {
+                matches!(txn.body, TxnBody::Create { .. } | TxnBody::CloseSession { .. })
+            }
+            Event::Lost { request, .. } => !request.is_read(),
+            Event::Replied { request, result, .. } => request.is_create() && result.is_err(),
+            Event::Elected { .. }
+            | Event::Synchronising { .. }
+            | Event::Proposed { .. }
+            | Event::Applied { .. }
+            | Event::Serving { .. }
+            | Event::Acked { .. }
+            | Event::AckedNewLeader { .. }
+            | Event::Sent { .. }
+            | Event::Notified { .. }
+            | Event::Started { .. } => false,
+        }
+    }
 }

@@ -105,7 +105,7 @@ impl<H: Host> World<H> {
             Step::Input(client) => match self.ensemble.take_input(client) {
                 Ok(input) => {
                     effects.absorb(&(at, step));
-                    effects.note(|| format!("{client}: its program gets {input:?}"));
+                    effects.note(|| format!("{client}'s program is told: {input}"));
                     self.host.feed(client, input, &mut self.outputs);
                     self.carry_out(client, at, effects);
                     Status::Done
@@ -143,8 +143,13 @@ impl<H: Host> World<H> {
     fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
         for output in self.outputs.drain(..) {
             effects.absorb(&output);
-            effects.note(|| format!("{client}: its program does {output:?}"));
+            let words = effects.notes.is_some().then(|| format!("it {output}"));
+            let events = effects.events.len();
             self.ensemble.output(client, output, at, effects);
+            // What has become an event (a request sent, an observation) is told by that.
+            if let Some(words) = words.filter(|_| effects.events.len() == events) {
+                effects.note(|| words);
+            }
         }
     }
 

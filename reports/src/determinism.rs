@@ -1,4 +1,9 @@
 //! The report of a determinism check: whether the same seed gave the same run every time.
+//!
+//! Its JSON document has `format` (`"vivarium-determinism"`), `version`, `exit_code` (0 or 1) and
+//! `scenarios`, each with `scenario`, `seeds`, `compared` (the ways of running, in words) and
+//! `difference`: `null`, or `seed`, `step` and `says` (text for people). Versions are raised as
+//! those of [`crate::json`].
 
 use serde::Serialize;
 use std::fmt::Write as _;

@@ -1,7 +1,51 @@
-//! The report for machines: one JSON document with a schema version.
+//! The report for machines: one JSON document.
 //!
-//! Fields are added under the same version; a change of meaning or a removal raises it.
+//! The document:
+//!
+//! | field | value |
+//! |---|---|
+//! | `format` | always `"vivarium-report"` |
+//! | `version` | the version of this schema, a number |
+//! | `exit_code` | of the process: 0 held, 1 violated, 2 inconclusive, 3 error |
+//! | `scenarios` | one object per scenario, in the order in which they ran |
+//!
+//! A scenario:
+//!
+//! | field | value |
+//! |---|---|
+//! | `scenario` | its name |
+//! | `bugs` | names of the switches that were on |
+//! | `host` | what drove the programs: `"madsim"` or `"direct"` |
+//! | `first_seed`, `seeds` | the first seed, and how many ran (up to the violation that ended the sweep) |
+//! | `steps` | steps over all runs |
+//! | `simulated_seconds`, `wall_seconds` | virtual time over all runs, and real time |
+//! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
+//! | `verdict` | `"held"`, `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
+//! | `says` | the verdict as a sentence |
+//! | `unreached` | names of the marks that a sweep which held did not reach |
+//! | `violations` | how many runs ended with a violation; at most 1 unless `kept_going` |
+//! | `kept_going` | whether the sweep went on after its first violation |
+//! | `violation` | the first violation, or `null` |
+//!
+//! A violation:
+//!
+//! | field | value |
+//! |---|---|
+//! | `property`, `saw` | what was violated, and the monitor's sentence |
+//! | `seed` | the seed of the run, or `null` |
+//! | `at_microseconds`, `step` | virtual time and number (from 1) of the step |
+//! | `hash` | the run's hash up to there, hexadecimal: a replay that ends with it is the same run |
+//! | `case_file`, `case_file_error` | where the case was written, or why it could not be; each may be `null` |
+//! | `replay` | the command that replays the run |
+//! | `options` | what the seed stands for, lines of text for people |
+//! | `config` | the configuration of the ensemble and its clients, as in a case file |
+//! | `story`, `timeline` | lines of text for people: the run's turns, and its last steps |
+//!
+//! All fields are always there. Under the same version fields are only added, and readers skip those
+//! they do not know; removing a field or changing what one means raises the version. Lines and
+//! sentences for people may change at any time.
 
+use crate::story::story;
 use crate::summary::{Count, Finding, ScenarioReport};
 use crate::timeline::timeline;
 use serde::Serialize;
@@ -43,6 +87,7 @@ struct Scenario<'a> {
     says: String,
     unreached: &'a [String],
     violations: u64,
+    kept_going: bool,
     violation: Option<Violated<'a>>,
 }
 
@@ -59,6 +104,7 @@ struct Violated<'a> {
     replay: &'a str,
     options: &'a str,
     config: &'a Config,
+    story: Vec<String>,
     timeline: Vec<String>,
 }
 
@@ -93,6 +139,7 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
         says: report.verdict.to_string(),
         unreached,
         violations: report.violations,
+        kept_going: report.kept_going,
         violation: report.finding.as_ref().map(violated),
     }
 }
@@ -116,8 +163,13 @@ fn violated(finding: &Finding) -> Violated<'_> {
         replay: &finding.replay,
         options: &finding.options,
         config: &finding.config,
-        timeline: timeline(&finding.trace).lines().map(str::to_string).collect(),
+        story: lines(&story(&finding.story, &violation.objection.saw)),
+        timeline: lines(&timeline(&finding.trace)),
     }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_string).collect()
 }
 
 /// Counts as one object, in their order.

@@ -7,10 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod case_file;
-pub mod describe;
 pub mod determinism;
 pub mod json;
 pub mod junit;
+mod story;
 pub mod summary;
 pub mod table;
 pub mod timeline;

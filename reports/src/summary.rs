@@ -1,5 +1,6 @@
 //! The data of a report: what was run, what happened in it, and the verdict.
 
+use crate::table::grouped;
 use std::time::Duration;
 use vivarium_model::config::Config;
 use vivarium_model::trace::TraceLine;
@@ -51,6 +52,8 @@ pub struct ScenarioReport {
     pub marks: Vec<Count>,
     /// How many runs ended with a violation.
     pub violations: u64,
+    /// Whether the sweep went on after its first violation, so that `violations` counts all seeds'.
+    pub kept_going: bool,
     /// The outcome.
     pub verdict: Verdict,
     /// The first violation, in full.
@@ -64,6 +67,23 @@ impl ScenarioReport {
             return self.scenario.clone();
         }
         format!("{} with {}", self.scenario, self.bugs.join(", "))
+    }
+
+    /// The title and, where a sweep went on to count its violations, the rate:
+    /// `lock with NoGuid (37 of 2,000 seeds, first 15)`.
+    pub fn title_with_rate(&self) -> String {
+        match self.rate() {
+            Some(rate) => format!("{} ({rate})", self.title()),
+            None => self.title(),
+        }
+    }
+
+    /// How many seeds violated, and the first: `37 of 2,000 seeds, first 15`. `None` where nothing
+    /// was violated or the sweep stopped at the first.
+    pub fn rate(&self) -> Option<String> {
+        let first = self.verdict.violation().filter(|_| self.kept_going)?.seed?;
+        let (violations, seeds) = (grouped(self.violations), grouped(self.seeds));
+        Some(format!("{violations} of {seeds} seeds, first {first}"))
     }
 
     /// Faults of all kinds together.
@@ -93,6 +113,8 @@ pub struct Finding {
     pub case_file: Option<Result<String, String>>,
     /// The one command that replays the run.
     pub replay: String,
+    /// The run's turns ([`vivarium_model::event::Event::is_milestone`]), up to its end.
+    pub story: Vec<TraceLine>,
     /// The last steps.
     pub trace: Vec<TraceLine>,
 }

@@ -58,7 +58,10 @@ fn verdict(report: &ScenarioReport) -> String {
         Verdict::Held { unreached, .. } => format!("held, {} unreached", unreached.len()),
         Verdict::Exhausted { .. } => "held, exhausted".to_string(),
         Verdict::Bounded { .. } => "INCONCLUSIVE".to_string(),
-        Verdict::Violated(violation) => format!("VIOLATED {}", violation.objection.property),
+        Verdict::Violated(violation) => {
+            let rate = report.rate().map_or(String::new(), |rate| format!(" ({rate})"));
+            format!("VIOLATED {}{rate}", violation.objection.property)
+        }
         Verdict::Error(_) => "ERROR".to_string(),
     }
 }
@@ -66,8 +69,10 @@ fn verdict(report: &ScenarioReport) -> String {
 fn remark(report: &ScenarioReport) -> Option<String> {
     let quiet = matches!(&report.verdict, Verdict::Held { unreached, .. } if unreached.is_empty());
     let replay = report.finding.as_ref().map(|finding| format!("\n  replay: {}", finding.replay));
-    (!quiet)
-        .then(|| format!("{}: {}{}", report.title(), report.verdict, replay.unwrap_or_default()))
+    (!quiet).then(|| {
+        let title = report.title_with_rate();
+        format!("{title}: {}{}", report.verdict, replay.unwrap_or_default())
+    })
 }
 
 /// A table of counts: a row per name, a column per scenario. A scenario that has no such fault or

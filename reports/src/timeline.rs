@@ -1,28 +1,175 @@
 //! Timelines: the steps of a run as text, each with what it caused.
+//!
+//! A step and what it caused are told once: where the first note says what was read, written or
+//! handed over, it stands for the step, and an event that is the step itself (a crash, a pause) or
+//! says what the note said is not repeated.
 
-use crate::describe::{describe, plural};
+use crate::story::story;
 use std::fmt::Write as _;
+use vivarium_model::event::Event;
+use vivarium_model::step::{Step, Tail};
 use vivarium_model::trace::TraceLine;
+use vivarium_model::words::plural;
 
-/// The timeline of a run's last steps, under a line that says how many they are.
-pub fn last_steps(lines: &[TraceLine]) -> String {
-    format!("The last {}:\n{}", plural(lines.len(), "step"), timeline(lines))
+/// Longer lines are cut.
+const WIDTH: usize = 160;
+
+/// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
+/// timeline of its last steps, each under a line that says what it is. Empty without steps.
+pub fn last_steps(turns: &[TraceLine], lines: &[TraceLine], about: &str) -> String {
+    let Some(first) = lines.first() else { return String::new() };
+    let mut text = String::new();
+    // A run that is shown from its first step on is its own story.
+    if first.number > 1 && !turns.is_empty() {
+        let _ = writeln!(text, "How it came to that, turn by turn:\n{}", story(turns, about));
+    }
+    // Where numbers are missing, pings were.
+    let last = lines.last().map_or(0, |line| line.number);
+    let whole = last - first.number + 1 == lines.len() as u64;
+    let pings = if whole { "" } else { " other than pings" };
+    let _ = write!(text, "The last {}{pings}:\n{}", plural(lines.len(), "step"), timeline(lines));
+    text
 }
 
 /// The steps as text: virtual time, number and step on one line; below it, indented, the notes of
 /// the machines (`·`) and the events (`→`) in ZooKeeper's words.
 pub fn timeline(lines: &[TraceLine]) -> String {
-    let digits = lines.last().map_or(1, |line| line.number.to_string().len());
+    let digits = digits(lines);
     let mut text = String::new();
     for line in lines {
+        let Telling { headline, notes, events } = tell(line);
         let head = format!("{:>14}  #{:<digits$}  ", line.at.to_string(), line.number);
         let indent = " ".repeat(head.chars().count());
-        let notes = line.notes.iter().map(|note| ("·", note.clone()));
-        let events = line.events.iter().map(|event| ("→", describe(event)));
-        writeln!(text, "{head}{}", line.step).expect("strings take all that is written");
-        for (sign, sentence) in notes.chain(events) {
-            writeln!(text, "{indent}{sign} {sentence}").expect("strings take all that is written");
+        let notes = notes.iter().map(|note| format!("{indent}· {note}"));
+        let events = events.iter().map(|event| format!("{indent}→ {event}"));
+        for line in [head + &headline].into_iter().chain(notes).chain(events) {
+            let _ = writeln!(text, "{}", cut(&line));
         }
     }
     text
+}
+
+/// How wide the numbers of these steps are.
+pub(crate) fn digits(lines: &[TraceLine]) -> usize {
+    lines.last().map_or(1, |line| line.number.to_string().len())
+}
+
+/// The line, cut where it is too long.
+pub(crate) fn cut(line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_string();
+    }
+    line.chars().take(WIDTH - 1).chain(['…']).collect()
+}
+
+/// A step and what it caused, each thing once.
+pub(crate) struct Telling<'a> {
+    pub(crate) headline: String,
+    notes: &'a [String],
+    events: Vec<String>,
+}
+
+/// Tells a step.
+pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
+    let TraceLine { step, notes, events, .. } = line;
+    let rest: Vec<&Event> = events.iter().filter(|event| !is_the_step(step, event)).collect();
+    let itself = events.iter().find(|event| is_the_step(step, event));
+    let is_noted = is_told_by_note(step) && !notes.is_empty();
+    let (headline, notes) = match (step, itself) {
+        _ if is_noted => (notes[0].clone(), &notes[1..]),
+        (Step::Crash { tail, .. }, Some(Event::Crashed { lost, .. })) => {
+            (format!("{step}: {}", loss(*tail, *lost)), &notes[..])
+        }
+        (Step::Resource { .. }, Some(event)) => (event.to_string(), &notes[..]),
+        (Step::Fsync(_), _) => (fsync(step, &rest), &notes[..]),
+        _ => (step.to_string(), &notes[..]),
+    };
+    let is_said = |event: &&Event| match event {
+        Event::Replied { .. } | Event::Notified { .. } => is_noted,
+        Event::Acked { .. } => matches!(step, Step::Fsync(_)),
+        _ => false,
+    };
+    let rest: Vec<&Event> = rest.into_iter().filter(|event| !is_said(event)).collect();
+    Telling { headline, notes, events: sentences(&rest) }
+}
+
+/// Whether the step itself only says where something is read, written or handed over.
+fn is_told_by_note(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::ToServer(_)
+            | Step::ToClient(_)
+            | Step::ToLeader(_)
+            | Step::ToLearner(_)
+            | Step::Vote { .. }
+            | Step::Append(_)
+            | Step::Write(_)
+            | Step::Input(_)
+    )
+}
+
+/// Whether the event says no more than that the step happened.
+pub(crate) fn is_the_step(step: &Step, event: &Event) -> bool {
+    matches!(
+        (step, event),
+        (Step::Crash { .. }, Event::Crashed { .. })
+            | (Step::Restart(_), Event::Restarted { .. })
+            | (Step::Start(_), Event::Started { .. })
+            | (Step::Kill(_), Event::Killed { .. })
+            | (Step::Pause(_), Event::Paused { .. })
+            | (Step::Resume(_), Event::Resumed { .. })
+            | (Step::Cancel(_), Event::Cancelled { .. })
+            | (Step::Resource { .. }, Event::ResourceWrite { .. })
+    )
+}
+
+/// What a crash left.
+fn loss(tail: Tail, lost: usize) -> String {
+    match lost {
+        0 => "its log lost nothing".to_string(),
+        _ => {
+            let torn = if tail.torn { ", half of the first one is left" } else { "" };
+            format!("its log lost its last {}{torn}", plural(lost, "transaction"))
+        }
+    }
+}
+
+/// A log's fsync with the acknowledgements that it lets go.
+fn fsync(step: &Step, events: &[&Event]) -> String {
+    let acked = events.iter().filter_map(|event| match event {
+        Event::Acked { zxid, .. } => Some(*zxid),
+        _ => None,
+    });
+    let acked: Vec<_> = acked.collect();
+    match (acked.first(), acked.last()) {
+        (Some(first), Some(last)) if first < last => {
+            format!("{step}, acknowledges {first} to {last}")
+        }
+        (Some(only), _) => format!("{step}, acknowledges {only}"),
+        _ => step.to_string(),
+    }
+}
+
+/// The events as sentences; what a leader applies as it commits it is one.
+fn sentences(events: &[&Event]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    let mut committed: Vec<(usize, &Event)> = Vec::new();
+    for event in events {
+        if let Event::Applied { server, txn, .. } = event {
+            let at = committed.iter().position(|(_, earlier)| {
+                matches!(earlier, Event::Committed { leader, txn: other }
+                    if leader == server && other.zxid == txn.zxid)
+            });
+            if let Some(at) = at {
+                let (place, _) = committed.remove(at);
+                sentences[place] = format!("{server} commits and applies {txn}");
+                continue;
+            }
+        }
+        if matches!(event, Event::Committed { .. }) {
+            committed.push((sentences.len(), event));
+        }
+        sentences.push(event.to_string());
+    }
+    sentences
 }

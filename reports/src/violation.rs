@@ -35,7 +35,7 @@ pub fn violation_report(finding: &Finding) -> String {
     }
     if !finding.trace.is_empty() {
         report.push('\n');
-        report.push_str(&last_steps(&finding.trace));
+        report.push_str(&last_steps(&finding.story, &finding.trace, &violation.objection.saw));
     }
     report
 }

@@ -23,19 +23,28 @@ pub(crate) struct Swept {
     pub(crate) wall: Duration,
 }
 
-/// Runs the seeds up to the first violation, whose run is kept in full.
+/// How to sweep.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) jobs: usize,
+    pub(crate) host: HostKind,
+    /// Whether to go on after a violation, to count them.
+    pub(crate) keep_going: bool,
+}
+
+/// Runs the seeds, as a rule up to the first violation, whose run is kept in full.
 ///
 /// # Errors
 /// Where Vivarium itself panics: a sentence that names the seed, so that it can be reported.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
-    jobs: usize,
-    host: HostKind,
+    how: &How,
     mut progress: impl FnMut(&Totals),
 ) -> Result<Swept, String> {
     let begun = Instant::now();
-    let which = SweepOptions { seeds: seeds.range(), jobs, keep_going: false };
+    let How { jobs, host, keep_going } = *how;
+    let which = SweepOptions { seeds: seeds.range(), jobs, keep_going };
     let options = RunOptions { host, keep_steps: true, trace_last: LAST_STEPS };
     let mut counted = 0;
     let swept = catch_unwind(AssertUnwindSafe(|| {
@@ -99,6 +108,7 @@ pub(crate) fn finding(
         config: run.config.clone(),
         case_file,
         replay,
+        story: run.story.clone(),
         trace: run.trace.clone(),
     }
 }
@@ -107,7 +117,7 @@ pub(crate) fn finding(
 pub(crate) fn sweep_report(
     scenario: &Scenario,
     bugs: &[String],
-    host: HostKind,
+    how: &How,
     seeds: &SeedRange,
     Swept { report: swept, wall }: &Swept,
 ) -> ScenarioReport {
@@ -124,7 +134,7 @@ pub(crate) fn sweep_report(
     ScenarioReport {
         scenario: scenario.name.clone(),
         bugs: bugs.to_vec(),
-        host: host.to_string(),
+        host: how.host.to_string(),
         seeds: totals.seeds,
         first_seed: seeds.range().start,
         steps: totals.steps,
@@ -133,6 +143,7 @@ pub(crate) fn sweep_report(
         faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
         marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
         violations: totals.violating.len() as u64,
+        kept_going: how.keep_going,
         verdict,
         finding: None,
     }
@@ -152,7 +163,8 @@ mod tests {
             _ => Vec::new(),
         });
         scenario.clients = 0.into();
-        let swept = sweep(&scenario, &SeedRange::count(40), 2, HostKind::Direct, |_totals| ());
+        let how = How { jobs: 2, host: HostKind::Direct, keep_going: false };
+        let swept = sweep(&scenario, &SeedRange::count(40), &how, |_totals| ());
         assert_eq!(
             swept.err().as_deref(),
             Some("Vivarium itself failed at seed 13, please report it: no programs for this seed")

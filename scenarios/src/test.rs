@@ -154,12 +154,13 @@ impl Test {
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, Box<TestFailure>> {
         let host = self.host;
         let scenario = self.scenario();
-        let swept = engine::sweep(&scenario, seeds, engine::all_cores(), host, |_totals| ());
+        let how = engine::How { jobs: engine::all_cores(), host, keep_going: false };
+        let swept = engine::sweep(&scenario, seeds, &how, |_totals| ());
         let swept = swept.unwrap_or_else(|sentence| panic!("{}: {sentence}", scenario.name));
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
-            return Ok(engine::sweep_report(&scenario, &[], host, seeds, &swept));
+            return Ok(engine::sweep_report(&scenario, &[], &how, seeds, &swept));
         };
         let replay = replay_line(run.seed, std::thread::current().name());
         let finding = engine::finding(scenario.name.clone(), run, violation, None, replay);

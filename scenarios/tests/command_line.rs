@@ -231,6 +231,32 @@ fn the_determinism_check_compares_both_hosts() {
     assert!(outcome.stdout.starts_with("lock: 2 seeds, each the same run "), "{}", outcome.stdout);
 }
 
+#[test]
+fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
+    let directory = directory("keep-going");
+    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "60", "--host", "direct"];
+    let report = |more: &[&str]| {
+        let outcome = vivarium_in(&directory, &[&words[..], &["--json"], more].concat());
+        assert_eq!(outcome.code, Some(1), "{}{}", outcome.stdout, outcome.stderr);
+        let document: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        document["scenarios"][0].clone()
+    };
+    let (first, all) = (report(&[]), report(&["--keep-going"]));
+    assert_eq!(first["violation"], all["violation"], "the first one is told");
+    assert_eq!((&first["violations"], &first["kept_going"]), (&1.into(), &false.into()));
+    assert_eq!((&all["seeds"], &all["kept_going"]), (&60.into(), &true.into()));
+    let violations = all["violations"].as_u64().expect("a number");
+    assert!(violations > 1, "{all}");
+
+    let outcome = vivarium_in(&directory, &[&words[..], &["--keep-going"]].concat());
+    let seed = &all["violation"]["seed"];
+    let rate = format!("lock with NoGuid ({violations} of 60 seeds, first {seed})");
+    assert!(outcome.stdout.starts_with(&format!("VIOLATED: {rate}\n")), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains(&format!("\n{rate}: violated lock M")), "{}", outcome.stdout);
+    let sentence = refused(&["run", "lock", "--keep-going", "--check-determinism"]);
+    assert!(sentence.ends_with("do not go together: leave out one of them"), "{sentence}");
+}
+
 /// The value behind a name in the report of a violation.
 fn field<'a>(report: &'a str, name: &str) -> &'a str {
     let lines = report.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
@@ -259,7 +285,7 @@ fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
     assert_eq!(by_case.code, Some(1), "{}{}", by_case.stdout, by_case.stderr);
     assert_eq!(field(&by_case.stdout, "hash"), hash);
     assert!(by_case.stdout.contains("gave the recorded run: hash "), "{}", by_case.stdout);
-    assert!(by_case.stdout.contains("The last 5 steps:"), "{}", by_case.stdout);
+    assert!(by_case.stdout.contains("The last 5 steps"), "{}", by_case.stdout);
 
     truncated_and_foreign_copies(&directory, file);
 }

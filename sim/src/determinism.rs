@@ -56,7 +56,34 @@ pub struct Side {
     pub step: Option<(Time, Step, Fingerprint)>,
     /// All that the step caused. `None` where the run had ended, or where the same way, gone once
     /// more to get the text, led elsewhere.
-    pub caused: Option<String>,
+    pub caused: Option<Caused>,
+}
+
+/// All that a step caused, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caused {
+    /// In words, one line per note, event and effect.
+    pub words: String,
+    /// Every field of every event and effect: words leave out data, digests and the like.
+    pub full: String,
+}
+
+impl Caused {
+    /// Both sides' texts: the words where they differ, else the lines in full that do.
+    fn sides(one: &Caused, other: &Caused) -> [String; 2] {
+        if one.words != other.words {
+            return [one.words.clone(), other.words.clone()];
+        }
+        let lacks = |a: &Caused, b: &Caused| {
+            let missing = a.full.lines().filter(|line| !b.full.lines().any(|same| same == *line));
+            missing.map(|line| format!("{}\n", line.trim())).collect::<String>()
+        };
+        let same = |text: String| {
+            let none = "nothing that the other did not: they differ in what was sent\n";
+            if text.is_empty() { none.to_string() } else { text }
+        };
+        [same(lacks(one, other)), same(lacks(other, one))]
+    }
 }
 
 impl fmt::Display for Difference {
@@ -68,9 +95,15 @@ impl fmt::Display for Difference {
                 None => writeln!(f, "{}: the run had ended", side.way)?,
             }
         }
-        for side in [&self.one, &self.other] {
-            if let Some(caused) = &side.caused {
-                writeln!(f, "{} caused:\n{caused}", side.way)?;
+        let sides = [&self.one, &self.other];
+        let texts = match sides.map(|side| side.caused.as_ref()) {
+            [Some(one), Some(other)] => Caused::sides(one, other).map(Some),
+            either => either.map(|caused| caused.map(|caused| caused.words.clone())),
+        };
+        for (side, text) in sides.into_iter().zip(texts) {
+            if let Some(text) = text {
+                writeln!(f, "{} caused:", side.way)?;
+                text.lines().try_for_each(|line| writeln!(f, "  {line}"))?;
             } else if side.step.is_some() {
                 writeln!(f, "{}: another run went elsewhere, so there is no text", side.way)?;
             }

@@ -25,7 +25,7 @@ mod subject;
 mod sweep;
 mod timers;
 
-pub use determinism::{Difference, Side, Way};
+pub use determinism::{Caused, Difference, Side, Way};
 pub use faults::Fault;
 pub use options::Drawn;
 pub use replay::Replay;

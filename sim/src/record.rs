@@ -1,5 +1,6 @@
 //! What is kept of a run while it runs: counts always, steps, trace lines and hashes on demand.
 
+use crate::determinism::Caused;
 use crate::faults::Fault;
 use crate::options::Drawn;
 use crate::run::{RunOptions, RunReport};
@@ -14,12 +15,15 @@ use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::Violation;
 
+/// So many turns of a run's story are kept, the last ones.
+const STORY: usize = 1_000;
+
 /// What to keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keep {
     /// The steps.
     pub(crate) steps: bool,
-    /// So many trace lines, the last ones.
+    /// So many trace lines, the last ones of steps that do not merely keep a connection alive.
     pub(crate) trace_last: usize,
     /// The rolling hash after each step.
     pub(crate) hashes: bool,
@@ -42,15 +46,16 @@ pub(crate) struct Record {
     marks: MarkCounter,
     recorded: Vec<(Time, Step)>,
     trace: VecDeque<TraceLine>,
+    story: VecDeque<TraceLine>,
     hashes: Vec<Fingerprint>,
-    texts: Vec<String>,
+    texts: Vec<Caused>,
 }
 
 impl Record {
     /// Before the first step; and the effects to use, which collect what is to be kept.
     pub(crate) fn begin(keep: Keep) -> (Record, Effects) {
         let mut effects = Effects::hashed();
-        if keep.trace_last > 0 {
+        if keep.trace_last > 0 || !keep.texts.is_empty() {
             effects.notes = Some(Vec::new());
         }
         let record = Record {
@@ -61,6 +66,7 @@ impl Record {
             marks: MarkCounter::new(),
             recorded: Vec::new(),
             trace: VecDeque::new(),
+            story: VecDeque::new(),
             hashes: Vec::new(),
             texts: Vec::new(),
         };
@@ -90,7 +96,8 @@ impl Record {
             self.marks.event(view, event);
         }
         if self.keep.texts.contains(&self.steps) {
-            self.texts.push(format!("{:#?}", effects));
+            let (words, full) = (effects.to_string(), format!("{effects:#?}"));
+            self.texts.push(Caused { words, full });
         }
         self.steps += 1;
         if self.keep.steps {
@@ -105,12 +112,24 @@ impl Record {
     }
 
     fn trace(&mut self, at: Time, step: Step, effects: &Effects) {
+        let notes = effects.notes.clone().unwrap_or_default();
+        let events = effects.events.clone();
+        let number = self.steps;
+        let turns: Vec<_> = events.iter().filter(|event| event.is_milestone()).cloned().collect();
+        if step.is_milestone() || !turns.is_empty() {
+            if self.story.len() == STORY {
+                self.story.pop_front();
+            }
+            self.story.push_back(TraceLine { at, number, step, notes: Vec::new(), events: turns });
+        }
+        let is_ping = effects.keep_alive || matches!(step, Step::Fire(timer) if timer.is_ping());
+        if is_ping && events.is_empty() && self.keep.trace_last != usize::MAX {
+            return;
+        }
         if self.trace.len() == self.keep.trace_last {
             self.trace.pop_front();
         }
-        let notes = effects.notes.clone().unwrap_or_default();
-        let events = effects.events.clone();
-        self.trace.push_back(TraceLine { at, number: self.steps, step, notes, events });
+        self.trace.push_back(TraceLine { at, number, step, notes, events });
     }
 
     /// The run is over.
@@ -142,6 +161,7 @@ impl Record {
             violation,
             recorded: self.recorded,
             trace: self.trace.into(),
+            story: self.story.into(),
             options_text: drawn.to_string(),
             parameters: drawn.parameters(),
             config: drawn.config.clone(),
@@ -158,7 +178,7 @@ pub(crate) struct Closed {
     /// The rolling hash after each step, if it was to be kept.
     pub(crate) hashes: Vec<Fingerprint>,
     /// The texts that were to be kept.
-    pub(crate) texts: Vec<String>,
+    pub(crate) texts: Vec<Caused>,
 }
 
 fn hash(effects: &Effects) -> Fingerprint {

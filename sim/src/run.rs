@@ -75,7 +75,8 @@ pub struct RunOptions {
     pub host: HostKind,
     /// Whether to record the steps, for a case file.
     pub keep_steps: bool,
-    /// How many of the last steps to keep as trace lines, for a timeline.
+    /// How many of the last steps to keep as trace lines, for a timeline. Those that merely keep a
+    /// connection alive (pings) are left out, unless all are asked for ([`usize::MAX`]).
     pub trace_last: usize,
 }
 
@@ -102,6 +103,9 @@ pub struct RunReport {
     pub recorded: Vec<(Time, Step)>,
     /// The last steps for people, if they were to be kept.
     pub trace: Vec<TraceLine>,
+    /// The last turns of the run's story ([`vivarium_model::event::Event::is_milestone`]), without
+    /// notes, if trace lines were to be kept.
+    pub story: Vec<TraceLine>,
     /// The drawn options and the fault plan, printed.
     pub options_text: String,
     /// What a case must note beside the configuration ([`crate::options::Drawn::parameters`]).

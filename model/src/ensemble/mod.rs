@@ -11,12 +11,14 @@ use crate::event::Event;
 use crate::fingerprint::{Fingerprint, Tracked};
 use crate::host::ResourceRequest;
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
-use crate::network::Network;
+use crate::network::{Delivered, Network};
+use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, ServerPacket};
 use crate::server::disk::Disk;
 use crate::server::{Context, Role, Server};
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::Timer;
+use crate::words;
 use crate::zxid::Zxid;
 use programs::ClientNode;
 use std::collections::BTreeMap;
@@ -205,12 +207,13 @@ impl Ensemble {
         let Some(delivered) = self.network.read_from_client(connection) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("{server} reads {delivered:?} from {connection}"));
+        effects.note(|| format!("{server} reads from {}: {delivered}", connection.client));
+        effects.keep_alive = delivered == Delivered::Packet(ClientPacket::Ping);
         let handled = self.with_server(server, at, effects, |process, context| {
             process.from_client(connection, delivered, context);
         });
         if handled.is_none() {
-            // Nobody listens there: connection refused.
+            effects.note(|| format!("{server} is down: connection refused"));
             self.network.close_by_server(connection, effects);
         }
         Status::Done
@@ -233,7 +236,12 @@ impl Ensemble {
         let Some(delivered) = self.network.read_from_server(connection) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("{client} reads {delivered:?} from {server}"));
+        effects.note(|| {
+            let oldest = self.clients[client.index()].machine.pending().next();
+            let request = oldest.map(|(_, request)| &**request);
+            format!("{client} reads from {server}: {}", words::reply_to(&delivered, request))
+        });
+        effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
         self.client_reads(connection, delivered, effects);
         Status::Done
     }
@@ -258,11 +266,14 @@ impl Ensemble {
         let Some(delivered) = self.network.read_from_learner(connection) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("{leader} reads {delivered:?} from {connection}"));
+        effects
+            .note(|| format!("leader {} reads from {}: {delivered}", leader.0, connection.learner));
+        effects.keep_alive = matches!(delivered, Delivered::Packet(LearnerPacket::Ping { .. }));
         let handled = self.with_server(leader, at, effects, |process, context| {
             process.from_learner(connection, delivered, context);
         });
         if handled.is_none() {
+            effects.note(|| format!("{leader} is down: connection refused"));
             self.network.close_by_leader(connection, effects);
         }
         Status::Done
@@ -286,7 +297,8 @@ impl Ensemble {
         let Some(delivered) = self.network.read_from_leader(connection) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("{learner} reads {delivered:?} from {leader}"));
+        effects.note(|| format!("{learner} reads from its leader {}: {delivered}", leader.0));
+        effects.keep_alive = delivered == Delivered::Packet(LeaderPacket::Ping);
         self.with_server(learner, at, effects, |process, context| {
             process.from_leader(connection, delivered, context);
         });
@@ -304,13 +316,7 @@ impl Ensemble {
         let Some(notification) = self.network.take_mail(from, to) else {
             return Status::NotEnabled;
         };
-        effects.note(|| {
-            let vote = notification.vote;
-            format!(
-                "{to} reads notification of server {}: {:?}, votes for server {} (epoch {}, zxid {}), round {}",
-                from.0, notification.state, vote.leader.0, vote.peer_epoch, vote.zxid, notification.round
-            )
-        });
+        effects.note(|| format!("{to} reads the notification of {from}: {notification}"));
         self.with_server(to, at, effects, |process, context| {
             process.notification(from, notification, context);
         });

@@ -345,6 +345,7 @@ impl Ensemble {
         let client = connection.client;
         let node = &self.clients[client.index()];
         if node.connection != Some(connection) {
+            effects.note(|| "it has left that connection behind and takes no notice".to_string());
             return;
         }
         match delivered {

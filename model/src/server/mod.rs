@@ -303,6 +303,7 @@ impl Server {
             context.effects.due(Step::Fsync(self.id));
         }
         self.to_ack.push(txn.zxid);
+        context.effects.note(|| format!("{} appends to its log: {txn}", self.id));
         context.disk.append(txn);
         self.count_for_snapshot(context);
         true
@@ -334,6 +335,7 @@ impl Server {
     /// The packet thread's disk operation completes.
     pub fn write_completes(&mut self, context: &mut Context<'_>) -> bool {
         let Some(writing) = self.writing.take() else { return false };
+        context.effects.note(|| format!("{} has written {writing}", self.id));
         match self.role {
             Role::Looking => unreachable!("leaving a role cancels its writes"),
             Role::Following(_) => self.learner_wrote(writing, context),

@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::case::Case;
 use vivarium_model::config::Config;
+use vivarium_model::error::Error;
 use vivarium_model::event::{Event, Observation};
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
+use vivarium_model::id::{ClientConnection, ClientId, Machine, ServerId, SessionId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, SessionState};
+use vivarium_model::path::ZnodePath;
 use vivarium_model::property::Objection;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
 use vivarium_model::trace::TraceLine;
+use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::zxid::{Epoch, Zxid};
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
@@ -54,7 +57,7 @@ pub fn trace() -> Vec<TraceLine> {
             server: ServerId(3),
             tail: Tail { survive: 1, torn: true, snapshots: false, packets: 0 },
         },
-        notes: vec!["1 of 3 unsynced transactions survives, the second is torn".into()],
+        notes: Vec::new(),
         events: vec![
             Event::Crashed { server: ServerId(3), lost: 2 },
             Event::Session {
@@ -81,7 +84,10 @@ pub fn trace() -> Vec<TraceLine> {
         at: Time(12_345_678),
         number: 10_235,
         step: Step::Input(ClientId(2)),
-        notes: Vec::new(),
+        notes: vec![
+            "client 2's program is told: [x-0000000002], cversion 4 (call 0)".into(),
+            "it asks: sleep 100ms (call 1)".into(),
+        ],
         events: vec![Event::Observed {
             client: ClientId(2),
             session: Some(SESSION),
@@ -94,7 +100,67 @@ pub fn trace() -> Vec<TraceLine> {
             },
         }],
     };
-    vec![crash, lost, granted]
+    vec![crash, lost, fsync(), replied(), granted]
+}
+
+/// A leader's fsync completes a quorum.
+fn fsync() -> TraceLine {
+    let leader = ServerId(2);
+    let zxid = Zxid::new(Epoch(1), 8);
+    let body = TxnBody::Delete { path: ZnodePath::new("/locks/one/x-0000000001").unwrap() };
+    let txn = Arc::new(Txn { zxid, session: SESSION, cxid: Xid(3), time: 0, body });
+    TraceLine {
+        at: Time(12_341_000),
+        number: 10_000,
+        step: Step::Fsync(leader),
+        notes: Vec::new(),
+        events: vec![
+            Event::Acked { server: leader, zxid: zxid.previous(), durable: zxid },
+            Event::Acked { server: leader, zxid, durable: zxid },
+            Event::Committed { leader, txn: Arc::clone(&txn) },
+            Event::Applied { server: leader, txn, digest: Fingerprint(0) },
+        ],
+    }
+}
+
+/// A reply, told by a note that is too long for a line.
+fn replied() -> TraceLine {
+    let said = "client 1 reads from server 2: reply xid 3 (zxid 1:8): ";
+    TraceLine {
+        at: Time(12_342_000),
+        number: 10_001,
+        step: Step::ToClient(CONNECTION),
+        notes: vec![format!("{said}{}", "x".repeat(200))],
+        events: vec![Event::Replied {
+            client: ClientId(1),
+            session: SESSION,
+            connection: CONNECTION,
+            xid: Xid(3),
+            zxid: Zxid::new(Epoch(1), 8),
+            request: create(),
+            result: Err(Error::NodeExists),
+        }],
+    }
+}
+
+/// The turns of a run: what [`trace`] has of them, and a partition before.
+pub fn story() -> Vec<TraceLine> {
+    let way = |from, to| Step::Cut { from: Machine::Server(from), to: Machine::Server(to) };
+    let cuts = [way(ServerId(1), ServerId(2)), way(ServerId(2), ServerId(1))];
+    let cut = |(number, step)| TraceLine {
+        at: Time(11_000_000),
+        number,
+        step,
+        notes: Vec::new(),
+        events: Vec::new(),
+    };
+    let kept = trace().into_iter().map(|mut line| {
+        line.notes.clear();
+        line.events.retain(Event::is_milestone);
+        line
+    });
+    let kept = kept.filter(|line| line.step.is_milestone() || !line.events.is_empty());
+    (9_000..).zip(cuts).map(cut).chain(kept).collect()
 }
 
 pub fn finding() -> Finding {
@@ -105,6 +171,7 @@ pub fn finding() -> Finding {
         config: Config::new(3, 2),
         case_file: Some(Ok("cases/lock-NoGuid-42.json".into())),
         replay: "vivarium replay lock --bug NoGuid --seed 42".into(),
+        story: story(),
         trace: trace(),
     }
 }
@@ -127,6 +194,7 @@ pub fn held() -> ScenarioReport {
         ]),
         marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
         violations: 0,
+        kept_going: false,
         verdict: Verdict::Held { seeds: 20_000, unreached: Vec::new() },
         finding: None,
     }

@@ -47,6 +47,9 @@ pub(super) struct RunArguments {
     /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list`)
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
+    /// Run all seeds even after a violation, and count the violating ones
+    #[arg(long, conflicts_with = "check_determinism")]
+    pub(super) keep_going: bool,
     /// Report as JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -176,7 +176,7 @@ fn report(
     }
     if timeline_asked {
         text.push('\n');
-        text.push_str(&last_steps(&run.trace));
+        text.push_str(&last_steps(&run.story, &run.trace, ""));
     }
     text
 }

@@ -36,6 +36,7 @@ struct Plan<'a> {
     seeds: Option<SeedRange>,
     jobs: usize,
     host: HostKind,
+    keep_going: bool,
 }
 
 impl Plan<'_> {
@@ -53,6 +54,7 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         seeds: seeds.map_err(|error| error.to_string())?,
         jobs: select::jobs(arguments.jobs.as_deref())?,
         host: select::host(arguments.host.as_deref())?,
+        keep_going: arguments.keep_going,
     };
     if arguments.check_determinism {
         return check_determinism(&plan, arguments.json);
@@ -82,7 +84,7 @@ fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> S
     text
 }
 
-/// Sweeps one scenario up to its first violation, and looks into that.
+/// Sweeps one scenario up to its first violation, or on, and looks into the first.
 fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let name = selected.entry.name;
     guard::guarded(|| sweep_unguarded(selected, plan))
@@ -94,14 +96,14 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
-    let swept = engine::sweep(scenario, &seeds, plan.jobs, plan.host, |totals| {
-        meter.update(totals.seeds);
-    });
+    let how = engine::How { jobs: plan.jobs, host: plan.host, keep_going: plan.keep_going };
+    let swept = engine::sweep(scenario, &seeds, &how, |totals| meter.update(totals.seeds));
     meter.finish();
     let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
-    let mut report = engine::sweep_report(scenario, plan.bugs, plan.host, &seeds, &swept);
+    let mut report = engine::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
     if let Some(run) = &swept.report.first_violation {
-        report.finding = finding(&report.title(), scenario, plan.bugs, run);
+        let title = report.title_with_rate();
+        report.finding = finding(&title, scenario, plan.bugs, run);
     }
     Ok(report)
 }
@@ -156,6 +158,7 @@ fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> S
         faults: Vec::new(),
         marks: Vec::new(),
         violations: 0,
+        kept_going: false,
         verdict: Verdict::Error(error),
         finding: None,
     }

@@ -1,8 +1,6 @@
 //! Every event and every observation has a sentence that a ZooKeeper user understands.
 
-mod common;
-
-use common::{CONNECTION, SESSION, create};
+use super::{CONNECTION, SESSION, create, stat};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::event::{Event, Observation, SyncMode};
@@ -10,10 +8,8 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
 use vivarium_model::op::{EventType, OpResult, Request, Response, SessionState, WatchedEvent};
 use vivarium_model::path::ZnodePath;
-use vivarium_model::stat::Stat;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
-use vivarium_reports::describe::{describe, describe_observation};
 
 const SERVER: ServerId = ServerId(2);
 const CLIENT: ClientId = ClientId(1);
@@ -24,7 +20,7 @@ fn zxid(counter: u32) -> Zxid {
 }
 
 fn sentences(events: &[Event]) -> String {
-    events.iter().map(describe).collect::<Vec<_>>().join("\n")
+    events.iter().map(Event::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn txn() -> Arc<Txn> {
@@ -109,7 +105,7 @@ fn clients() {
 
 #[test]
 fn replies() {
-    let stat = Stat { version: 2, cversion: 6, ..Stat::default() };
+    let stat = stat();
     let path = || -> Arc<str> { Arc::from("/a") };
     let exists = || Request::Exists { path: path(), watch: true };
     let multi = || Request::Multi(Vec::new());
@@ -203,9 +199,6 @@ fn observations() {
             ],
         },
     ];
-    let text: Vec<String> = observations
-        .iter()
-        .map(|said| format!("client 1 {}", describe_observation(said)))
-        .collect();
+    let text: Vec<String> = observations.iter().map(|said| format!("client 1 {said}")).collect();
     insta::assert_snapshot!(text.join("\n"));
 }

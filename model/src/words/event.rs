@@ -1,13 +1,37 @@
-//! Events as sentences, in ZooKeeper's words: what the lines of a timeline say.
+//! Events and observations as sentences without a full stop.
 
-use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation, Value};
-use vivarium_model::id::{ClientId, ServerId, SessionId};
-use vivarium_model::op::{OpResult, Response, SessionState};
-use vivarium_model::zxid::Zxid;
+use super::{Answer, list, plural};
+use crate::event::{Event, Observation, Value};
+use crate::id::{ClientId, ServerId, SessionId};
+use crate::op::SessionState;
+use crate::zxid::Zxid;
+use std::fmt::{self, Display};
 
-/// What happened, as one sentence without a full stop. One table, so that no event can be forgotten.
-pub fn describe(event: &Event) -> String {
+impl Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&sentence(self))
+    }
+}
+
+/// What a program said, as the rest of a sentence that begins with the program.
+impl Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&predicate(self))
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Bool(truth) => truth.fmt(f),
+            Value::Text(text) => write!(f, "\"{text}\""),
+        }
+    }
+}
+
+/// One table, so that no event can be forgotten.
+fn sentence(event: &Event) -> String {
     match event {
         // ---- elections, synchronisation, broadcast, and the lives of servers ----
         Event::Elected { server, leader, round } if server == leader => {
@@ -49,7 +73,7 @@ pub fn describe(event: &Event) -> String {
             format!("{client} sends xid {} on connection {}: {request}", xid.0, connection.slot)
         }
         Event::Replied { client, xid, zxid, request, result, .. } => {
-            format!("{client} reads xid {}: {request} = {} (at {zxid})", xid.0, answer(result))
+            format!("{client} reads xid {}: {request} = {} (zxid {zxid})", xid.0, Answer(result))
         }
         Event::Lost { client, xid, request, .. } => {
             format!("{client} gets ConnectionLoss for xid {}: {request}, outcome unknown", xid.0)
@@ -58,17 +82,14 @@ pub fn describe(event: &Event) -> String {
             session_change(*client, *session, *server, *state)
         }
         Event::Notified { client, event, .. } => {
-            format!("{client} is notified: {:?} {} (at {})", event.kind, event.path, event.zxid)
+            format!("{client} is notified: {event}")
         }
 
         // ---- programs ----
-        Event::Observed { client, session, observation, .. } => {
-            let said = describe_observation(observation);
-            match session {
-                Some(session) => format!("{client} (session {session}) {said}"),
-                None => format!("{client} {said}"),
-            }
-        }
+        Event::Observed { client, session, observation, .. } => match session {
+            Some(session) => format!("{client} (session {session}) {observation}"),
+            None => format!("{client} {observation}"),
+        },
         Event::Started { client } => format!("{client} starts its program"),
         Event::Finished { client, result: Ok(()) } => format!("{client}'s program returned Ok"),
         Event::Finished { client, result: Err(message) } => {
@@ -109,8 +130,7 @@ fn session_change(
     }
 }
 
-/// What a program said, as the rest of a sentence that begins with the program.
-pub fn describe_observation(observation: &Observation) -> String {
+fn predicate(observation: &Observation) -> String {
     match observation {
         Observation::Attempt { lock, attempt } => format!("begins attempt {attempt} at {lock}"),
         Observation::NodeKnown { attempt, node, .. } => {
@@ -130,9 +150,8 @@ pub fn describe_observation(observation: &Observation) -> String {
         Observation::GaveUp { lock, attempt } => format!("gave up attempt {attempt} at {lock}"),
         Observation::Custom { name, fields } if fields.is_empty() => format!("says {name}"),
         Observation::Custom { name, fields } => {
-            let fields: Vec<String> =
-                fields.iter().map(|(key, value)| format!("{key} = {}", text(value))).collect();
-            format!("says {name}: {}", fields.join(", "))
+            let fields = fields.iter().map(|(key, value)| format!("{key} = {value}"));
+            format!("says {name}: {}", list(fields))
         }
     }
 }
@@ -144,54 +163,4 @@ fn resource_write(client: ClientId, resource: &str, token: Option<Zxid>, accepte
     } else {
         format!("resource {resource} REFUSES a write of {client} {token}: it has seen a larger one")
     }
-}
-
-fn answer(result: &Result<Response, Error>) -> String {
-    match result {
-        Ok(response) => success(response),
-        Err(error) => format!("{error:?}"),
-    }
-}
-
-fn success(response: &Response) -> String {
-    match response {
-        Response::Written(result) => operation(result),
-        Response::Multi(results) => {
-            let results: Vec<String> = results.iter().map(operation).collect();
-            format!("[{}]", results.join(", "))
-        }
-        Response::Exists(stat) => format!("exists, version {}", stat.version),
-        Response::Data(data, stat) => {
-            format!("{}, version {}", plural(data.len(), "byte"), stat.version)
-        }
-        Response::Children(names, stat) => {
-            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-            format!("[{}], cversion {}", names.join(", "), stat.cversion)
-        }
-        Response::Synced | Response::Closed => "done".to_string(),
-    }
-}
-
-fn operation(result: &OpResult) -> String {
-    match result {
-        OpResult::Created(path, _) => format!("created {path}"),
-        OpResult::Deleted => "deleted".to_string(),
-        OpResult::Set(stat) => format!("version {}", stat.version),
-        OpResult::Checked => "checked".to_string(),
-        OpResult::Failed(None) => "not done".to_string(),
-        OpResult::Failed(Some(error)) => format!("{error:?}"),
-    }
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::Number(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Text(text) => format!("\"{text}\""),
-    }
-}
-
-/// `1 byte`, `2 bytes`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
