@@ -30,7 +30,7 @@ pub use faults::Fault;
 pub use options::Drawn;
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::{Choice, FaultSet, Scenario};
+pub use scenario::{Choice, FaultSet, Limits, Scenario};
 pub use sweep::{SweepOptions, SweepReport, Totals};
 
 use determinism::compare;
