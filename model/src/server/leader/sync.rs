@@ -59,8 +59,11 @@ impl Server {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
             }
         }
-        // NEWLEADER goes behind all of it (ZOOKEEPER-3104).
-        handler.send(connection, LeaderPacket::NewLeader(leader.epoch), context);
+        // NEWLEADER goes behind all of it: where a SNAP is streamed, behind its end and behind what
+        // is forwarded meanwhile, since the snapshot may hold that already (ZOOKEEPER-3104).
+        if handler.phase == HandlerPhase::AwaitingAck {
+            context.to_learner(connection, LeaderPacket::NewLeader(leader.epoch));
+        }
     }
 
     /// The decision table of semantics 6.4; the first matching row wins.
@@ -127,13 +130,14 @@ impl Server {
 
     /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
     /// then znodes, while transactions go on being applied (fuzzy); after the last piece the packets
-    /// that were queued behind it.
+    /// that were queued behind it, the commits of all that made it fuzzy among them, and NEWLEADER.
     pub fn stream_next(
         &mut self,
         connection: LearnerConnection,
         context: &mut Context<'_>,
     ) -> bool {
         let Role::Leading(leader) = &mut self.role else { return false };
+        let epoch = leader.epoch;
         let Some(handler) = leader.handlers.get_mut(&connection) else { return false };
         let HandlerPhase::Streaming(stream) = &mut handler.phase else { return false };
         if !stream.started {
@@ -156,6 +160,7 @@ impl Server {
             for packet in queued {
                 context.to_learner(connection, packet);
             }
+            context.to_learner(connection, LeaderPacket::NewLeader(epoch));
         } else {
             context.effects.due(Step::Stream(connection));
         }
