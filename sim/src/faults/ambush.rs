@@ -9,7 +9,7 @@ use super::kind::{Await, Fault};
 use super::{Look, Order, a_while, servers, surviving};
 use crate::plan::{Plan, purpose};
 use crate::random::{Random, Ratio, Seeds};
-use vivarium_model::event::Event;
+use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::id::{LearnerConnection, Machine, ServerId};
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
@@ -71,15 +71,19 @@ impl Ambush {
         match (self.kind, event) {
             (Fault::SyncCrash, Event::Synchronising { leader, learner, .. }) => {
                 let victim = if random.below(4) == 0 { *leader } else { learner.learner };
-                let after = soon(random, 40);
+                let after = soon(random, 150);
                 crash(random, victim, after)
             }
             (Fault::SyncBreak, Event::Synchronising { learner, .. }) => break_off(random, *learner),
-            (Fault::SlowSync, Event::Synchronising { learner, .. }) => vec![Order::SlowStream {
-                learner: learner.learner,
-                lasts: a_while(random, 20, 300),
-                by: random.span(Duration::from_millis(1), Duration::from_millis(40)),
-            }],
+            (Fault::SlowSync, Event::Synchronising { learner, mode, .. }) => {
+                // A SNAP has many pieces; what comes as one needs time for a commit.
+                let most = if *mode == SyncMode::Snap { 40 } else { 150 };
+                vec![Order::SlowStream {
+                    learner: learner.learner,
+                    lasts: a_while(random, 20, 300),
+                    by: random.span(Duration::from_millis(1), Duration::from_millis(most)),
+                }]
+            }
             (Fault::ElectionCrash, Event::Elected { server, leader, .. }) => {
                 let victim = if random.below(4) == 0 { *server } else { *leader };
                 let after = soon(random, 80);
@@ -94,7 +98,7 @@ impl Ambush {
 /// Soon after the event: anywhere within the few disk operations and packets that follow, on fast
 /// machines or on slow ones.
 fn soon(random: &mut Random, slow: u64) -> Duration {
-    let mean = random.choose(&[2, 10, slow]).unwrap_or(slow);
+    let mean = random.choose(&[2, 10, 40, slow]).unwrap_or(slow);
     random.exponential_span(Duration::from_millis(mean))
 }
 
@@ -109,7 +113,7 @@ fn crash(random: &mut Random, server: ServerId, after: Duration) -> Vec<Order> {
 
 /// The learner's synchronisation ends before its time, memory kept.
 fn break_off(random: &mut Random, connection: LearnerConnection) -> Vec<Order> {
-    let after = soon(random, 40);
+    let after = soon(random, 150);
     let broken = if random.chance(Ratio::one_in(2)) {
         let (to_leader, to_learner) = (surviving(random, 2), surviving(random, 4));
         Step::BreakLearner { connection, to_leader, to_learner }
