@@ -46,7 +46,7 @@ impl Ambushes {
         orders: &mut Vec<(Fault, Order)>,
     ) {
         for ambush in &mut self.0 {
-            if ambush.kind.awaits() == awaited(event) && ambush.random.chance(ambush.ratio) {
+            if ambush.kind.awaits() == awaited(event) && ambush.is_struck(event) {
                 let kind = ambush.kind;
                 let given = ambush.strike(event, look);
                 orders.extend(given.into_iter().map(|order| (kind, order)));
@@ -66,6 +66,13 @@ fn awaited(event: &Event) -> Option<Await> {
 }
 
 impl Ambush {
+    /// Whether it is this event's turn. A TRUNC is rare, so it has two chances.
+    fn is_struck(&mut self, event: &Event) -> bool {
+        let once = self.random.chance(self.ratio);
+        let is_trunc = matches!(event, Event::Synchronising { mode: SyncMode::Trunc, .. });
+        once || is_trunc && self.random.chance(self.ratio)
+    }
+
     fn strike(&mut self, event: &Event, look: &dyn Look) -> Vec<Order> {
         let random = &mut self.random;
         match (self.kind, event) {
@@ -111,16 +118,34 @@ fn crash(random: &mut Random, server: ServerId, after: Duration) -> Vec<Order> {
     ]
 }
 
-/// The learner's synchronisation ends before its time, memory kept.
+/// The learner's synchronisation ends before its time, memory kept. Every other time all is slow
+/// before that, so that transactions commit meanwhile and the learner's disk operations are not
+/// over; and the learner dies soon after, so that what its disk lacks is missed.
 fn break_off(random: &mut Random, connection: LearnerConnection) -> Vec<Order> {
-    let after = soon(random, 150);
-    let broken = if random.chance(Ratio::one_in(2)) {
+    let learner = connection.learner;
+    let is_slow = random.chance(Ratio::one_in(2));
+    let by = random.span(Duration::from_millis(5), Duration::from_millis(60));
+    let stall = random.span(Duration::from_millis(50), Duration::from_millis(300));
+    let break_slow = by + random.span(Duration::ZERO, stall);
+    let break_fast = soon(random, 150);
+    let is_reset = random.chance(Ratio::one_in(2));
+    let broken = if is_reset {
         let (to_leader, to_learner) = (surviving(random, 2), surviving(random, 4));
         Step::BreakLearner { connection, to_leader, to_learner }
     } else {
-        Step::Rejoin(connection.learner)
+        Step::Rejoin(learner)
     };
-    vec![Order::Later(after, broken)]
+    if !is_slow {
+        return vec![Order::Later(break_fast, broken)];
+    }
+    let dies_after = break_slow + a_while(random, 50, 300);
+    let mut orders = vec![
+        Order::SlowStream { learner, lasts: by, by },
+        Order::Stall(learner, by + stall),
+        Order::Later(break_slow, broken),
+    ];
+    orders.extend(crash(random, learner, dies_after));
+    orders
 }
 
 /// The leader's connections to its learners break, mostly with the proposal still under way, and
