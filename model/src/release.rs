@@ -29,17 +29,22 @@ pub enum Bug {
     /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
     /// Repaired: the snapshot is fsynced, as after SNAP.
     TruncSnapshotUnsynced,
+    /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
+    /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
+    /// (semantics 6.3). Repaired: the leader steps down, so that the next epoch is above both.
+    LeaderIgnoresNewerEpoch,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 6] = [
+    pub const ALL: [Bug; 7] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
         Bug::SnapKeepsOldLog,
         Bug::InterruptedTruncKeepsTree,
         Bug::TruncSnapshotUnsynced,
+        Bug::LeaderIgnoresNewerEpoch,
     ];
 
     /// The name on the command line.
@@ -51,6 +56,7 @@ impl Bug {
             Bug::SnapKeepsOldLog => "SnapKeepsOldLog",
             Bug::InterruptedTruncKeepsTree => "InterruptedTruncKeepsTree",
             Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
+            Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
         }
     }
 
@@ -68,6 +74,9 @@ impl Bug {
             }
             Bug::TruncSnapshotUnsynced => {
                 "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)"
+            }
+            Bug::LeaderIgnoresNewerEpoch => {
+                "a server that accepted a newer epoch is shut out for as long as the leader leads (HEAD)"
             }
         }
     }

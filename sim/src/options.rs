@@ -106,7 +106,7 @@ fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) ->
             Limits::Varied => {
                 (&[200, 300, 500, 1_000, 2_000], &[2, 5, 20, 500], &[4, 10, 40, 100_000], 4)
             }
-            Limits::Tight => (&[100, 200, 300], &[1, 2, 3, 5], &[2, 3, 5, 10], 2),
+            Limits::Tight => (&[100, 200, 300], &[1, 2, 3, 5], &[2, 3, 5, 10, 40], 2),
         };
     let tick = *pick(random, ticks);
     // At least a second and a half of silence before anyone is taken for dead: an fsync or two and

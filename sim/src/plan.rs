@@ -75,7 +75,7 @@ fn frequency(awaited: Await, random: &mut Random) -> Ratio {
     let (most, least) = match awaited {
         Await::Create => (8, 40),
         Await::Synchronisation | Await::Election => (2, 12),
-        Await::Proposal => (15, 150),
+        Await::Proposal => (8, 100),
     };
     Ratio::one_in(random.between(most, least) as u32)
 }

@@ -9,7 +9,7 @@ use super::kind::{Await, Fault};
 use super::{Look, Order, a_while, servers, surviving};
 use crate::plan::{Plan, purpose};
 use crate::random::{Random, Ratio, Seeds};
-use vivarium_model::event::Event;
+use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::id::{LearnerConnection, Machine, ServerId};
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
@@ -46,7 +46,7 @@ impl Ambushes {
         orders: &mut Vec<(Fault, Order)>,
     ) {
         for ambush in &mut self.0 {
-            if ambush.kind.awaits() == awaited(event) && ambush.random.chance(ambush.ratio) {
+            if ambush.kind.awaits() == awaited(event) && ambush.is_struck(event) {
                 let kind = ambush.kind;
                 let given = ambush.strike(event, look);
                 orders.extend(given.into_iter().map(|order| (kind, order)));
@@ -66,20 +66,31 @@ fn awaited(event: &Event) -> Option<Await> {
 }
 
 impl Ambush {
+    /// Whether it is this event's turn. A TRUNC is rare, so it has two chances.
+    fn is_struck(&mut self, event: &Event) -> bool {
+        let once = self.random.chance(self.ratio);
+        let is_trunc = matches!(event, Event::Synchronising { mode: SyncMode::Trunc, .. });
+        once || is_trunc && self.random.chance(self.ratio)
+    }
+
     fn strike(&mut self, event: &Event, look: &dyn Look) -> Vec<Order> {
         let random = &mut self.random;
         match (self.kind, event) {
             (Fault::SyncCrash, Event::Synchronising { leader, learner, .. }) => {
                 let victim = if random.below(4) == 0 { *leader } else { learner.learner };
-                let after = soon(random, 40);
+                let after = soon(random, 150);
                 crash(random, victim, after)
             }
             (Fault::SyncBreak, Event::Synchronising { learner, .. }) => break_off(random, *learner),
-            (Fault::SlowSync, Event::Synchronising { learner, .. }) => vec![Order::SlowStream {
-                learner: learner.learner,
-                lasts: a_while(random, 20, 300),
-                by: random.span(Duration::from_millis(1), Duration::from_millis(40)),
-            }],
+            (Fault::SlowSync, Event::Synchronising { learner, mode, .. }) => {
+                // A SNAP has many pieces; what comes as one needs time for a commit.
+                let most = if *mode == SyncMode::Snap { 40 } else { 150 };
+                vec![Order::SlowStream {
+                    learner: learner.learner,
+                    lasts: a_while(random, 20, 300),
+                    by: random.span(Duration::from_millis(1), Duration::from_millis(most)),
+                }]
+            }
             (Fault::ElectionCrash, Event::Elected { server, leader, .. }) => {
                 let victim = if random.below(4) == 0 { *server } else { *leader };
                 let after = soon(random, 80);
@@ -94,7 +105,7 @@ impl Ambush {
 /// Soon after the event: anywhere within the few disk operations and packets that follow, on fast
 /// machines or on slow ones.
 fn soon(random: &mut Random, slow: u64) -> Duration {
-    let mean = random.choose(&[2, 10, slow]).unwrap_or(slow);
+    let mean = random.choose(&[2, 10, 40, slow]).unwrap_or(slow);
     random.exponential_span(Duration::from_millis(mean))
 }
 
@@ -107,16 +118,34 @@ fn crash(random: &mut Random, server: ServerId, after: Duration) -> Vec<Order> {
     ]
 }
 
-/// The learner's synchronisation ends before its time, memory kept.
+/// The learner's synchronisation ends before its time, memory kept. Every other time all is slow
+/// before that, so that transactions commit meanwhile and the learner's disk operations are not
+/// over; and the learner dies soon after, so that what its disk lacks is missed.
 fn break_off(random: &mut Random, connection: LearnerConnection) -> Vec<Order> {
-    let after = soon(random, 40);
-    let broken = if random.chance(Ratio::one_in(2)) {
+    let learner = connection.learner;
+    let is_slow = random.chance(Ratio::one_in(2));
+    let by = random.span(Duration::from_millis(5), Duration::from_millis(60));
+    let stall = random.span(Duration::from_millis(50), Duration::from_millis(300));
+    let break_slow = by + random.span(Duration::ZERO, stall);
+    let break_fast = soon(random, 150);
+    let is_reset = random.chance(Ratio::one_in(2));
+    let broken = if is_reset {
         let (to_leader, to_learner) = (surviving(random, 2), surviving(random, 4));
         Step::BreakLearner { connection, to_leader, to_learner }
     } else {
-        Step::Rejoin(connection.learner)
+        Step::Rejoin(learner)
     };
-    vec![Order::Later(after, broken)]
+    if !is_slow {
+        return vec![Order::Later(break_fast, broken)];
+    }
+    let dies_after = break_slow + a_while(random, 50, 300);
+    let mut orders = vec![
+        Order::SlowStream { learner, lasts: by, by },
+        Order::Stall(learner, by + stall),
+        Order::Later(break_slow, broken),
+    ];
+    orders.extend(crash(random, learner, dies_after));
+    orders
 }
 
 /// The leader's connections to its learners break, mostly with the proposal still under way, and
