@@ -1,6 +1,5 @@
 //! Clients' connections to this server: handshake, revalidation, end (semantics 2.1, 2.4).
 
-use super::pipeline::Pending;
 use super::tracker::Owner;
 use super::{Context, Role, Server};
 use crate::id::{ClientConnection, SessionId, Xid};
@@ -8,7 +7,6 @@ use crate::network::Delivered;
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::time::Duration;
 use crate::zxid::Zxid;
-use std::collections::VecDeque;
 
 /// One accepted connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,8 +14,6 @@ pub struct Attachment {
     /// The session that it has, or will have once the handshake is through.
     pub(super) session: SessionId,
     pub(super) state: State,
-    /// Requests in submission order that wait (semantics 4.5).
-    pub(super) pending: VecDeque<Pending>,
 }
 
 /// How far the handshake has come.
@@ -113,8 +109,7 @@ impl Server {
     }
 
     fn attach(&mut self, connection: ClientConnection, session: SessionId, state: State) {
-        let attachment = Attachment { session, state, pending: VecDeque::new() };
-        self.attachments.insert(connection, attachment);
+        self.attachments.insert(connection, Attachment { session, state });
         self.sessions.insert(session, connection);
     }
 
@@ -171,6 +166,12 @@ impl Server {
                 self.sessions.remove(&attachment.session);
             }
             self.watches.remove_connection(connection);
+            // What it asked goes on; only nobody is answered.
+            for waiting in self.pending.get_mut(&attachment.session).into_iter().flatten() {
+                if waiting.connection == Some(connection) {
+                    waiting.connection = None;
+                }
+            }
         }
     }
 
@@ -181,6 +182,7 @@ impl Server {
                 self.hang_up(connection, context);
             }
         }
+        self.pending.clear();
         debug_assert!(self.sessions.is_empty() && self.watches.is_empty());
     }
 

@@ -38,6 +38,7 @@ use disk::Disk;
 use election::{Decision, Election};
 use leader::Leader;
 use learner::Learner;
+use pipeline::Waiting;
 use snapshot::SnapshotInProgress;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -128,6 +129,8 @@ pub struct Server {
     attachments: BTreeMap<ClientConnection, Attachment>,
     sessions: BTreeMap<SessionId, ClientConnection>,
     watches: WatchTable,
+    /// Requests in submission order that wait, by session; never an empty queue (semantics 4.5).
+    pending: BTreeMap<SessionId, VecDeque<Waiting>>,
 }
 
 impl Server {
@@ -158,6 +161,7 @@ impl Server {
             attachments: BTreeMap::new(),
             sessions: BTreeMap::new(),
             watches: WatchTable::default(),
+            pending: BTreeMap::new(),
         };
         server.look(context);
         Ok(server)

@@ -1,8 +1,10 @@
 //! Requests of this server's clients, and the order of commits and replies (semantics 4.2, 4.5).
 //!
 //! Per session, requests complete in submission order: a read behind a write of the same session
-//! that is not committed yet waits; reads of other sessions do not. A commit whose (session, cxid)
-//! matches the head of a session's waiting requests completes it.
+//! that is not committed yet waits; reads of other sessions do not. The queue is the session's, not
+//! the connection's: on a server to which a session re-attaches, whatever it asks waits behind what
+//! it had asked *here* before (but not behind what it had asked elsewhere). A commit whose (session,
+//! cxid) matches the head of a session's queue completes it.
 
 use super::attach::State;
 use super::tracker::Owner;
@@ -16,15 +18,23 @@ use crate::tree::Applied;
 use crate::txn::{Txn, TxnBody};
 use std::sync::Arc;
 
-/// A request that waits in its session's queue.
+/// A request in its session's queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Pending {
+pub(super) struct Waiting {
+    /// The connection it came by; `None` once that is gone.
+    pub(super) connection: Option<ClientConnection>,
+    what: Pending,
+}
+
+/// What a request waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Pending {
     /// For its commit.
     Write(Xid),
     /// For the leader's SYNC.
     Sync(Xid),
-    /// For those before it.
-    Read(Xid, Arc<Request>),
+    /// For those before it: a read, a sync on the leader itself, a ping, SetWatches.
+    Turn(ClientPacket),
 }
 
 impl Server {
@@ -41,10 +51,36 @@ impl Server {
         }
         let session = attachment.session;
         self.touch(session, context);
+        let is_leading = matches!(self.role, Role::Leading(_));
         match packet {
-            ClientPacket::Request { xid, request } => {
-                self.request(connection, session, xid, request, context);
+            ClientPacket::Request { xid, request } if needs_commit(&request, is_leading) => {
+                let is_sync = matches!(*request, Request::Sync { .. });
+                let what = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
+                self.wait(session, connection, what);
+                self.submit_write(session, xid, ServerRequest::Client(request), context);
             }
+            // Everything else only waits for its turn.
+            packet if self.pending.contains_key(&session) => {
+                self.wait(session, connection, Pending::Turn(packet));
+            }
+            packet => self.take_turn(connection, packet, context),
+        }
+    }
+
+    fn wait(&mut self, session: SessionId, connection: ClientConnection, what: Pending) {
+        let waiting = Waiting { connection: Some(connection), what };
+        self.pending.entry(session).or_default().push_back(waiting);
+    }
+
+    /// Does what needs no commit.
+    fn take_turn(
+        &mut self,
+        connection: ClientConnection,
+        packet: ClientPacket,
+        context: &mut Context<'_>,
+    ) {
+        match packet {
+            ClientPacket::Request { xid, request } => self.read(connection, xid, &request, context),
             ClientPacket::Ping => context.to_client(connection, ServerPacket::Pong),
             ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
                 let events = self.watches.set_watches(
@@ -62,37 +98,6 @@ impl Server {
                 context.to_client(connection, ServerPacket::WatchesSet { zxid });
             }
             ClientPacket::Connect { .. } => unreachable!("a machine connects once per connection"),
-        }
-    }
-
-    fn request(
-        &mut self,
-        connection: ClientConnection,
-        session: SessionId,
-        xid: Xid,
-        request: Arc<Request>,
-        context: &mut Context<'_>,
-    ) {
-        let is_sync = matches!(*request, Request::Sync { .. });
-        let attachment = self.attachments.get_mut(&connection).expect("it was just looked at");
-        let waits = !attachment.pending.is_empty();
-        if request.is_read() {
-            if waits {
-                attachment.pending.push_back(Pending::Read(xid, request));
-            } else {
-                self.read(connection, xid, &request, context);
-            }
-        } else if is_sync && matches!(self.role, Role::Leading(_)) {
-            // On the leader a sync needs no commit: it passes like a read (semantics 4.5 iv).
-            if waits {
-                attachment.pending.push_back(Pending::Read(xid, request));
-            } else {
-                self.reply(connection, xid, Ok(Response::Synced), context);
-            }
-        } else {
-            let pending = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
-            attachment.pending.push_back(pending);
-            self.submit_write(session, xid, ServerRequest::Client(request), context);
         }
     }
 
@@ -212,39 +217,66 @@ impl Server {
         result: Result<Response, Error>,
         context: &mut Context<'_>,
     ) {
-        let Some(connection) = self.sessions.get(&txn.session).copied() else { return };
-        let attachment = self.attachments.get_mut(&connection).expect("sessions name attachments");
-        if attachment.pending.front() != Some(&Pending::Write(txn.cxid)) {
+        let Some(connection) = self.complete(txn.session, &Pending::Write(txn.cxid)) else {
             return;
-        }
-        attachment.pending.pop_front();
-        if result == Err(Error::SessionMoved) {
+        };
+        match connection {
             // Never answered: the server hangs up (semantics 9 rule 14).
-            self.hang_up(connection, context);
-            return;
+            Some(connection) if result == Err(Error::SessionMoved) => {
+                self.hang_up(connection, context);
+            }
+            Some(connection) => self.reply(connection, txn.cxid, result, context),
+            None => {}
         }
-        self.reply(connection, txn.cxid, result, context);
-        self.drain_reads(connection, context);
+        self.take_turns(txn.session, context);
+    }
+
+    /// Takes the head of a session's queue if it is this; the connection to answer, if it is still
+    /// there.
+    fn complete(&mut self, session: SessionId, what: &Pending) -> Option<Option<ClientConnection>> {
+        let queue = self.pending.get_mut(&session)?;
+        if queue.front().map(|waiting| &waiting.what) != Some(what) {
+            return None;
+        }
+        queue.pop_front().map(|waiting| waiting.connection)
     }
 
     /// The leader's SYNC for a client of this learner.
     pub(super) fn synced(&mut self, session: SessionId, xid: Xid, context: &mut Context<'_>) {
-        let Some(connection) = self.sessions.get(&session).copied() else { return };
-        let attachment = self.attachments.get_mut(&connection).expect("sessions name attachments");
-        if attachment.pending.front() == Some(&Pending::Sync(xid)) {
-            attachment.pending.pop_front();
+        let Some(connection) = self.complete(session, &Pending::Sync(xid)) else { return };
+        if let Some(connection) = connection {
             self.reply(connection, xid, Ok(Response::Synced), context);
-            self.drain_reads(connection, context);
         }
+        self.take_turns(session, context);
     }
 
-    /// Reads that waited behind what was just completed.
-    fn drain_reads(&mut self, connection: ClientConnection, context: &mut Context<'_>) {
-        while let Some(attachment) = self.attachments.get_mut(&connection)
-            && let Some(Pending::Read(xid, request)) = attachment.pending.front().cloned()
-        {
-            attachment.pending.pop_front();
-            self.read(connection, xid, &request, context);
+    /// Whatever waited only for what was just completed.
+    fn take_turns(&mut self, session: SessionId, context: &mut Context<'_>) {
+        while let Some(queue) = self.pending.get_mut(&session) {
+            match queue.front() {
+                None => {
+                    self.pending.remove(&session);
+                }
+                Some(Waiting { what: Pending::Turn(_), .. }) => {
+                    let waiting = queue.pop_front().expect("it was just looked at");
+                    // Of a connection that is gone nobody would see the answer.
+                    if let (Some(connection), Pending::Turn(packet)) =
+                        (waiting.connection, waiting.what)
+                    {
+                        self.take_turn(connection, packet, context);
+                    }
+                }
+                Some(_) => return,
+            }
         }
+    }
+}
+
+/// Whether a request waits for the leader: writes everywhere, syncs on learners only (semantics 4.5
+/// iv).
+fn needs_commit(request: &Request, is_leading: bool) -> bool {
+    match request {
+        Request::Sync { .. } => !is_leading,
+        request => !request.is_read(),
     }
 }

@@ -16,8 +16,8 @@ pub enum Mutant {
     RecoverWithoutSync,
     /// Settles the fate of a lost create by `sync`, as the best recipes do. A leader answers the sync
     /// of its own client at once, whatever is outstanding (semantics 4.5 iv: the leader's
-    /// CommitProcessor does not queue syncs), so a session that re-attaches to the leader still
-    /// misses its pending create. Found by this project's simulator. Breaks M6.
+    /// CommitProcessor does not queue syncs), so a session that moves from a learner to the
+    /// leader still misses its pending create. Found by this project's simulator. Breaks M6.
     RecoverBySync,
     /// Nobody cleans up after a cancelled or timed-out attempt (CURATOR-79, CURATOR-62; museum row
     /// 6). Breaks M5.

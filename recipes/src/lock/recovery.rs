@@ -5,7 +5,7 @@
 //! session has moved to a server that lags behind. So a list alone proves nothing: the fate of the
 //! earlier writes must be settled first (recipes section 0, CL-p).
 //!
-//! `sync` does not settle it where the session has re-attached to the leader itself: a leader parks
+//! `sync` does not settle it where the session has moved from a learner to the leader: a leader parks
 //! the syncs of its learners behind its last proposal, but answers those of its own clients at once
 //! (semantics 4.5 iv; `ProposalRequestProcessor` passes them on, and the leader's `CommitProcessor`
 //! is built not to match syncs). A write does settle it, also one that fails: it takes a zxid behind
