@@ -1,5 +1,6 @@
 //! What a step leaves for the engine to do: steps that became due, timers, events for monitors.
 
+use crate::client::ClientEffect;
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::id::{CallId, ClientId, Machine, ServerId};
@@ -67,6 +68,8 @@ pub struct Effects {
     pub effects: Vec<Effect>,
     /// For the monitors, in order.
     pub events: Vec<Event>,
+    /// Room for what a client machine wants done, so that it need not be made anew in each step.
+    pub(crate) client_effects: Vec<ClientEffect>,
     /// For people, in order, in ZooKeeper's words; only where somebody reads along.
     pub notes: Option<Vec<String>>,
     /// The step only kept a connection alive: a ping or its answer was read. A timeline can do
@@ -80,6 +83,11 @@ impl Effects {
     /// For a simulated run: hashed, without notes.
     pub fn hashed() -> Effects {
         Effects { hasher: Some(StableHasher::new()), ..Effects::default() }
+    }
+
+    /// With notes for people, not hashed.
+    pub fn noted() -> Effects {
+        Effects { notes: Some(Vec::new()), ..Effects::default() }
     }
 
     /// Forgets the last step's effects, events and notes; the hash goes on.
@@ -113,9 +121,9 @@ impl Effects {
         self.effects.push(effect);
     }
 
-    /// An event for the monitors.
+    /// An event for the monitors. It is not taken into the run's hash: whatever it tells of is there
+    /// already, as a packet, an effect, or a program's input or output.
     pub fn event(&mut self, event: Event) {
-        self.absorb(&event);
         self.events.push(event);
     }
 

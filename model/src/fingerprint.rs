@@ -127,7 +127,9 @@ impl<T: Clone> Tracked<T> {
 
     /// The component, to be changed: the cached fingerprint is forgotten.
     pub fn make_mut(&mut self) -> &mut T {
-        self.cached = OnceLock::new();
+        if self.cached.get().is_some() {
+            self.cached = OnceLock::new();
+        }
         Arc::make_mut(&mut self.value)
     }
 }

@@ -25,16 +25,26 @@ pub enum Bug {
     /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
     /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
     InterruptedTruncKeepsTree,
+    /// A synchronisation by TRUNC applies what commits before NEWLEADER to memory and logs none of
+    /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
+    /// Repaired: the snapshot is fsynced, as after SNAP.
+    TruncSnapshotUnsynced,
+    /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
+    /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
+    /// (semantics 6.3). Repaired: the leader steps down, so that the next epoch is above both.
+    LeaderIgnoresNewerEpoch,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 5] = [
+    pub const ALL: [Bug; 7] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
         Bug::SnapKeepsOldLog,
         Bug::InterruptedTruncKeepsTree,
+        Bug::TruncSnapshotUnsynced,
+        Bug::LeaderIgnoresNewerEpoch,
     ];
 
     /// The name on the command line.
@@ -45,6 +55,8 @@ impl Bug {
             Bug::TruncKeepsRecordBeyond => "TruncKeepsRecordBeyond",
             Bug::SnapKeepsOldLog => "SnapKeepsOldLog",
             Bug::InterruptedTruncKeepsTree => "InterruptedTruncKeepsTree",
+            Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
+            Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
         }
     }
 
@@ -59,6 +71,12 @@ impl Bug {
             Bug::SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
             Bug::InterruptedTruncKeepsTree => {
                 "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)"
+            }
+            Bug::TruncSnapshotUnsynced => {
+                "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)"
+            }
+            Bug::LeaderIgnoresNewerEpoch => {
+                "a server that accepted a newer epoch is shut out for as long as the leader leads (HEAD)"
             }
         }
     }

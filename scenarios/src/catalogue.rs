@@ -1,5 +1,6 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod churn;
 mod lock;
 
 use vivarium_model::release::{Bug, Bugs};
@@ -73,5 +74,5 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry()]
+    vec![lock::entry(), churn::entry()]
 }

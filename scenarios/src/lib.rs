@@ -41,3 +41,8 @@ mod test;
 
 pub use test::{Test, TestFailure};
 pub use vivarium_reports::summary::ScenarioReport;
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -10,7 +10,7 @@ use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
 use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{Choice, FaultSet, HostKind, Scenario};
+use vivarium_sim::{Choice, FaultSet, HostKind, Limits, Scenario};
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
 ///
@@ -177,6 +177,7 @@ impl Test {
             servers: self.servers,
             clients: self.clients,
             rounds: self.rounds,
+            limits: Limits::Varied,
             programs: Arc::new(move |drawn| {
                 (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
             }),

@@ -7,6 +7,7 @@
 //! whatever the driver decides.
 
 use crate::faults::Fault;
+use crate::faults::ambush::Ambushes;
 use crate::faults::lost_reply::LostReplies;
 use crate::faults::{Order, clipped, strike};
 use crate::heap::{Due, Heap};
@@ -22,7 +23,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::mark::FaultKind;
 use vivarium_model::property::{Objection, View};
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 
 /// A run that takes so many steps never ends: something turns in circles.
@@ -46,6 +47,7 @@ struct Driver<'a, S> {
     heap: Heap,
     latencies: Latencies,
     lost_replies: LostReplies,
+    ambushes: Ambushes,
     chaotic: bool,
     effects: Effects,
     /// What faults want done, in order; done before the next entry of the heap.
@@ -65,6 +67,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
             latencies: Latencies::new(drawn.timings.clone(), &seeds),
             lost_replies: LostReplies::new(&drawn.plan, clients, &seeds),
+            ambushes: Ambushes::new(&drawn.plan, &seeds),
             seeds,
             chaotic: true,
             effects,
@@ -160,7 +163,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
         match due {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
-            Due::Step(Step::Crash { server, tail }) => self.late_crash(server, tail)?,
+            Due::Step(step) if step.is_fault() => self.late_fault(step)?,
             Due::Step(step) => match self.latencies.stalled(at, &step) {
                 Some(until) => self.heap.push(until, due),
                 None => drop(self.take(due)?),
@@ -233,6 +236,10 @@ impl<'a, S: Subject> Driver<'a, S> {
                 {
                     let events = &self.effects.events;
                     self.lost_replies.event(events, at, &self.subject, &mut self.orders);
+                    self.ambushes.event(&events[at], &self.subject, &mut self.orders);
+                }
+                Event::Synchronising { .. } | Event::Elected { .. } if self.chaotic => {
+                    self.ambushes.event(event, &self.subject, &mut self.orders);
                 }
                 _ => {}
             }
@@ -249,13 +256,19 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// A crash with a run-up: by now it is known what its disk can lose.
-    fn late_crash(&mut self, server: ServerId, tail: Tail) -> Result<(), Objection> {
-        if self.chaotic {
-            let tail = clipped(tail, self.subject.unsynced(server));
-            self.take(Due::Step(Step::Crash { server, tail }))?;
+    /// A fault with a run-up. By now it is known what a crash can lose.
+    fn late_fault(&mut self, step: Step) -> Result<(), Objection> {
+        if !self.chaotic {
+            return Ok(());
         }
-        Ok(())
+        let step = match step {
+            Step::Crash { server, tail } => {
+                let tail = clipped(tail, self.subject.unsynced(server));
+                Step::Crash { server, tail }
+            }
+            step => step,
+        };
+        self.take(Due::Step(step)).map(drop)
     }
 
     /// Does what faults have ordered, and what they order in reaction to that.
@@ -281,11 +294,17 @@ impl<'a, S: Subject> Driver<'a, S> {
             Order::Strike(step) => Ok(self.take(Due::Step(step))? == Status::Done),
             Order::Later(after, step) => {
                 self.heap.push(now + after, Due::Step(step));
-                Ok(false)
+                // A fault with a run-up; else the end of one.
+                Ok(step.is_fault())
             }
             Order::Stall(server, lasts) => {
                 self.latencies.stall(server, now + lasts);
                 self.record.slowed(FaultKind::DiskStall);
+                Ok(true)
+            }
+            Order::SlowStream { learner, lasts, by } => {
+                self.latencies.slow_stream(learner, now, lasts, by);
+                self.record.slowed(FaultKind::DelayBurst);
                 Ok(true)
             }
             Order::SlowDown { machine, lasts, by } => {

@@ -90,6 +90,17 @@ struct Disk {
     random: Random,
     queues: Queues,
     stalled_until: Time,
+    /// What is streamed to this server.
+    stream: SlowStream,
+}
+
+/// A leader's handler that takes long: its next piece waits until `held_until`, and up to `until`
+/// each later one takes `by` longer.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlowStream {
+    held_until: Time,
+    until: Time,
+    by: Duration,
 }
 
 /// One client's program: how long it takes to run on, to hear from outside resources.
@@ -122,6 +133,7 @@ impl Latencies {
             random: seeds.stream("disk", at),
             queues: Queues::default(),
             stalled_until: Time::ZERO,
+            stream: SlowStream::default(),
         };
         let program = |at| Programs {
             random: seeds.stream("program", at),
@@ -165,7 +177,11 @@ impl Latencies {
             Step::Snapshot(server) => self.disk(server, now, 3, timings.fsync),
             Step::Stream(connection) => {
                 let queue = 4 + usize::from(connection.slot);
-                self.disk(connection.learner, now, queue, timings.append)
+                let slow = self.disks[connection.learner.index()].stream;
+                let slower = if now < slow.until { slow.by } else { Duration::ZERO };
+                let mut piece = timings.append;
+                piece.base += slower;
+                self.disk(connection.learner, now, queue, piece)
             }
             Step::Start(client) | Step::Input(client) | Step::Random { client, .. } => {
                 self.program(client, now, 0, timings.program)
@@ -192,13 +208,22 @@ impl Latencies {
         *stalled_until = until.max(*stalled_until);
     }
 
-    /// Whether this step waits for a disk that stands still, and until when. An append does not: it
+    /// The leader's handler is slower for a while, beginning with the piece that is already due.
+    pub fn slow_stream(&mut self, learner: ServerId, now: Time, lasts: Duration, by: Duration) {
+        let slow = SlowStream { held_until: now + by, until: now + lasts, by };
+        self.disks[learner.index()].stream = slow;
+    }
+
+    /// Whether this step waits for a disk (or a handler) that stands still, and until when. An append does not: it
     /// goes to the page cache.
     pub fn stalled(&self, now: Time, step: &Step) -> Option<Time> {
-        let (Step::Fsync(server) | Step::Write(server) | Step::Snapshot(server)) = *step else {
-            return None;
+        let until = match *step {
+            Step::Fsync(server) | Step::Write(server) | Step::Snapshot(server) => {
+                self.disks[server.index()].stalled_until
+            }
+            Step::Stream(connection) => self.disks[connection.learner.index()].stream.held_until,
+            _ => return None,
         };
-        let until = self.disks[server.index()].stalled_until;
         (until > now).then_some(until)
     }
 
@@ -209,6 +234,7 @@ impl Latencies {
         }
         for disk in &mut self.disks {
             disk.stalled_until = now;
+            disk.stream = SlowStream::default();
         }
     }
 

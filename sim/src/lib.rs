@@ -30,18 +30,20 @@ pub use faults::Fault;
 pub use options::Drawn;
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::{Choice, FaultSet, Scenario};
+pub use scenario::{Choice, FaultSet, Limits, Scenario};
 pub use sweep::{SweepOptions, SweepReport, Totals};
 
 use determinism::compare;
 use record::{Closed, Keep};
 use replay::retake;
+use std::cell::Cell;
 use std::ops::ControlFlow;
-use subject::{Subject, WithSubject, with_world};
+use std::rc::Rc;
+use subject::{Subject, WithSubject, with_timed_world, with_world};
 use vivarium_model::case::Case;
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
-use vivarium_model::time::Time;
+use vivarium_model::time::{Duration, Time};
 
 /// Runs one seed of a scenario.
 ///
@@ -53,6 +55,19 @@ use vivarium_model::time::Time;
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> RunReport {
     let drawn = Drawn::draw(scenario, seed);
     simulate(scenario, &drawn, options.host, Keep::from(*options)).report
+}
+
+/// Runs one seed and says how much real time the host of the programs took: for benches.
+///
+/// # Panics
+/// If this build has no such host.
+pub fn run_timed(scenario: &Scenario, seed: u64, host: HostKind) -> (RunReport, Duration) {
+    let spent = Rc::new(Cell::new(Duration::ZERO));
+    let drawn = Drawn::draw(scenario, seed);
+    let keep = Keep::from(RunOptions { host, ..RunOptions::default() });
+    let with = Simulate { drawn: &drawn, keep };
+    let closed = with_timed_world(scenario, &drawn, host, Some(Rc::clone(&spent)), with);
+    (closed.report, spent.get())
 }
 
 /// Takes the steps of a recorded run again.

@@ -3,7 +3,7 @@
 
 use crate::faults::Look;
 use crate::options::Drawn;
-use crate::scenario::{Choice, FaultSet, Scenario};
+use crate::scenario::{Choice, FaultSet, Limits, Scenario};
 use crate::subject::Subject;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,6 +70,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         servers: Choice::from(3),
         clients: Choice::from(2..=4),
         rounds: Choice::from(50..=400),
+        limits: Limits::Varied,
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
         marks: Vec::new(),

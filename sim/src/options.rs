@@ -7,7 +7,7 @@
 use crate::latency::{Latency, Outlier};
 use crate::plan::Plan;
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::Scenario;
+use crate::scenario::{Limits, Scenario};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::{ClientConfig, Config};
@@ -66,7 +66,8 @@ impl Drawn {
         let servers = scenario.servers.draw_small(random, 1);
         let clients = scenario.clients.draw_small(random, 0);
         let rounds = scenario.rounds.draw(random);
-        let mut config = draw_config(servers, clients, &mut seeds.stream("config", 0));
+        let mut config =
+            draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
         config.bugs = scenario.bugs;
         let timings = draw_timings(servers, clients, &mut seeds.stream("timings", 0));
         Drawn {
@@ -99,8 +100,15 @@ fn microseconds(span: u64) -> Duration {
 
 /// Small limits reach the rare paths (SNAP, TRUNC, fuzzy snapshots) within seconds; short ticks
 /// make sessions expire within a run.
-fn draw_config(servers: u8, clients: u8, random: &mut Random) -> Config {
-    let tick = *pick(random, &[200, 300, 500, 1_000, 2_000]);
+fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) -> Config {
+    let (ticks, commit_log_counts, snap_counts, largest_piece): (&[u64], &[usize], &[u32], u64) =
+        match limits {
+            Limits::Varied => {
+                (&[200, 300, 500, 1_000, 2_000], &[2, 5, 20, 500], &[4, 10, 40, 100_000], 4)
+            }
+            Limits::Tight => (&[100, 200, 300], &[1, 2, 3, 5], &[2, 3, 5, 10, 40], 2),
+        };
+    let tick = *pick(random, ticks);
     // At least a second and a half of silence before anyone is taken for dead: an fsync or two and
     // a delayed packet must not end every leadership.
     let least_ticks = 1_500_u64.div_ceil(tick).max(2);
@@ -108,9 +116,9 @@ fn draw_config(servers: u8, clients: u8, random: &mut Random) -> Config {
     config.tick = milliseconds(tick);
     config.init_limit = random.between(2 * least_ticks, 3 * least_ticks) as u32;
     config.sync_limit = random.between(least_ticks, 2 * least_ticks) as u32;
-    config.commit_log_count = *pick(random, &[2, 5, 20, 500]);
-    config.snap_count = *pick(random, &[4, 10, 40, 100_000]);
-    config.snapshot_piece = random.between(1, 4) as usize;
+    config.commit_log_count = *pick(random, commit_log_counts);
+    config.snap_count = *pick(random, snap_counts);
+    config.snapshot_piece = random.between(1, largest_piece) as usize;
     for client in &mut config.clients {
         *client = draw_client(servers, tick, random);
     }

@@ -3,10 +3,10 @@
 //! Every kind draws from streams of its own, and every occurrence of a kind from one more, so
 //! taking one kind out of a scenario leaves the turns and the draws of all others as they are. When
 //! a fault's turn comes, it looks at the world and picks its victim (`faults/`); where there is
-//! none, it passes. The three kinds of lost replies have no turns: each `create` that a client
-//! sends is hit with some probability.
+//! none, it passes. Some kinds have no turns: they lie in wait for an event, say a `create` that a
+//! client sends or the beginning of a synchronisation, and strike each with some probability.
 
-use crate::faults::Fault;
+use crate::faults::{Await, Fault};
 use crate::random::{Random, Ratio, Seeds};
 use crate::scenario::FaultSet;
 use std::fmt;
@@ -17,8 +17,8 @@ use vivarium_model::time::{Duration, Time};
 pub struct Plan {
     /// Turns in the order of time: when, which kind, and the how-manieth of its kind it is.
     pub turns: Vec<Turn>,
-    /// Faults that hit a `create` with some probability.
-    pub per_create: Vec<(Fault, Ratio)>,
+    /// Faults that strike an event that they wait for with some probability.
+    pub ambushes: Vec<(Fault, Ratio)>,
 }
 
 /// One turn of a fault.
@@ -41,11 +41,9 @@ impl Plan {
             if !random.chance(Ratio::one_in(2)) {
                 continue;
             }
-            if kind.is_per_create() {
-                let ratio = Ratio::one_in(random.between(8, 40) as u32);
-                plan.per_create.push((kind, ratio));
-            } else {
-                plan.draw_turns(kind, chaos, &mut random);
+            match kind.awaits() {
+                Some(awaited) => plan.ambushes.push((kind, frequency(awaited, &mut random))),
+                None => plan.draw_turns(kind, chaos, &mut random),
             }
         }
         plan.turns.sort_unstable();
@@ -55,7 +53,7 @@ impl Plan {
     /// One to four turns on average over the whole of the chaos, at exponential distances; of those
     /// that stop everything a third of that.
     fn draw_turns(&mut self, kind: Fault, chaos: Duration, random: &mut Random) {
-        let rarity = if kind == Fault::PowerLoss { 3 } else { 1 };
+        let rarity = if matches!(kind, Fault::PowerLoss | Fault::RejoinStorm) { 3 } else { 1 };
         let mean = rarity * chaos / random.between(1, 4) as u32;
         // A shortest distance, so that a chaos of no length has no endless list of turns.
         let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
@@ -71,6 +69,17 @@ impl Plan {
     }
 }
 
+/// How often a fault that lies in wait strikes: there are hundreds of proposals in a run, and a few
+/// elections and synchronisations.
+fn frequency(awaited: Await, random: &mut Random) -> Ratio {
+    let (most, least) = match awaited {
+        Await::Create => (8, 40),
+        Await::Synchronisation | Await::Election => (2, 12),
+        Await::Proposal => (8, 100),
+    };
+    Ratio::one_in(random.between(most, least) as u32)
+}
+
 /// The stream from which one occurrence of a fault draws its victim and its extent.
 pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
     seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
@@ -83,7 +92,7 @@ pub fn purpose(kind: Fault) -> String {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.turns.is_empty() && self.per_create.is_empty() {
+        if self.turns.is_empty() && self.ambushes.is_empty() {
             return writeln!(f, "faults             none");
         }
         for kind in Fault::ALL {
@@ -93,8 +102,10 @@ impl fmt::Display for Plan {
                 writeln!(f, "fault              {kind}: at {}", times.join(", "))?;
             }
         }
-        for (kind, ratio) in &self.per_create {
-            writeln!(f, "fault              {kind}: {ratio} of all creates")?;
+        for (kind, ratio) in &self.ambushes {
+            if let Some(awaited) = kind.awaits() {
+                writeln!(f, "fault              {kind}: {ratio} of all {awaited}")?;
+            }
         }
         Ok(())
     }
@@ -140,10 +151,11 @@ mod tests {
             let has = |seed: &u64| {
                 let plan = plan(FaultSet::all(), *seed);
                 plan.turns.iter().any(|turn| turn.kind == kind)
-                    || plan.per_create.iter().any(|(of, _)| *of == kind)
+                    || plan.ambushes.iter().any(|(of, _)| *of == kind)
             };
             let having = (0..runs).filter(has).count();
-            let expected = if kind == Fault::PowerLoss { 200..=350 } else { 350..=550 };
+            let is_rare = matches!(kind, Fault::PowerLoss | Fault::RejoinStorm);
+            let expected = if is_rare { 200..=350 } else { 350..=550 };
             assert!(expected.contains(&having), "{kind} in {having} of {runs} runs");
         }
     }
@@ -169,7 +181,7 @@ mod tests {
         ) {
             let mut expected = plan(FaultSet::all(), seed);
             expected.turns.retain(|turn| turn.kind != out);
-            expected.per_create.retain(|(kind, _)| *kind != out);
+            expected.ambushes.retain(|(kind, _)| *kind != out);
             prop_assert_eq!(plan(FaultSet::all().without(out), seed), expected);
         }
     }

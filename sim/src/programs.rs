@@ -1,6 +1,7 @@
 //! Which programs are done, and the two things that every program must do: end well, and end.
 
 use crate::subject::Subject;
+use std::collections::BTreeMap;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::Objection;
@@ -17,12 +18,14 @@ pub(crate) struct Programs {
     /// Per client.
     finished: Vec<bool>,
     unfinished: usize,
+    /// Why servers gave up that have not come back since.
+    exited: BTreeMap<ServerId, &'static str>,
 }
 
 impl Programs {
     /// None of them.
     pub(crate) fn new(clients: usize) -> Programs {
-        Programs { finished: vec![false; clients], unfinished: clients }
+        Programs { finished: vec![false; clients], unfinished: clients, exited: BTreeMap::new() }
     }
 
     /// Eats an event.
@@ -42,6 +45,14 @@ impl Programs {
             }
             Event::Panicked { client, message } => {
                 format!("the program of {client} panicked: {message}")
+            }
+            Event::Exited { server, reason } => {
+                self.exited.insert(*server, reason);
+                return Ok(());
+            }
+            Event::Restarted { server } => {
+                self.exited.remove(server);
+                return Ok(());
             }
             _ => return Ok(()),
         };
@@ -69,7 +80,11 @@ impl Programs {
         });
         let servers = (1..=subject.servers()).map(|number| {
             let server = ServerId(number);
-            format!("{server}: {}", subject.state_of(server))
+            let state = subject.state_of(server);
+            match self.exited.get(&server) {
+                Some(reason) => format!("{server}: {state}, its process gave up because {reason}"),
+                None => format!("{server}: {state}"),
+            }
         });
         let reasons: Vec<String> = programs.chain(servers).collect();
         Objection::new(PROGRESS, format!("{when}: {}", reasons.join("; ")))

@@ -31,6 +31,8 @@ pub struct Scenario {
     pub clients: Choice,
     /// How often each program does what it does.
     pub rounds: Choice,
+    /// How the servers' limits are drawn.
+    pub limits: Limits,
     /// The programs, one per client machine.
     pub programs: MakePrograms,
     /// What must hold.
@@ -51,6 +53,17 @@ impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scenario").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// How the servers' limits are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limits {
+    /// From very small to those of production.
+    #[default]
+    Varied,
+    /// Very small ones: hardly a transaction is kept for DIFF, snapshots are frequent and written in
+    /// many pieces, and ticks are short.
+    Tight,
 }
 
 /// Numbers that a seed picks one of.

@@ -4,11 +4,15 @@ use crate::faults::Look;
 use crate::host::DirectHost;
 #[cfg(madsim)]
 use crate::host::MadsimHost;
+use crate::host::timed::TimedHost;
 use crate::options::Drawn;
 use crate::run::HostKind;
 use crate::scenario::Scenario;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
+use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::programs::ProgramState;
 use vivarium_model::history::History;
@@ -16,9 +20,9 @@ use vivarium_model::host::Host;
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::step::Step;
-use vivarium_model::time::Time;
+use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
 
 /// The property that the model's own assertions hold.
@@ -89,19 +93,49 @@ pub(crate) fn with_world<W: WithSubject>(
     host: HostKind,
     with: W,
 ) -> W::Result {
+    with_timed_world(scenario, drawn, host, None, with)
+}
+
+/// [`with_world`], with the real time that the host takes added to `spent`.
+pub(crate) fn with_timed_world<W: WithSubject>(
+    scenario: &Scenario,
+    drawn: &Drawn,
+    host: HostKind,
+    spent: Option<Rc<Cell<Duration>>>,
+    with: W,
+) -> W::Result {
     let programs = (scenario.programs)(drawn);
     let clients = drawn.config.clients.len();
     assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
     let monitors = (scenario.monitors)(drawn);
     let config = Arc::new(drawn.config.clone());
+    let run = Run { config, monitors, spent, with };
     match host {
-        HostKind::Direct => with.run(World::new(config, DirectHost::new(programs), monitors)),
+        HostKind::Direct => run.under(DirectHost::new(programs)),
         #[cfg(madsim)]
-        HostKind::Madsim => {
-            with.run(World::new(config, MadsimHost::new(programs, drawn.seed), monitors))
-        }
+        HostKind::Madsim => run.under(MadsimHost::new(programs, drawn.seed)),
         #[cfg(not(madsim))]
         HostKind::Madsim => panic!("this build has no madsim host"),
+    }
+}
+
+/// All that a world needs beside its host.
+struct Run<W> {
+    config: Arc<Config>,
+    monitors: Vec<Box<dyn Monitor>>,
+    spent: Option<Rc<Cell<Duration>>>,
+    with: W,
+}
+
+impl<W: WithSubject> Run<W> {
+    fn under<H: Host>(self, host: H) -> W::Result {
+        match self.spent {
+            None => self.with.run(World::new(self.config, host, self.monitors)),
+            Some(spent) => {
+                let host = TimedHost::new(host, spent);
+                self.with.run(World::new(self.config, host, self.monitors))
+            }
+        }
     }
 }
 

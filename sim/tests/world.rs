@@ -22,6 +22,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         servers: Choice::OneOf(vec![3, 3, 5]),
         clients: Choice::from(2..=4),
         rounds: Choice::from(10..=40),
+        limits: Limits::Varied,
         programs: Arc::new(|drawn| {
             let rounds = drawn.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));

@@ -300,11 +300,12 @@ impl Ensemble {
         effects: &mut Effects,
         run: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
     ) {
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut effects.client_effects);
         run(&mut self.clients[client.index()].make_mut().machine, &mut out);
-        for effect in out {
+        for effect in out.drain(..) {
             self.client_effect(client, effect, effects);
         }
+        effects.client_effects = out;
     }
 
     fn client_effect(&mut self, client: ClientId, effect: ClientEffect, effects: &mut Effects) {

@@ -9,6 +9,7 @@ use crate::id::Xid;
 use crate::id::{LearnerConnection, ServerId, SessionId};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::release::Bug;
 use crate::time::Duration;
 use crate::timer::ServerTimer;
 use crate::tree::DataTree;
@@ -399,9 +400,11 @@ impl Server {
         }
     }
 
-    /// The snapshot at NEWLEADER; fsynced if it came by SNAP, since the log has a gap then.
+    /// The snapshot at NEWLEADER, fsynced: after SNAP the log has a gap, and after TRUNC it lacks
+    /// what was committed before NEWLEADER (see [`Bug::TruncSnapshotUnsynced`]).
     fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
-        let snapshot: Snapshot = self.whole_snapshot(is_snap);
+        let is_durable = is_snap || !context.config.bugs.has(Bug::TruncSnapshotUnsynced);
+        let snapshot: Snapshot = self.whole_snapshot(is_durable);
         if is_snap {
             context.disk.replace_by_snapshot(snapshot, context.config.bugs);
         } else {
@@ -454,9 +457,7 @@ impl Server {
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
-        // After a SNAP the content is ahead of its label until the commits that were queued behind it
-        // are applied. HEAD begins to serve just before that; here it is one step, so that no client
-        // can read the tree in between.
+        // HEAD begins to serve just before these commits; here it is one step.
         for zxid in committed {
             self.commit_pending(zxid, context);
         }

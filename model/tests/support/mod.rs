@@ -41,7 +41,8 @@ impl Host for Scripts {
 
     fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
         let index = client.index();
-        let goes_on = matches!(input, Input::Start | Input::Reply { .. });
+        // A watch has a call slot of its own; what it hears begins nothing.
+        let goes_on = matches!(input, Input::Start | Input::Reply { call: CallId(0), .. });
         self.heard[index].push(input);
         if !goes_on {
             return;
@@ -113,8 +114,8 @@ impl Dice {
 
 /// The engine.
 #[derive(Clone)]
-pub struct Engine {
-    pub world: World<Scripts>,
+pub struct Engine<H = Scripts> {
+    pub world: World<H>,
     pub due: Vec<Step>,
     pub timers: BTreeMap<Timer, u64>,
     pub now: u64,
@@ -126,11 +127,15 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
-        let world = World::new(
-            Arc::new(config),
-            Scripts::new(scripts),
-            vivarium_model::property::zookeeper(),
-        );
+        Engine::with_host(config, Scripts::new(scripts))
+    }
+}
+
+impl<H: Host> Engine<H> {
+    /// An engine for programs of another kind.
+    pub fn with_host(config: Config, host: H) -> Engine<H> {
+        let monitors = vivarium_model::property::zookeeper();
+        let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
             world,
             due: Vec::new(),
@@ -153,8 +158,10 @@ impl Engine {
                 Effect::Random(client, call) => {
                     self.due.push(Step::Random { client, call, value: 7 });
                 }
-                Effect::Arm { timer, after, .. } => {
-                    self.timers.insert(timer, self.now + after.as_micros() as u64);
+                Effect::Arm { timer, after, spread } => {
+                    // The whole spread: machines that try again at once leave no time to others.
+                    let deadline = self.now + (after + spread).as_micros() as u64;
+                    self.timers.insert(timer, deadline);
                 }
                 Effect::Disarm(timer) => {
                     self.timers.remove(&timer);
@@ -195,29 +202,34 @@ impl Engine {
         Ok(status)
     }
 
-    /// Does a due step, any of them, or else fires the earliest timer. `false`: nothing to do.
+    /// Fires a timer whose time has come, or does a due step, any of them, or else lets the time
+    /// pass until the next timer. `false`: nothing to do.
     /// Equal steps are in order by nature; whichever of different ones comes first is chance.
     pub fn go(&mut self, dice: &mut Dice) -> Result<bool, Objection> {
         self.now += 1 + dice.roll(500) as u64;
-        let tries = self.due.len();
+        // Machines that keep each other busy must not stop the clock for all others.
+        let is_overdue = self.next_timer().is_some_and(|(_, at)| at <= self.now);
+        let tries = if is_overdue { 0 } else { self.due.len() };
         for _ in 0..tries {
             let step = self.due.swap_remove(dice.roll(self.due.len()));
             if !matches!(self.step(step)?, Status::Blocked(_)) {
                 return Ok(true);
             }
         }
-        let Some((timer, at)) = self.timers.iter().min_by_key(|(_, at)| **at) else {
-            return Ok(false);
-        };
-        let (timer, at) = (*timer, *at);
+        let Some((timer, at)) = self.next_timer() else { return Ok(false) };
         self.timers.remove(&timer);
         self.now = self.now.max(at);
         self.step(Step::Fire(timer))?;
         Ok(true)
     }
+
+    /// The timer that fires next, and when.
+    pub fn next_timer(&self) -> Option<(Timer, u64)> {
+        self.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at))
+    }
 }
 
-impl Engine {
+impl<H: Host> Engine<H> {
     /// A fault, or the end of one, drawn from the dice; some draws hit nothing.
     pub fn fault(&mut self, dice: &mut Dice) -> Step {
         use vivarium_model::id::{Machine, ServerId};

@@ -12,7 +12,7 @@ use vivarium_model::property;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, FaultSet, Scenario};
+use vivarium_sim::{Choice, Drawn, FaultSet, Limits, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -55,6 +55,7 @@ fn build(switches: &Switches) -> Scenario {
         servers: Choice::from(3),
         clients: Choice::from(2..=4),
         rounds: Choice::from(1..=4),
+        limits: Limits::Varied,
         programs: Arc::new(move |drawn| {
             let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
             work.map(|work| program(move |zookeeper| lock_worker(zookeeper, work.clone())))

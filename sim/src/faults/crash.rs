@@ -34,6 +34,19 @@ pub(super) fn rejoin(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     victim(random, look).map(|server| Order::Strike(Step::Rejoin(server))).into_iter().collect()
 }
 
+/// Every server leaves its role once or twice within a second, so that elections, discoveries and
+/// synchronisations of several leaders overlap.
+pub(super) fn rejoin_storm(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let mut orders: Vec<Order> = rejoin(random, look);
+    for server in servers(look) {
+        for _ in 0..random.between(1, 2) {
+            let after = random.span(Duration::ZERO, Duration::from_secs(1));
+            orders.push(Order::Later(after, Step::Rejoin(server)));
+        }
+    }
+    orders
+}
+
 /// A crash at once, or every other time one after the disk has stood still for a moment: between an
 /// append and its fsync there is hardly ever time for a crash, and that is where it hurts.
 fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
@@ -55,7 +68,7 @@ fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
 
 /// What the disk still holds of the unsynced transactions, however many there will be: none, some,
 /// or some and a torn one; and how many of the packets sent had left the machine.
-fn tail(random: &mut Random) -> Tail {
+pub(super) fn tail(random: &mut Random) -> Tail {
     Tail {
         survive: surviving(random, 3),
         torn: random.chance(Ratio::one_in(2)),

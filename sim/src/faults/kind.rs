@@ -43,11 +43,48 @@ pub enum Fault {
     /// A connection breaks with a `create` proposed, which commits only after the session had time
     /// to re-attach elsewhere.
     LostReplyPending,
+    /// A learner dies in the middle of its synchronisation, or its leader does.
+    SyncCrash,
+    /// A synchronisation is broken off: its connection breaks, or the learner leaves its role.
+    SyncBreak,
+    /// The leader's handler takes long over a synchronisation, while transactions commit.
+    SlowSync,
+    /// A server dies just after an election: mostly the new leader.
+    ElectionCrash,
+    /// A leader that has just proposed is cut off from all others, which have not heard of the
+    /// proposal, and logs it alone.
+    LoneLeader,
+    /// All servers leave their roles, each once or twice within a second.
+    RejoinStorm,
+}
+
+/// What a fault waits for where it takes no turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Await {
+    /// A client sends a `create`.
+    Create,
+    /// A leader begins to synchronise a learner.
+    Synchronisation,
+    /// A server ends its election.
+    Election,
+    /// A leader proposes a transaction.
+    Proposal,
+}
+
+impl fmt::Display for Await {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Await::Create => "creates",
+            Await::Synchronisation => "synchronisations",
+            Await::Election => "elections",
+            Await::Proposal => "proposals",
+        })
+    }
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 16] = [
+    pub const ALL: [Fault; 22] = [
         Fault::Crash,
         Fault::PowerLoss,
         Fault::Rejoin,
@@ -64,6 +101,12 @@ impl Fault {
         Fault::LostReplyApplied,
         Fault::LostReplyNeverApplied,
         Fault::LostReplyPending,
+        Fault::SyncCrash,
+        Fault::SyncBreak,
+        Fault::SlowSync,
+        Fault::ElectionCrash,
+        Fault::LoneLeader,
+        Fault::RejoinStorm,
     ];
 
     /// The name in printed plans; random streams go by it too, so it must not change.
@@ -85,15 +128,26 @@ impl Fault {
             Fault::LostReplyApplied => "lost reply, applied",
             Fault::LostReplyNeverApplied => "lost reply, never applied",
             Fault::LostReplyPending => "lost reply, still pending",
+            Fault::SyncCrash => "crash during synchronisation",
+            Fault::SyncBreak => "synchronisation broken off",
+            Fault::SlowSync => "slow synchronisation",
+            Fault::ElectionCrash => "crash after election",
+            Fault::LoneLeader => "lone leader",
+            Fault::RejoinStorm => "rejoin storm",
         }
     }
 
-    /// Whether this kind lies in wait for `create`s rather than taking turns.
-    pub fn is_per_create(self) -> bool {
-        matches!(
-            self,
-            Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending
-        )
+    /// What this kind lies in wait for; `None` for one that takes turns.
+    pub(crate) fn awaits(self) -> Option<Await> {
+        match self {
+            Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {
+                Some(Await::Create)
+            }
+            Fault::SyncCrash | Fault::SyncBreak | Fault::SlowSync => Some(Await::Synchronisation),
+            Fault::ElectionCrash => Some(Await::Election),
+            Fault::LoneLeader => Some(Await::Proposal),
+            _ => None,
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 //! with some probability and then waited for.
 
 use super::{Look, Order, clients, servers};
-use crate::faults::Fault;
+use crate::faults::{Await, Fault};
 use crate::plan::{Plan, purpose};
 use crate::random::{Random, Ratio, Seeds};
 use vivarium_model::event::Event;
@@ -47,7 +47,8 @@ impl LostReplies {
             random: seeds.stream(&purpose(*kind), 1),
             picked: vec![None; clients],
         };
-        LostReplies { traps: plan.per_create.iter().map(trap).collect() }
+        let on_creates = |(kind, _): &&(Fault, Ratio)| kind.awaits() == Some(Await::Create);
+        LostReplies { traps: plan.ambushes.iter().filter(on_creates).map(trap).collect() }
     }
 
     /// Eats the event at `at` of a step's events; what it orders is done right after the step.

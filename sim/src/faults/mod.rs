@@ -5,6 +5,7 @@
 //! itself. All draws come from the occurrence's own stream, so how many it needs is nobody else's
 //! business.
 
+pub(crate) mod ambush;
 mod connection;
 mod crash;
 mod kind;
@@ -21,6 +22,7 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
 pub(crate) use crash::clipped;
+pub(crate) use kind::Await;
 pub use kind::Fault;
 
 /// What a fault can see of the world.
@@ -75,6 +77,16 @@ pub(crate) enum Order {
         /// How much longer a packet takes.
         by: Duration,
     },
+    /// The leader's handler takes so much longer (`by`) over each piece that it streams to a
+    /// learner, for a while (`lasts`).
+    SlowStream {
+        /// To which learner.
+        learner: ServerId,
+        /// For how long.
+        lasts: Duration,
+        /// How much longer a piece takes.
+        by: Duration,
+    },
 }
 
 /// A fault's turn has come.
@@ -93,9 +105,15 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         Fault::ProgramCrash => program::crash(random, look),
         Fault::Pause => program::pause(random, look),
         Fault::Cancellation => program::cancel(random, look),
-        Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {
-            unreachable!("{kind} takes no turns")
-        }
+        Fault::RejoinStorm => crash::rejoin_storm(random, look),
+        Fault::LostReplyApplied
+        | Fault::LostReplyNeverApplied
+        | Fault::LostReplyPending
+        | Fault::SyncCrash
+        | Fault::SyncBreak
+        | Fault::SlowSync
+        | Fault::ElectionCrash
+        | Fault::LoneLeader => unreachable!("{kind} takes no turns"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Faults of programs, their machines and their sessions.
 
-use super::{Look, Order, a_while, clients};
-use crate::random::Random;
+use super::{Look, Order, a_while, clients, surviving};
+use crate::random::{Random, Ratio};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::step::Step;
 
@@ -16,13 +16,23 @@ pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
         .collect()
 }
 
-/// A program's process dies; another takes its place after a while.
+/// A program's process dies; another takes its place after a while. What it had sent may not have
+/// left the machine: every other time its connection first loses the last packets under way.
 pub(super) fn crash(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let Some(client) = choose(random, look, |client| look.is_running(client)) else {
         return Vec::new();
     };
     let down_for = a_while(random, 10, 1_000);
-    vec![Order::Strike(Step::Kill(client)), Order::Later(down_for, Step::Start(client))]
+    let loses_unsent = random.chance(Ratio::one_in(2));
+    let mut orders = Vec::new();
+    if loses_unsent && let Some(connection) = look.client_connection(client) {
+        let (to_server, _) = look.under_way(connection);
+        let to_server = surviving(random, to_server);
+        orders.push(Order::Strike(Step::BreakClient { connection, to_server, to_client: 0 }));
+    }
+    orders.push(Order::Strike(Step::Kill(client)));
+    orders.push(Order::Later(down_for, Step::Start(client)));
+    orders
 }
 
 /// A client machine stands still, perhaps for longer than its session lives.

@@ -41,7 +41,7 @@ fn orders(fault: Fault, occurrence: u32) -> Vec<Order> {
 }
 
 fn turn_takers() -> impl Iterator<Item = Fault> {
-    Fault::ALL.into_iter().filter(|fault| !fault.is_per_create())
+    Fault::ALL.into_iter().filter(|fault| fault.awaits().is_none())
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn what_breaks_is_mended_later() {
 }
 
 #[test]
-fn strikes_are_faults_and_ends_are_not() {
+fn strikes_are_faults_and_what_comes_later_is_an_end_or_a_fault_with_a_run_up() {
     for order in turn_takers().flat_map(|fault| (0..50).flat_map(move |at| orders(fault, at))) {
         match order {
             Order::Strike(step) => assert!(step.is_fault(), "{step}"),
-            Order::Later(_, Step::Crash { .. }) => {}
+            Order::Later(_, Step::Crash { .. } | Step::Rejoin(_)) => {}
             Order::Later(_, step) => assert!(!step.is_fault(), "{step}"),
-            Order::Stall(..) | Order::SlowDown { .. } => {}
+            Order::Stall(..) | Order::SlowDown { .. } | Order::SlowStream { .. } => {}
         }
     }
 }
@@ -135,7 +135,7 @@ fn surviving_packets_are_at_most_those_under_way() {
 
 /// Lies in wait with this kind only, for every create.
 fn trap(kind: Fault) -> LostReplies {
-    let plan = Plan { turns: Vec::new(), per_create: vec![(kind, Ratio::one_in(1))] };
+    let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
     LostReplies::new(&plan, 4, &Seeds::new(1))
 }
 

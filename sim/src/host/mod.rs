@@ -10,6 +10,7 @@
 mod direct;
 #[cfg(madsim)]
 mod madsim;
+pub(crate) mod timed;
 
 pub use self::direct::DirectHost;
 #[cfg(madsim)]

@@ -5,6 +5,7 @@ use crate::effect::{Blocker, Effect};
 use crate::id::{LearnerConnection, ServerId};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket};
+use crate::release::Bug;
 use crate::server::{Context, Role, Server, Writing};
 use crate::timer::ServerTimer;
 use crate::zxid::{Epoch, Zxid};
@@ -78,6 +79,11 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         let Role::Leading(leader) = &mut self.role else { return };
+        let is_too_late = leader.phase != Phase::Discovery && accepted_epoch > leader.epoch;
+        if is_too_late && !context.config.bugs.has(Bug::LeaderIgnoresNewerEpoch) {
+            self.leave_role("a follower has accepted a newer epoch", context);
+            return;
+        }
         let handler = leader.handlers.get_mut(&connection).expect("it was just read from");
         handler.phase = HandlerPhase::AwaitingEpoch;
         if leader.phase == Phase::Discovery {

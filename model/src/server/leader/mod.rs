@@ -71,7 +71,7 @@ enum HandlerPhase {
     AwaitingEpochAck,
     /// ACKEPOCH was read; waits for a quorum of them.
     AwaitingElection { last_zxid: Zxid },
-    /// Streams a SNAP; packets for the learner wait behind it.
+    /// Streams a SNAP, or is about to send a DIFF or TRUNC; packets for the learner are queued.
     Streaming(Stream),
     /// NEWLEADER was sent; reads the first ACK.
     AwaitingAck,
@@ -81,9 +81,11 @@ enum HandlerPhase {
     Broadcast,
 }
 
-/// A SNAP being streamed: the tree is read piece by piece, outside any lock (semantics 6.4).
+/// What happens between startForwarding and startSendingPackets, outside any lock (semantics 6.5):
+/// the tree of a SNAP is read piece by piece (semantics 6.4), while packets are queued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Stream {
+    is_snap: bool,
     started: bool,
     cursor: Option<ZnodePath>,
     /// queuedPackets: what was forwarded meanwhile.

@@ -4,13 +4,13 @@
 //! Row 5 of the decision table (the transaction log on disk) is off, as with
 //! `zookeeper.snapshotSizeFactor=-1`: a learner below the window of committedLog gets a SNAP.
 
-use super::{HandlerPhase, Stream};
+use super::{Handler, HandlerPhase, Stream};
 use crate::event::{Event, SyncMode};
 use crate::id::LearnerConnection;
 use crate::packet::LeaderPacket;
 use crate::server::{Context, Role, Server};
 use crate::step::Step;
-use crate::zxid::Zxid;
+use crate::zxid::{Epoch, Zxid};
 
 /// What to send for a synchronisation.
 struct Plan {
@@ -39,28 +39,20 @@ impl Server {
         context.effects.event(Event::Synchronising { leader: self.id, learner: connection, mode });
         let Role::Leading(leader) = &mut self.role else { return };
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
-        handler.phase = match plan.first {
-            Some(first) => {
-                context.to_learner(connection, first);
-                HandlerPhase::AwaitingAck
-            }
-            None => {
-                context.effects.due(Step::Stream(connection));
-                HandlerPhase::Streaming(Stream::default())
-            }
-        };
-        for packet in plan.packets {
+        let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
+        handler.phase = HandlerPhase::Streaming(stream);
+        context.effects.due(Step::Stream(connection));
+        for packet in plan.first.into_iter().chain(plan.packets) {
             handler.send(connection, packet, context);
         }
         // startForwarding: what is proposed and not committed; from here on the handler is among the
-        // forwarding followers. (toBeApplied is always empty between steps.)
+        // forwarding followers, and what is proposed and committed until the handler's next step
+        // comes before NEWLEADER. (toBeApplied is always empty between steps.)
         for proposal in &leader.outstanding {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
             }
         }
-        // NEWLEADER goes behind all of it (ZOOKEEPER-3104).
-        handler.send(connection, LeaderPacket::NewLeader(leader.epoch), context);
     }
 
     /// The decision table of semantics 6.4; the first matching row wins.
@@ -118,7 +110,8 @@ impl Server {
         plan.first.is_some().then_some(plan)
     }
 
-    /// Whether a piece of a SNAP can be streamed on this connection.
+    /// Whether the handler of this connection has a piece of a SNAP to stream, or what is queued
+    /// for the learner to send.
     pub fn can_stream(&self, connection: LearnerConnection) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
         let handler = leader.handlers.get(&connection);
@@ -126,8 +119,9 @@ impl Server {
     }
 
     /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
-    /// then znodes, while transactions go on being applied (fuzzy); after the last piece the packets
-    /// that were queued behind it.
+    /// then znodes, while transactions go on being applied (fuzzy). After the last piece (and at once
+    /// for DIFF and TRUNC) NEWLEADER goes behind the packets that are queued by then, commits included
+    /// (ZOOKEEPER-3104), and the sending thread starts.
     pub fn stream_next(
         &mut self,
         connection: LearnerConnection,
@@ -136,6 +130,11 @@ impl Server {
         let Role::Leading(leader) = &mut self.role else { return false };
         let Some(handler) = leader.handlers.get_mut(&connection) else { return false };
         let HandlerPhase::Streaming(stream) = &mut handler.phase else { return false };
+        if !stream.is_snap {
+            let queued = std::mem::take(&mut stream.queued);
+            handler.start_sending(connection, leader.epoch, queued, context);
+            return true;
+        }
         if !stream.started {
             stream.started = true;
             let sessions = self.tree.sessions().iter().map(|(id, timeout)| (*id, *timeout));
@@ -151,14 +150,28 @@ impl Server {
         context.to_learner(connection, LeaderPacket::SnapNodes(piece));
         if is_last {
             let queued = std::mem::take(&mut stream.queued);
-            handler.phase = HandlerPhase::AwaitingAck;
             context.to_learner(connection, LeaderPacket::SnapEnd);
-            for packet in queued {
-                context.to_learner(connection, packet);
-            }
+            handler.start_sending(connection, leader.epoch, queued, context);
         } else {
             context.effects.due(Step::Stream(connection));
         }
         true
+    }
+}
+
+impl Handler {
+    /// startSendingPackets: what is queued, then NEWLEADER; whatever comes later goes out at once.
+    fn start_sending(
+        &mut self,
+        connection: LearnerConnection,
+        epoch: Epoch,
+        queued: Vec<LeaderPacket>,
+        context: &mut Context<'_>,
+    ) {
+        self.phase = HandlerPhase::AwaitingAck;
+        for packet in queued {
+            context.to_learner(connection, packet);
+        }
+        context.to_learner(connection, LeaderPacket::NewLeader(epoch));
     }
 }

@@ -1,0 +1,473 @@
+//! The commands of a story, one small function each.
+
+use crate::render;
+use crate::support::{Engine, ask, create, delete, set};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::config::Config;
+use vivarium_model::effect::Status;
+use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
+use vivarium_model::id::{CallId, ClientId, Machine, ServerId};
+use vivarium_model::op::{CreateMode, Request};
+use vivarium_model::release::Release;
+use vivarium_model::step::{Step, Tail};
+use vivarium_model::timer::{ServerTimer, Timer};
+
+/// What a command says, or why it cannot be followed.
+type Said = Result<String, String>;
+type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
+
+/// Every command, with its arguments for people.
+pub const COMMANDS: &[(&str, &str, Command)] = &[
+    ("ensemble", "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head]", ensemble),
+    ("begin", "until every server serves; then client n starts, at server n", begin),
+    ("client", "1: create|set|delete|get|exists|children|sync|connect|close ...", client),
+    ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
+    ("pass", "2s|200ms [quietly]: time, with all that becomes due", pass),
+    ("step", "<kind> ...: one due step, held back or not", step),
+    ("hold", "<kind> ...: do no such step until it is released", hold),
+    ("release", "<kind> ...|all", release),
+    ("fire", "init-limit|leader-silent|ping|finalize <server>: a timer, now", fire),
+    ("crash", "1 [survive=n] [torn] [packets=n]", crash),
+    ("restart", "1", restart),
+    ("rejoin", "1: leaves its role, memory kept", rejoin),
+    ("cut", "1 2: nothing passes between two servers", cut),
+    ("heal", "1 2 | all", heal),
+    ("break", "client|learner 1 [up=n] [down=n]: packets that still arrive", break_connection),
+    ("expire", "1: the session of a client", expire),
+    ("state", "who is what", state),
+    ("disk", "1: log, snapshots and epoch files", disk),
+    ("tree", "1: the znodes in memory", tree),
+    ("show", "all|story: whether acks and applies are told", show),
+];
+
+/// Programs that do what the console tells them. Each always awaits a cancellation, and the engine
+/// cancels to wake it.
+#[derive(Clone, Debug, Default)]
+pub struct Puppets {
+    orders: BTreeMap<ClientId, Vec<Operation>>,
+    next_call: BTreeMap<ClientId, u16>,
+}
+
+impl Puppets {
+    fn slot(&mut self, client: ClientId) -> CallId {
+        let next = self.next_call.entry(client).or_default();
+        *next += 1;
+        CallId(*next)
+    }
+}
+
+impl Host for Puppets {
+    fn start(&mut self, _client: ClientId) {}
+
+    fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
+        let wakes =
+            matches!(input, Input::Start | Input::Reply { outcome: Outcome::Cancelled, .. });
+        if !wakes {
+            return;
+        }
+        for mut operation in self.orders.remove(&client).unwrap_or_default() {
+            if let Operation::Request { request, watch, .. } = &mut operation {
+                let asks = matches!(
+                    **request,
+                    Request::Exists { watch: true, .. }
+                        | Request::GetData { watch: true, .. }
+                        | Request::GetChildren { watch: true, .. }
+                );
+                *watch = asks.then(|| self.slot(client));
+            }
+            outputs.push(Output::Submit { call: self.slot(client), operation });
+        }
+        let call = self.slot(client);
+        outputs.push(Output::Submit { call, operation: Operation::Cancelled });
+    }
+
+    fn kill(&mut self, _client: ClientId) {}
+}
+
+/// An ensemble and what the story holds back.
+#[derive(Default)]
+pub struct Console {
+    engine: Option<Engine<Puppets>>,
+    held: Vec<String>,
+    answers: Vec<String>,
+    all: bool,
+    quiet: bool,
+}
+
+impl Console {
+    /// Follows one line and returns what happened.
+    pub fn run(&mut self, line: &str) -> Said {
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        let name = words.remove(0);
+        self.quiet = words.last() == Some(&"quietly");
+        if self.quiet {
+            words.pop();
+        }
+        let command = COMMANDS.iter().find(|(known, ..)| *known == name);
+        let (_, _, command) = command.ok_or_else(|| format!("no such command: {name}"))?;
+        let mut said = String::new();
+        if let Some(engine) = &mut self.engine {
+            engine.events.clear();
+        } else if name != "ensemble" {
+            return Err("no ensemble yet".into());
+        }
+        let result = command(self, &words);
+        let all = self.all;
+        let quiet = self.quiet;
+        for event in self.engine().events.drain(..).filter(|_| !quiet) {
+            if let Some(line) = render::event(&event, all) {
+                said += &format!("{line}\n");
+            }
+        }
+        self.answers.drain(..).for_each(|line| said += &format!("{line}\n"));
+        result.map(|()| said.clone()).map_err(|error| said + &error)
+    }
+
+    fn engine(&mut self) -> &mut Engine<Puppets> {
+        self.engine.as_mut().expect("there is an ensemble")
+    }
+
+    fn answer(&mut self, line: String) {
+        self.answers.push(line);
+    }
+
+    fn step(&mut self, step: Step) -> Result<Status, String> {
+        self.engine().step(step).map_err(|objection| objection.to_string())
+    }
+
+    /// Does the first due step that is neither held back nor blocked.
+    fn go(&mut self) -> Result<bool, String> {
+        for at in 0..self.engine().due.len() {
+            let step = self.engine().due[at];
+            let name = kind(self.engine(), &step);
+            if self.held.contains(&name) {
+                continue;
+            }
+            self.engine().due.remove(at);
+            if matches!(self.step(step)?, Status::Blocked(_)) {
+                // It stays in its place among the equal ones.
+                let step = self.engine().due.pop().expect("a blocked step stays due");
+                self.engine().due.insert(at, step);
+                continue;
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Lets the time pass up to the next timer, if it is not later than `until`.
+    fn let_time_pass(&mut self, until: u64) -> Result<bool, String> {
+        match self.engine().next_timer() {
+            Some((timer, at)) if at <= until => {
+                self.engine().timers.remove(&timer);
+                self.engine().now = self.engine().now.max(at);
+                self.step(Step::Fire(timer))?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn server(&mut self, word: Option<&&str>) -> Result<ServerId, String> {
+        let word = word.ok_or("which server?")?;
+        let id = word.parse().map_err(|_| format!("{word} is no server"))?;
+        let known = (1..=self.engine().world.ensemble().config().servers).contains(&id);
+        if known { Ok(ServerId(id)) } else { Err(format!("no server {id}")) }
+    }
+
+    fn client_id(&mut self, word: Option<&&str>) -> Result<ClientId, String> {
+        let word = word.ok_or("which client?")?.trim_end_matches(':');
+        let id = word.parse().map_err(|_| format!("{word} is no client"))?;
+        let clients = self.engine().world.ensemble().config().clients.len();
+        let known = (1..=clients).contains(&usize::from(id));
+        if known { Ok(ClientId(id)) } else { Err(format!("no client {id}")) }
+    }
+}
+
+/// How a story calls a due step.
+fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
+    let ensemble = engine.world.ensemble();
+    match step {
+        Step::ToServer(connection) => match ensemble.server_of(*connection) {
+            Some(server) => format!("to-server {} {}", connection.client.0, server.0),
+            None => "nothing".into(),
+        },
+        Step::ToClient(connection) => format!("to-client {}", connection.client.0),
+        Step::ToLeader(connection) => format!("to-leader {}", connection.learner.0),
+        Step::ToLearner(connection) => format!("to-learner {}", connection.learner.0),
+        Step::Vote { from, to } => format!("vote {} {}", from.0, to.0),
+        Step::Append(server) => format!("append {}", server.0),
+        Step::Fsync(server) => format!("fsync {}", server.0),
+        Step::Write(server) => format!("write {}", server.0),
+        Step::Snapshot(server) => format!("snapshot {}", server.0),
+        Step::Stream(connection) => format!("stream {}", connection.learner.0),
+        other => other.to_string(),
+    }
+}
+
+/// `name=value` among the words.
+fn value<T: std::str::FromStr>(words: &[&str], name: &str, default: T) -> Result<T, String> {
+    let found = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    found.map_or(Ok(default), |it| it.parse().map_err(|_| format!("{name}={it} is no number")))
+}
+
+fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let mut config = Config::new(value(words, "servers", 3)?, value(words, "clients", 0)?);
+    config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
+    config.snap_count = value(words, "snap-count", config.snap_count)?;
+    config.snapshot_piece = value(words, "piece", config.snapshot_piece)?;
+    if words.contains(&"head") {
+        config.bugs = Release::Head.bugs();
+    }
+    *console = Console::default();
+    console.engine = Some(Engine::with_host(config, Puppets::default()));
+    // Programs start when the story says so.
+    console.engine().due.retain(|step| !matches!(step, Step::Start(_)));
+    console.engine().events.clear();
+    Ok(())
+}
+
+fn begin(console: &mut Console, _words: &[&str]) -> Result<(), String> {
+    run(console, &["until", "serving"])?;
+    for at in 0..console.engine().world.ensemble().config().clients.len() {
+        console.step(Step::Start(ClientId::at(at)))?;
+        while console.go()? {}
+    }
+    console.engine().events.clear();
+    Ok(())
+}
+
+fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let client = console.client_id(words.first())?;
+    let path = *words.get(2).unwrap_or(&"/");
+    let watch = words.contains(&"watch");
+    let operation = match *words.get(1).ok_or("what shall it do?")? {
+        "create" => {
+            let mode = match (words.contains(&"ephemeral"), words.contains(&"sequential")) {
+                (false, false) => CreateMode::Persistent,
+                (true, false) => CreateMode::Ephemeral,
+                (false, true) => CreateMode::PersistentSequential,
+                (true, true) => CreateMode::EphemeralSequential,
+            };
+            create(path, mode)
+        }
+        "set" => set(path, words.get(3).ok_or("set what?")?.as_bytes()),
+        "delete" => delete(path),
+        "get" => ask(Request::GetData { path: path.into(), watch }),
+        "exists" => ask(Request::Exists { path: path.into(), watch }),
+        "children" => ask(Request::GetChildren { path: path.into(), watch }),
+        "sync" => ask(Request::Sync { path: Arc::from(path) }),
+        "connect" => Operation::Connect,
+        "close" => Operation::Close,
+        other => return Err(format!("clients cannot {other}")),
+    };
+    let orders = &mut console.engine().world.host_mut().orders;
+    orders.entry(client).or_default().push(operation);
+    if console.engine().world.ensemble().can_cancel(client) {
+        console.step(Step::Cancel(client))?;
+        let input = Step::Input(client);
+        console.engine().due.retain(|step| *step != input);
+        while console.step(input)? == Status::Done {}
+    }
+    Ok(())
+}
+
+fn run(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let Some(goal) = words.get(1) else {
+        while console.go()? {}
+        return Ok(());
+    };
+    // A client that does not know yet that its connection is gone takes itself for connected.
+    while *goal == "connected" && console.go()? {}
+    let start = console.engine().steps;
+    while !reached(console, goal)? {
+        if !console.go()? && !console.let_time_pass(u64::MAX)? {
+            return Err(format!("nothing more happens, and not {goal}"));
+        }
+        if console.engine().steps - start > 5_000 {
+            return Err(format!("not {goal} after 5000 steps"));
+        }
+    }
+    Ok(())
+}
+
+fn reached(console: &mut Console, goal: &str) -> Result<bool, String> {
+    let ensemble = console.engine().world.ensemble();
+    let mut servers = ensemble.config().server_ids().filter(|server| ensemble.is_up(*server));
+    match goal {
+        "serving" => Ok(servers.all(|server| ensemble.is_serving(server))),
+        "leader" => Ok(ensemble.leader().is_some()),
+        "connected" => Ok((0..ensemble.config().clients.len())
+            .map(|at| ensemble.waits_for(ClientId::at(at)))
+            .all(|it| !it.contains("next attempt") && !it.contains("accept its session"))),
+        other => Err(format!("nobody knows when {other} is reached")),
+    }
+}
+
+fn pass(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let word = *words.first().ok_or("how much time?")?;
+    let (number, unit) = word.split_at(word.trim_end_matches(char::is_alphabetic).len());
+    let number: u64 = number.parse().map_err(|_| format!("{word} is no time"))?;
+    let micros = number * if unit == "ms" { 1_000 } else { 1_000_000 };
+    let until = console.engine().now + micros;
+    let start = console.engine().steps;
+    while console.go()? || console.let_time_pass(until)? {
+        if console.engine().steps - start > 20_000 {
+            return Err("too much happens".into());
+        }
+    }
+    console.engine().now = until;
+    Ok(())
+}
+
+fn step(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let wanted = words.join(" ");
+    let due = console.engine().due.clone();
+    let at = due.iter().position(|step| kind(console.engine(), step) == wanted);
+    let at = at.ok_or_else(|| format!("nothing of the kind is due: {wanted}"))?;
+    let step = console.engine().due.remove(at);
+    match console.step(step)? {
+        Status::Blocked(blocker) => Err(format!("blocked by {blocker:?}")),
+        Status::Done => Ok(()),
+        Status::NotEnabled => Err("it is not possible any more".into()),
+    }
+}
+
+fn hold(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    console.held.push(words.join(" "));
+    Ok(())
+}
+
+fn release(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let wanted = words.join(" ");
+    let before = console.held.len();
+    console.held.retain(|held| wanted != "all" && *held != wanted);
+    if console.held.len() < before { Ok(()) } else { Err(format!("{wanted} is not held")) }
+}
+
+fn fire(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.get(1))?;
+    let timer = match *words.first().ok_or("which timer?")? {
+        "init-limit" => ServerTimer::InitLimit,
+        "leader-silent" => ServerTimer::LeaderSilent,
+        "ping" => ServerTimer::Ping,
+        "finalize" => ServerTimer::Finalize,
+        other => return Err(format!("no timer {other}")),
+    };
+    let timer = Timer::Server(server, timer);
+    if console.engine().timers.remove(&timer).is_none() {
+        return Err(format!("{timer} is not armed"));
+    }
+    console.step(Step::Fire(timer)).map(|_| ())
+}
+
+fn fault(console: &mut Console, step: Step) -> Result<(), String> {
+    match console.step(step)? {
+        Status::Done => Ok(()),
+        _ => Err(format!("{step} is not possible now")),
+    }
+}
+
+fn crash(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    let tail = Tail {
+        survive: value(words, "survive", 0)?,
+        torn: words.contains(&"torn"),
+        snapshots: words.contains(&"snapshots"),
+        packets: value(words, "packets", 0)?,
+    };
+    fault(console, Step::Crash { server, tail })
+}
+
+fn restart(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    fault(console, Step::Restart(server))
+}
+
+fn rejoin(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    fault(console, Step::Rejoin(server))
+}
+
+/// Both directions between two servers.
+fn both(console: &mut Console, words: &[&str]) -> Result<[(Machine, Machine); 2], String> {
+    let (one, other) = (console.server(words.first())?, console.server(words.get(1))?);
+    let (one, other) = (Machine::Server(one), Machine::Server(other));
+    Ok([(one, other), (other, one)])
+}
+
+fn cut(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    for (from, to) in both(console, words)? {
+        fault(console, Step::Cut { from, to })?;
+    }
+    Ok(())
+}
+
+fn heal(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    for (from, to) in both(console, words)? {
+        fault(console, Step::Heal { from, to })?;
+    }
+    Ok(())
+}
+
+fn break_connection(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let (up, down) = (value(words, "up", 0)?, value(words, "down", 0)?);
+    let step = match *words.first().ok_or("whose connection?")? {
+        "client" => {
+            let client = console.client_id(words.get(1))?;
+            let connection = console.engine().world.ensemble().client_connection(client);
+            let connection = connection.ok_or("it has no connection")?;
+            Step::BreakClient { connection, to_server: up, to_client: down }
+        }
+        "learner" => {
+            let server = console.server(words.get(1))?;
+            let connection = console.engine().world.ensemble().learner_connection(server);
+            let connection = connection.ok_or("it has no connection")?;
+            Step::BreakLearner { connection, to_leader: up, to_learner: down }
+        }
+        other => return Err(format!("{other} has no connections")),
+    };
+    fault(console, step)
+}
+
+fn expire(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let client = console.client_id(words.first())?;
+    let session = console.engine().world.ensemble().session(client).ok_or("it has no session")?;
+    fault(console, Step::Expire(session))
+}
+
+fn state(console: &mut Console, _words: &[&str]) -> Result<(), String> {
+    let ensemble = console.engine().world.ensemble();
+    let mut lines = Vec::new();
+    for server in ensemble.config().server_ids() {
+        lines.push(format!("{server}: {}", ensemble.state_of(server)));
+    }
+    for at in 0..ensemble.config().clients.len() {
+        let client = ClientId::at(at);
+        let attached = ensemble.attached_to(client);
+        let attached = attached.map_or("nowhere".into(), |server| format!("at {server}"));
+        lines.push(format!("{client} {attached} waits for {}", ensemble.waits_for(client)));
+    }
+    lines.into_iter().for_each(|line| console.answer(line));
+    Ok(())
+}
+
+fn disk(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    let line = render::disk(console.engine().world.ensemble(), server);
+    console.answer(format!("{server}: {line}"));
+    Ok(())
+}
+
+fn tree(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    let line = render::tree(console.engine().world.ensemble(), server);
+    console.answer(format!("{server}: {line}"));
+    Ok(())
+}
+
+fn show(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    console.all = words.first() == Some(&"all");
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! `churn`: plain clients keep the ensemble busy while everything around it fails.
+//!
+//! There is no recipe here: the clients create, change, read and delete znodes of every kind, and
+//! the properties are ZooKeeper's own. The servers keep next to nothing for DIFF, snapshot all the
+//! time and in many pieces, and elect and synchronise under fire: that is where the rules are that a
+//! server can get wrong.
+
+use super::{Entry, Switches};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Watch, ZooKeeper, program};
+use vivarium_model::mark::Mark;
+use vivarium_model::op::{CreateMode, Data, Op, Version};
+use vivarium_model::property;
+use vivarium_model::time::Duration;
+use vivarium_sim::{Choice, FaultSet, Limits, Scenario};
+
+/// What a sweep must have seen.
+const MARKS: [Mark; 11] = [
+    Mark::SyncByDiff,
+    Mark::SyncByTrunc,
+    Mark::SyncBySnap,
+    Mark::LostReplyApplied,
+    Mark::LostReplyNeverApplied,
+    Mark::LostReplyPending,
+    Mark::SessionMoved,
+    Mark::SessionExpired,
+    Mark::ElectionWithDeadLeader,
+    Mark::UnsyncedTailLost,
+    Mark::LateLeader,
+];
+
+/// How long a client waits for a watch to fire before it does something else.
+const WATCH_FOR: Duration = Duration::from_millis(300);
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    Entry {
+        name: "churn",
+        summary: "plain clients keep an ensemble busy that never comes to rest",
+        seeds: 4_000,
+        mutants: Vec::new(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    Scenario {
+        name: "churn".to_string(),
+        summary: entry().summary.to_string(),
+        servers: Choice::OneOf(vec![3, 3, 3, 5]),
+        clients: Choice::from(2..=4),
+        rounds: Choice::from(20..=60),
+        limits: Limits::Tight,
+        programs: Arc::new(|drawn| {
+            let rounds = drawn.rounds;
+            let one = || program(move |zookeeper| churn(zookeeper, rounds));
+            (0..drawn.clients).map(|_client| one()).collect()
+        }),
+        monitors: Arc::new(|_drawn| property::zookeeper()),
+        marks: MARKS.to_vec(),
+        faults: FaultSet::all(),
+        bugs: switches.bugs,
+        chaos: Duration::from_secs(20),
+        progress_bound: Duration::from_secs(120),
+    }
+}
+
+/// Does so many random things, one after the other, some of them at once.
+async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
+    for _round in 0..rounds {
+        zookeeper.connect().await;
+        if let Err(error) = act(&zookeeper).await
+            && !is_expected(error)
+        {
+            return Err(format!("an error that none of these requests can meet: {error}"));
+        }
+        let pause = below(&zookeeper, 120).await;
+        if pause < 80 {
+            zookeeper.sleep(Duration::from_millis(pause)).await;
+        }
+    }
+    Ok(())
+}
+
+/// What clients in each other's way, and under faults, must meet.
+fn is_expected(error: Error) -> bool {
+    matches!(
+        error,
+        Error::ConnectionLoss
+            | Error::SessionExpired
+            | Error::NoNode
+            | Error::NodeExists
+            | Error::BadVersion
+            | Error::NotEmpty
+            | Error::NoChildrenForEphemerals
+    )
+}
+
+async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    let name = name(zookeeper).await;
+    match below(zookeeper, 16).await {
+        0 | 1 => zookeeper.create(&name, b"", CreateMode::Persistent).await.map(drop),
+        2 => zookeeper.create(&name, b"e", CreateMode::Ephemeral).await.map(drop),
+        3 => zookeeper.create("/s-", b"", CreateMode::EphemeralSequential).await.map(drop),
+        4 => {
+            let path = format!("{name}/s-");
+            zookeeper.create(&path, b"", CreateMode::PersistentSequential).await.map(drop)
+        }
+        5 | 6 => set_if_unchanged(zookeeper, &name).await,
+        7 => zookeeper.set_data(&name, b"any", Version::Any).await.map(drop),
+        8 => clear(zookeeper, &name).await,
+        9 => swap(zookeeper, &name).await,
+        10 => {
+            zookeeper.sync(&name).await?;
+            zookeeper.get_data(&name).await.map(drop)
+        }
+        11 => watch_children(zookeeper).await,
+        12 => {
+            let (_, watch) = zookeeper.exists_watch(&name).await?;
+            changed(zookeeper, watch).await
+        }
+        13 => {
+            let (_, _, watch) = zookeeper.get_data_watch(&name).await?;
+            changed(zookeeper, watch).await
+        }
+        14 => burst(zookeeper, &name).await,
+        _ => {
+            if below(zookeeper, 3).await == 0 {
+                zookeeper.close().await;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Changes a znode that nobody has changed since it was read.
+async fn set_if_unchanged(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
+    let (data, stat) = zookeeper.get_data(name).await?;
+    let mut longer = data.to_vec();
+    longer.truncate(8);
+    longer.push(zookeeper.client().0);
+    zookeeper.set_data(name, &longer, Version::Is(stat.version)).await.map(drop)
+}
+
+/// Deletes a znode's children, then the znode.
+async fn clear(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
+    let (children, _) = zookeeper.get_children(name).await?;
+    for child in children {
+        zookeeper.delete(&format!("{name}/{child}"), Version::Any).await?;
+    }
+    zookeeper.delete(name, Version::Any).await
+}
+
+/// Replaces a znode in one transaction: deletes it if it is unchanged, and creates it anew.
+async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
+    let stat = zookeeper.exists(name).await?.ok_or(Error::NoNode)?;
+    let (path, data) = (Arc::from(name), Data::from(&b"swapped"[..]));
+    let ops = vec![
+        Op::Delete { path: Arc::clone(&path), version: Version::Is(stat.version) },
+        Op::Create { path, data, mode: CreateMode::Persistent },
+    ];
+    Ok(zookeeper.multi(ops).await.map(drop)?)
+}
+
+/// Lists the root and waits for a change.
+async fn watch_children(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    let (_, _, watch) = zookeeper.get_children_watch("/").await?;
+    changed(zookeeper, watch).await
+}
+
+/// Waits for a watch, but not forever, and only until it is cancelled.
+async fn changed(zookeeper: &ZooKeeper, mut watch: Watch) -> Result<(), Error> {
+    let waiting = zookeeper.cancellable(zookeeper.timeout(WATCH_FOR, watch.changed()));
+    match waiting.await {
+        Ok(Ok(changed)) => changed.map(drop),
+        Ok(Err(_)) | Err(_) => Ok(()),
+    }
+}
+
+/// Several writes under way at once, so that proposals queue up behind each other.
+async fn burst(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
+    for number in 0..4u8 {
+        let (own, name) = (zookeeper.clone(), name.to_string());
+        zookeeper.spawn(async move {
+            // Nothing hangs on its outcome.
+            let _ = own.set_data(&name, &[number], Version::Any).await;
+        });
+    }
+    zookeeper.get_data(name).await.map(drop)
+}
+
+/// One of a few names, so that clients get into each other's way.
+async fn name(zookeeper: &ZooKeeper) -> String {
+    format!("/n{}", below(zookeeper, 5).await)
+}
+
+async fn below(zookeeper: &ZooKeeper, bound: u64) -> u64 {
+    zookeeper.random().await % bound
+}
