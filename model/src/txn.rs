@@ -5,7 +5,7 @@ use crate::id::{SessionId, Xid};
 use crate::op::Data;
 use crate::path::ZnodePath;
 use crate::time::Duration;
-use crate::words::{list, plural};
+use crate::words::plural;
 use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,7 +86,13 @@ impl fmt::Display for TxnBody {
             TxnBody::Delete { path } => write!(f, "delete {path}"),
             TxnBody::SetData { path, version, .. } => write!(f, "setData {path} v{version}"),
             TxnBody::Check { path } => write!(f, "check {path}"),
-            TxnBody::Multi(parts) => write!(f, "multi [{}]", list(parts.iter())),
+            TxnBody::Multi(parts) => {
+                write!(f, "multi [")?;
+                for (at, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if at > 0 { ", " } else { "" })?;
+                }
+                write!(f, "]")
+            }
             TxnBody::FailedMulti(_) => write!(f, "error (multi)"),
             TxnBody::CreateSession { .. } => write!(f, "createSession"),
             TxnBody::CloseSession { ephemerals } => {

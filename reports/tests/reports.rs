@@ -3,6 +3,7 @@
 mod common;
 
 use common::{failed, finding, held, short, trace, violated};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::determinism::{
@@ -74,6 +75,52 @@ fn json_for_machines() {
     let text = json_report(&[held(), short(), violated(), failed()]);
     serde_json::from_str::<serde_json::Value>(&text).expect("a JSON document");
     insta::assert_snapshot!(text);
+}
+
+/// The fields that the tables in the docs of [`vivarium_reports::json`] list, table by table.
+fn documented_fields() -> Vec<BTreeSet<String>> {
+    let source = include_str!("../src/json.rs");
+    let docs: Vec<&str> = source.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    let tables = docs.split(|line| !line.starts_with(" |")).filter(|table| table.len() > 2);
+    let names = |line: &&str| {
+        let column = line.split('|').nth(1).unwrap_or_default().to_string();
+        column.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>()
+    };
+    tables.map(|table| table.iter().skip(2).flat_map(names).collect()).collect()
+}
+
+#[test]
+fn the_documented_fields_are_those_of_the_document() {
+    let text = json_report(&[violated()]);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("a JSON document");
+    let scenario = &document["scenarios"][0];
+    let fields = |object: &serde_json::Value| -> BTreeSet<String> {
+        object.as_object().expect("an object").keys().cloned().collect()
+    };
+    let written = [&document, scenario, &scenario["violation"]].map(fields);
+    assert_eq!(documented_fields(), written);
+}
+
+#[test]
+fn a_sweep_that_went_on_tells_its_rate() {
+    let stopped = violated();
+    assert_eq!(stopped.rate(), None);
+    let went_on = ScenarioReport { kept_going: true, violations: 37, seeds: 2_000, ..violated() };
+    assert_eq!(went_on.title_with_rate(), "lock with NoGuid (37 of 2,000 seeds, first 42)");
+    let text = tables(&[went_on], WIDTH);
+    assert!(text.contains("\nlock with NoGuid (37 of 2,000 seeds, first 42): violated"), "{text}");
+    assert_eq!(ScenarioReport { kept_going: true, ..held() }.rate(), None);
+}
+
+#[test]
+fn no_line_of_a_timeline_is_longer_than_160_columns() {
+    let text = violation_report(&finding());
+    let long = text
+        .lines()
+        .skip_while(|line| !line.starts_with("How it came"))
+        .find(|line| line.chars().count() > 160);
+    assert_eq!(long, None);
+    assert!(text.lines().any(|line| line.chars().count() == 160 && line.ends_with('…')), "{text}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ const LIST_ROOM: usize = 90;
 /// Longer data is told by its length alone.
 const DATA_ROOM: usize = 24;
 
-/// Items with commas between them, up to [`LIST_ROOM`] characters; at least one.
+/// Items with commas between them, as many as fit a line and a count of the rest; at least one.
 pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
     let total = items.len();
     let mut text = String::new();
@@ -76,8 +76,8 @@ mod tests {
         assert_eq!(list([""; 0].iter()), "");
         let names: Vec<String> = (0..40).map(|at| format!("member-{at:010}")).collect();
         let text = list(names.iter());
-        assert!(text.ends_with(", … 35 more"), "{text}");
-        assert_eq!(text.matches("member-").count(), 5);
+        assert!(text.ends_with(", … 36 more"), "{text}");
+        assert_eq!(text.matches("member-").count(), 4);
         let giant = "x".repeat(300);
         assert_eq!(list([&giant].into_iter()), giant, "at least one item is there");
     }

@@ -117,6 +117,7 @@ impl Display for LeaderPacket {
             LeaderPacket::SnapSessions(sessions) => {
                 write!(f, "SNAP: {}", plural(sessions.len(), "session"))
             }
+            LeaderPacket::SnapNodes(nodes) if nodes.is_empty() => f.write_str("SNAP: no znodes"),
             LeaderPacket::SnapNodes(nodes) => {
                 write!(f, "SNAP: znodes {}", list(nodes.iter().map(|(path, _)| path)))
             }
