@@ -85,6 +85,11 @@ impl Effects {
         Effects { hasher: Some(StableHasher::new()), ..Effects::default() }
     }
 
+    /// With notes for people, not hashed.
+    pub fn noted() -> Effects {
+        Effects { notes: Some(Vec::new()), ..Effects::default() }
+    }
+
     /// Forgets the last step's effects, events and notes; the hash goes on.
     pub fn clear(&mut self) {
         self.effects.clear();

@@ -4,7 +4,10 @@ mod support;
 
 use support::{Dice, Engine, busy_script};
 use vivarium_model::config::Config;
+use vivarium_model::id::ServerId;
+use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::Duration;
+use vivarium_model::timer::Timer;
 
 fn run_to_the_end(engine: &mut Engine, dice: &mut Dice, name: &str) {
     let limit = engine.steps + 30_000;
@@ -56,5 +59,23 @@ fn no_monitor_objects_under_faults_and_everything_ends_after_healing() {
         }
         engine.heal().expect("healing is no violation");
         run_to_the_end(&mut engine, &mut dice, &format!("seed {seed}, healed"));
+    }
+}
+
+/// A timer of a process that died must not fire in its next life: a follower would leave its new
+/// leader because it has not heard of the old one.
+#[test]
+fn a_dead_process_leaves_no_timer_behind() {
+    let mut engine = Engine::new(Config::new(3, 2), vec![busy_script(1), busy_script(2)]);
+    let mut dice = Dice(7);
+    while !engine.all_finished() {
+        engine.go(&mut dice).expect("a quiet run");
+    }
+    for server in [1, 2, 3].map(ServerId) {
+        let of_server = |timer: &&Timer| matches!(timer, Timer::Server(it, _) if *it == server);
+        assert!(engine.timers.keys().any(|timer| of_server(&timer)), "{server} waits for nothing");
+        engine.step(Step::Crash { server, tail: Tail::LOST }).expect("a crash is no violation");
+        let left: Vec<&Timer> = engine.timers.keys().filter(of_server).collect();
+        assert_eq!(left, Vec::<&Timer>::new());
     }
 }

@@ -52,6 +52,7 @@ impl Ensemble {
             self.network.close_by_learner(connection, effects);
         }
         self.network.forget_mail(server);
+        self.with_server(server, Time::ZERO, effects, Server::die);
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         *process = None;
         let lost = disk.crash(tail);

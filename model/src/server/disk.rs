@@ -234,7 +234,10 @@ impl Disk {
     pub fn check_epochs(&mut self, last: Zxid, bugs: Bugs) -> Result<(), &'static str> {
         if last.epoch() > self.current_epoch {
             match self.current_epoch_tmp.take() {
-                Some(epoch) => self.current_epoch = epoch,
+                // A tmp file can be older than this: a crash before its renaming leaves it behind where
+                // the log had not reached a new epoch yet, and nobody asks for it until it has.
+                Some(epoch) if bugs.has(Bug::RefuseNewerZxid) => self.current_epoch = epoch,
+                Some(epoch) => self.current_epoch = epoch.max(last.epoch()),
                 None if bugs.has(Bug::RefuseNewerZxid) => {
                     return Err("the current epoch is older than the last zxid");
                 }
@@ -268,5 +271,47 @@ impl Hash for Disk {
         self.torn.hash(state);
         self.snapshots.hash(state);
         (self.accepted_epoch, self.current_epoch, self.current_epoch_tmp, self.starts).hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::Release;
+
+    /// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
+    /// the server crashed before its epoch file.
+    fn with_an_old_tmp_file() -> Disk {
+        let (accepted_epoch, current_epoch_tmp) = (Epoch(3), Some(Epoch(2)));
+        Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..Disk::new() }
+    }
+
+    #[test]
+    fn a_start_takes_no_epoch_older_than_its_log() {
+        let mut disk = with_an_old_tmp_file();
+        let last = Epoch(3).opening().next().expect("a new epoch has room");
+        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+        assert_eq!(disk.current_epoch(), Epoch(3));
+
+        let mut disk = with_an_old_tmp_file();
+        assert_eq!(disk.check_epochs(last, Release::Head.bugs()), Ok(()));
+        assert_eq!(disk.current_epoch(), Epoch(2), "HEAD takes what the file says");
+    }
+
+    #[test]
+    fn a_start_takes_a_tmp_file_that_is_newer_than_its_log() {
+        let mut disk = Disk { accepted_epoch: Epoch(4), ..with_an_old_tmp_file() };
+        disk.write_current_epoch_tmp(Epoch(4));
+        let last = Epoch(3).opening().next().expect("a new epoch has room");
+        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+        assert_eq!(disk.current_epoch(), Epoch(4));
+    }
+
+    #[test]
+    fn a_tmp_file_is_left_alone_where_the_epoch_is_new_enough() {
+        let mut disk = with_an_old_tmp_file();
+        let last = Epoch(1).opening().next().expect("a new epoch has room");
+        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+        assert_eq!((disk.current_epoch(), disk.current_epoch_tmp()), (Epoch(1), Some(Epoch(2))));
     }
 }

@@ -460,9 +460,7 @@ impl Server {
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
-        // After a SNAP the content is ahead of its label until the commits that were queued behind it
-        // are applied. HEAD begins to serve just before that; here it is one step, so that no client
-        // can read the tree in between.
+        // HEAD begins to serve just before these commits; here it is one step.
         for zxid in committed {
             self.commit_pending(zxid, context);
         }

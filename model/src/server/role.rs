@@ -1,5 +1,6 @@
 //! Leaving a role without the process ending (semantics 6.8).
 
+use super::election::TIMERS;
 use super::{Context, Role, Server};
 use crate::effect::{Blocker, Effect};
 use crate::event::{Event, SyncMode};
@@ -75,6 +76,14 @@ impl Server {
             self.tree.apply(txn);
             self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
         }
+    }
+
+    /// The process dies, and its timers with it: none of them may fire in its next life.
+    pub(crate) fn die(&mut self, context: &mut Context<'_>) {
+        for timer in TIMERS {
+            context.disarm(timer);
+        }
+        self.stop_timers(context);
     }
 
     fn stop_timers(&mut self, context: &mut Context<'_>) {

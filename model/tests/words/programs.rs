@@ -114,7 +114,7 @@ fn timers_and_writes() {
 #[test]
 fn what_a_step_causes() {
     let timer = Timer::Client(CLIENT, ClientTimer::Reconnect);
-    let mut effects = Effects { notes: Some(Vec::new()), ..Effects::default() };
+    let mut effects = Effects::noted();
     effects.note(|| "client 1 hangs up".to_string());
     effects.event(Event::Paused { client: CLIENT });
     effects.due(Step::Fsync(SERVER));
