@@ -27,7 +27,7 @@ pub enum Bug {
     InterruptedTruncKeepsTree,
     /// A synchronisation by TRUNC applies what commits before NEWLEADER to memory and logs none of
     /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
-    /// Repaired: the snapshot is fsynced, as after SNAP.
+    /// Repaired: the snapshot is fsynced and replaces the log, as after SNAP.
     TruncSnapshotUnsynced,
     /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
     /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads

@@ -32,10 +32,18 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
             *struck.entry(fault).or_insert(0) += count;
         }
     }
-    // The toy has no learners and no sessions that could expire or be cancelled.
+    // The toy has no learners, no elections and no sessions that could expire or be cancelled.
     for fault in Fault::ALL {
-        let is_absent =
-            matches!(fault, Fault::LearnerReset | Fault::SessionExpiry | Fault::Cancellation);
+        let is_absent = matches!(
+            fault,
+            Fault::LearnerReset
+                | Fault::SessionExpiry
+                | Fault::Cancellation
+                | Fault::SyncCrash
+                | Fault::SyncBreak
+                | Fault::SlowSync
+                | Fault::ElectionCrash
+        );
         assert_eq!(struck.contains_key(&fault), !is_absent, "{fault}: {struck:?}");
     }
 }

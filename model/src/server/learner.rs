@@ -400,13 +400,16 @@ impl Server {
         }
     }
 
-    /// The snapshot at NEWLEADER, fsynced: after SNAP the log has a gap, and after TRUNC it lacks
-    /// what was committed before NEWLEADER (see [`Bug::TruncSnapshotUnsynced`]).
+    /// The snapshot at NEWLEADER. Where the log has a gap below it (always after a SNAP; after a TRUNC
+    /// if anything was committed before NEWLEADER) it is fsynced and replaces the log (see
+    /// [`Bug::TruncSnapshotUnsynced`]).
     fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
-        let is_durable = is_snap || !context.config.bugs.has(Bug::TruncSnapshotUnsynced);
-        let snapshot: Snapshot = self.whole_snapshot(is_durable);
-        if is_snap {
-            context.disk.replace_by_snapshot(snapshot, context.config.bugs);
+        let bugs = context.config.bugs;
+        let is_ahead_of_log = self.tree.last_processed() > context.disk.last_logged();
+        let has_gap = is_snap || is_ahead_of_log && !bugs.has(Bug::TruncSnapshotUnsynced);
+        let snapshot: Snapshot = self.whole_snapshot(has_gap);
+        if has_gap {
+            context.disk.replace_by_snapshot(snapshot, bugs);
         } else {
             context.disk.add_snapshot(snapshot);
         }

@@ -10,7 +10,7 @@ use crate::scenario::FaultSet;
 use crate::subject::Subject;
 use std::collections::BTreeSet;
 use vivarium_model::effect::Effects;
-use vivarium_model::event::Event;
+use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::step::Tail;
 use vivarium_model::time::Time;
 
@@ -197,4 +197,75 @@ fn a_reply_is_lost_applied_when_the_clients_own_server_has_applied_it() {
     let broken = Order::Strike(Step::BreakClient { connection, to_server: 0, to_client: 0 });
     let orders = all_events(&mut trap, &applied, &world);
     assert_eq!(orders, [(Fault::LostReplyApplied, broken)]);
+}
+
+/// What an ambush of this kind orders when it strikes at this event for the first time.
+fn ambushed(kind: Fault, seed: u64, event: &Event, world: &Mock) -> Vec<Order> {
+    let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
+    let mut orders = Vec::new();
+    ambush::Ambushes::new(&plan, &Seeds::new(seed)).event(event, world, &mut orders);
+    assert!(orders.iter().all(|(of, _)| *of == kind));
+    orders.into_iter().map(|(_, order)| order).collect()
+}
+
+fn synchronising() -> Event {
+    let learner = LearnerConnection { learner: ServerId(2), slot: 0 };
+    Event::Synchronising { leader: ServerId(1), learner, mode: SyncMode::Trunc }
+}
+
+#[test]
+fn a_crash_during_a_synchronisation_kills_one_of_the_two_and_restarts_it() {
+    let (world, _) = world();
+    let mut victims = BTreeSet::new();
+    for seed in 0..50 {
+        let orders = ambushed(Fault::SyncCrash, seed, &synchronising(), &world);
+        let [Order::Later(dies, Step::Crash { server, .. }), Order::Later(starts, restart)] =
+            orders[..]
+        else {
+            panic!("{orders:?}");
+        };
+        assert!(dies < starts && restart == Step::Restart(server), "{orders:?}");
+        victims.insert(server);
+    }
+    assert_eq!(victims, BTreeSet::from([ServerId(1), ServerId(2)]));
+}
+
+#[test]
+fn a_synchronisation_is_broken_off_by_a_reset_or_by_the_learner() {
+    let (world, _) = world();
+    let broken = |order: &Order| {
+        matches!(order, Order::Later(_, Step::BreakLearner { .. } | Step::Rejoin(ServerId(2))))
+    };
+    for seed in 0..50 {
+        let orders = ambushed(Fault::SyncBreak, seed, &synchronising(), &world);
+        assert_eq!(orders.iter().filter(|order| broken(order)).count(), 1, "{orders:?}");
+    }
+}
+
+#[test]
+fn a_lone_leader_is_cut_off_from_all_others_both_ways_and_comes_back() {
+    let (mut world, _) = world();
+    let connection = last_connection(&world);
+    let proposed = take(&mut world, &[Step::ToServer(connection)]);
+    let is_proposal = |event: &&Event| matches!(event, Event::Proposed { .. });
+    let event = proposed.iter().find(is_proposal).expect("a proposal");
+    let Event::Proposed { leader, .. } = *event else { unreachable!() };
+    let orders = ambushed(Fault::LoneLeader, 1, event, &world);
+    for other in servers(&world).filter(|server| *server != leader) {
+        let (one, two) = (Machine::Server(leader), Machine::Server(other));
+        for (from, to) in [(one, two), (two, one)] {
+            assert!(orders.contains(&Order::Strike(Step::Cut { from, to })), "{orders:?}");
+            let heals = |order: &Order| matches!(order, Order::Later(_, step) if *step == Step::Heal { from, to });
+            assert!(orders.iter().any(heals), "{orders:?}");
+        }
+    }
+}
+
+#[test]
+fn an_ambush_waits_for_its_own_event_only() {
+    let (world, sent) = world();
+    for kind in [Fault::SyncCrash, Fault::SyncBreak, Fault::SlowSync, Fault::ElectionCrash] {
+        assert_eq!(ambushed(kind, 1, &sent[0], &world), [], "{kind}");
+    }
+    assert_eq!(ambushed(Fault::ElectionCrash, 1, &synchronising(), &world), []);
 }
