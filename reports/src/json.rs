@@ -19,6 +19,7 @@
 //! | `first_seed`, `seeds` | the first seed, and how many ran (up to the violation that ended the sweep) |
 //! | `steps` | steps over all runs |
 //! | `simulated_seconds`, `wall_seconds` | virtual time over all runs, and real time |
+//! | `hash` | the sum of the runs' hashes, hexadecimal: sweeps with the same one saw the same runs |
 //! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
 //! | `verdict` | `"held"`, `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
 //! | `says` | the verdict as a sentence |
@@ -77,6 +78,7 @@ struct Scenario<'a> {
     steps: u64,
     simulated_seconds: f64,
     wall_seconds: f64,
+    hash: String,
     #[serde(serialize_with = "by_name")]
     faults: &'a [Count],
     #[serde(serialize_with = "by_name")]
@@ -133,6 +135,7 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
         steps: report.steps,
         simulated_seconds: report.simulated.as_secs_f64(),
         wall_seconds: report.wall.as_secs_f64(),
+        hash: report.hash.to_string(),
         faults: &report.faults,
         marks: &report.marks,
         verdict: report.verdict.word(),

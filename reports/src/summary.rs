@@ -3,6 +3,7 @@
 use crate::table::grouped;
 use std::time::Duration;
 use vivarium_model::config::Config;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::{Verdict, Violation};
 
@@ -46,6 +47,9 @@ pub struct ScenarioReport {
     pub simulated: Duration,
     /// Real time that the sweep took.
     pub wall: Duration,
+    /// The sum of the runs' hashes: two sweeps with the same one saw the same runs, whatever the
+    /// host, the number of jobs and the build profile.
+    pub hash: Fingerprint,
     /// Faults by kind: every kind that the scenario injects, also those that never struck.
     pub faults: Vec<Count>,
     /// Marks: every one that the scenario must reach, also those that no run reached.

@@ -143,6 +143,7 @@ pub(crate) fn sweep_report(
         faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
         marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
         violations: totals.violating.len() as u64,
+        hash: totals.hash,
         kept_going: how.keep_going,
         verdict,
         finding: None,

@@ -194,6 +194,7 @@ pub fn held() -> ScenarioReport {
         ]),
         marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
         violations: 0,
+        hash: Fingerprint(0x1234),
         kept_going: false,
         verdict: Verdict::Held { seeds: 20_000, unreached: Vec::new() },
         finding: None,

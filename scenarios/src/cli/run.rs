@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::case_file;
 use vivarium_reports::determinism::{
@@ -80,7 +81,11 @@ fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> S
     let findings = reports.iter().filter_map(|report| report.finding.as_ref());
     let mut text: String = findings.map(|finding| violation_report(finding) + "\n").collect();
     text.push_str(&tables(reports, WIDTH));
-    text.push_str(&format!("\n{} of real time, host {host}\n", span(wall)));
+    text.push('\n');
+    for report in reports.iter().filter(|report| report.seeds > 0) {
+        text.push_str(&format!("hash of all runs of {}: {}\n", report.title(), report.hash));
+    }
+    text.push_str(&format!("{} of real time, host {host}\n", span(wall)));
     text
 }
 
@@ -158,6 +163,7 @@ fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> S
         faults: Vec::new(),
         marks: Vec::new(),
         violations: 0,
+        hash: Fingerprint::default(),
         kept_going: false,
         verdict: Verdict::Error(error),
         finding: None,
