@@ -10,8 +10,8 @@ use vivarium_model::property::zookeeper;
 use vivarium_model::release::Bugs;
 use vivarium_model::time::Duration;
 use vivarium_sim::{
-    Choice, FaultSet, HostKind, RunOptions, Scenario, SweepOptions, SweepReport, check_determinism,
-    replay, run, sweep,
+    Choice, FaultSet, HostKind, Limits, RunOptions, Scenario, SweepOptions, SweepReport,
+    check_determinism, replay, run, sweep,
 };
 
 /// Clients that create, change and delete znodes side by side, whatever becomes of each request.
