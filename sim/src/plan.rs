@@ -137,6 +137,9 @@ mod tests {
         fault              session expiry: at 9.112s
         fault              pause: at 1.751s, 2.149s, 3.143s, 3.936s, 6.772s, 7.611s, 8.531s, 8.537s, 10.706s, 17.265s
         fault              lost reply, never applied: 1/15 of all creates
+        fault              crash during synchronisation: 1/3 of all synchronisations
+        fault              slow synchronisation: 1/4 of all synchronisations
+        fault              crash after election: 1/6 of all elections
         ");
         insta::assert_snapshot!(plan(FaultSet::NONE, 2), @"faults             none");
     }
