@@ -6,161 +6,18 @@
 //! up. Election messages are different: one slot per ordered pair, overwritten by newer ones
 //! (semantics 5.6).
 
+mod connection;
+
+pub use connection::Delivered;
+
 use crate::effect::{Blocker, Effects};
 use crate::fingerprint::Tracked;
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
 use crate::step::Step;
-use std::collections::{BTreeSet, VecDeque};
+use connection::{Opened, break_both, occupied};
+use std::collections::BTreeSet;
 use std::hash::Hash;
-
-/// One direction of a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pipe<T> {
-    packets: VecDeque<T>,
-    /// The end of the stream comes behind the packets.
-    ended: bool,
-}
-
-impl<T> Pipe<T> {
-    fn new() -> Pipe<T> {
-        Pipe { packets: VecDeque::new(), ended: false }
-    }
-
-    fn has_something(&self) -> bool {
-        self.ended || !self.packets.is_empty()
-    }
-}
-
-/// What a reader finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivered<T> {
-    /// A packet.
-    Packet(T),
-    /// The end of the stream: the reader's end is closed with it.
-    End {
-        /// Whether the connection had been accepted: `false` means connection refused.
-        accepted: bool,
-    },
-}
-
-/// A connection: `Up` flows from the machine that opened it, `Down` towards it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Connection<Up, Down> {
-    to: ServerId,
-    up: Pipe<Up>,
-    down: Pipe<Down>,
-    opener_open: bool,
-    acceptor_open: bool,
-    accepted: bool,
-}
-
-impl<Up, Down> Connection<Up, Down> {
-    fn new(to: ServerId) -> Connection<Up, Down> {
-        Connection {
-            to,
-            up: Pipe::new(),
-            down: Pipe::new(),
-            opener_open: true,
-            acceptor_open: true,
-            accepted: false,
-        }
-    }
-
-    fn read_up(&mut self) -> Option<Delivered<Up>> {
-        if !self.acceptor_open {
-            return None;
-        }
-        if let Some(packet) = self.up.packets.pop_front() {
-            return Some(Delivered::Packet(packet));
-        }
-        if self.up.ended {
-            self.close_acceptor();
-            return Some(Delivered::End { accepted: self.accepted });
-        }
-        None
-    }
-
-    fn read_down(&mut self) -> Option<Delivered<Down>> {
-        if !self.opener_open {
-            return None;
-        }
-        if let Some(packet) = self.down.packets.pop_front() {
-            return Some(Delivered::Packet(packet));
-        }
-        if self.down.ended {
-            self.close_opener();
-            return Some(Delivered::End { accepted: self.accepted });
-        }
-        None
-    }
-
-    /// The opener closes its end. Returns whether the acceptor now has an end of stream to read that
-    /// it had not before.
-    fn close_opener(&mut self) -> bool {
-        self.opener_open = false;
-        self.down.packets.clear();
-        !std::mem::replace(&mut self.up.ended, true) && self.acceptor_open
-    }
-
-    /// The acceptor closes its end, likewise.
-    fn close_acceptor(&mut self) -> bool {
-        self.acceptor_open = false;
-        self.up.packets.clear();
-        !std::mem::replace(&mut self.down.ended, true) && self.opener_open
-    }
-
-    /// Both ends are closed: nobody can tell that it was there.
-    fn is_over(&self) -> bool {
-        !self.opener_open && !self.acceptor_open
-    }
-}
-
-/// The connections that one machine opened, by slot.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Opened<Up, Down> {
-    slots: Vec<Option<Connection<Up, Down>>>,
-    /// Where the search for a free slot begins. Slots are taken in turn, and not the lowest free
-    /// one, so that the number does not depend on whether the other side has closed yet: steps of
-    /// different machines must commute.
-    next: u8,
-}
-
-/// How many slots a machine uses in turn before it would take any free one.
-const SLOTS: u8 = 8;
-
-impl<Up: Clone, Down: Clone> Opened<Up, Down> {
-    fn new() -> Opened<Up, Down> {
-        Opened { slots: Vec::new(), next: 0 }
-    }
-
-    fn open(&mut self, to: ServerId) -> u8 {
-        let free = |slot: &u8| self.slots.get(usize::from(*slot)).is_none_or(Option::is_none);
-        let in_turn = (0..SLOTS).map(|step| (self.next + step) % SLOTS).find(free);
-        let slot = in_turn.or_else(|| (SLOTS..=u8::MAX).find(free)).expect("a free slot");
-        if self.slots.len() <= usize::from(slot) {
-            self.slots.resize(usize::from(slot) + 1, None);
-        }
-        self.slots[usize::from(slot)] = Some(Connection::new(to));
-        self.next = (slot + 1) % SLOTS;
-        slot
-    }
-
-    fn get(&self, slot: u8) -> Option<&Connection<Up, Down>> {
-        self.slots.get(usize::from(slot))?.as_ref()
-    }
-
-    fn get_mut(&mut self, slot: u8) -> Option<&mut Connection<Up, Down>> {
-        self.slots.get_mut(usize::from(slot))?.as_mut()
-    }
-
-    /// Frees the slot if nobody can tell that the connection was there.
-    fn tidy(&mut self, slot: u8) {
-        if self.get(slot).is_some_and(Connection::is_over) {
-            self.slots[usize::from(slot)] = None;
-        }
-    }
-}
 
 /// The mailbox of one ordered pair of servers (semantics 5.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -569,24 +426,4 @@ impl Network {
             }
         }
     }
-}
-
-fn occupied<Up, Down>(
-    links: &Opened<Up, Down>,
-) -> impl Iterator<Item = (u8, &Connection<Up, Down>)> {
-    let slots = links.slots.iter().enumerate();
-    slots.filter_map(|(slot, open)| open.as_ref().map(|open| (slot as u8, open)))
-}
-
-/// Breaks both directions; tells for each whether its reader gets an end that was not there before.
-/// `None`: it is broken or closed in both directions already, and loses nothing more.
-fn break_both<Up, Down>(open: &mut Connection<Up, Down>, up: u8, down: u8) -> Option<(bool, bool)> {
-    if open.up.ended && open.down.ended {
-        return None;
-    }
-    open.up.packets.truncate(usize::from(up));
-    open.down.packets.truncate(usize::from(down));
-    let up = !std::mem::replace(&mut open.up.ended, true) && open.acceptor_open;
-    let down = !std::mem::replace(&mut open.down.ended, true) && open.opener_open;
-    Some((up, down))
 }
