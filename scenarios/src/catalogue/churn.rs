@@ -16,7 +16,7 @@ use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, FaultSet, Limits, Scenario};
 
 /// What a sweep must have seen.
-const MARKS: [Mark; 11] = [
+const MARKS: [Mark; 10] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
     Mark::SyncBySnap,
@@ -27,7 +27,6 @@ const MARKS: [Mark; 11] = [
     Mark::SessionExpired,
     Mark::ElectionWithDeadLeader,
     Mark::UnsyncedTailLost,
-    Mark::LateLeader,
 ];
 
 /// How long a client waits for a watch to fire before it does something else.
@@ -38,7 +37,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "churn",
         summary: "plain clients keep an ensemble busy that never comes to rest",
-        seeds: 4_000,
+        seeds: 3_000,
         mutants: Vec::new(),
         build,
     }

@@ -38,7 +38,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "lock",
         summary: "clients fight over an exclusive lock (recipes 2.8)",
-        seeds: 2_000,
+        seeds: 4_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),
