@@ -1,15 +1,13 @@
 //! A follower: discovery, synchronisation and broadcast as the learner sees them (semantics 5.5,
 //! 6.3, 6.6, 4.5).
 
-use super::disk::Snapshot;
+mod sync;
+
 use super::{Context, Role, Server, Writing};
-use crate::effect::{Blocker, Effect};
-use crate::event::{Event, SyncMode};
-use crate::id::Xid;
-use crate::id::{LearnerConnection, ServerId, SessionId};
+use crate::event::SyncMode;
+use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
-use crate::release::Bug;
 use crate::time::Duration;
 use crate::timer::ServerTimer;
 use crate::tree::DataTree;
@@ -142,7 +140,7 @@ impl Learner {
     pub fn revalidate(
         &self,
         session: SessionId,
-        waiting: crate::id::ClientConnection,
+        waiting: ClientConnection,
         context: &mut Context<'_>,
     ) {
         if let Some(connection) = self.connection {
@@ -282,195 +280,6 @@ impl Server {
             if learner.ask_for_snapshot { Zxid::ZERO } else { self.tree.last_processed() };
         let connection = learner.connection.expect("phases after connecting have a connection");
         context.to_leader(connection, LearnerPacket::AckEpoch { current_epoch, last_zxid });
-    }
-
-    // ---- synchronisation ----
-
-    /// DIFF, TRUNC or SNAP (semantics 6.6).
-    fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        match packet {
-            LeaderPacket::Diff(_) => {
-                learner.mode = Some(SyncMode::Diff);
-                learner.phase = Phase::Synchronising;
-            }
-            LeaderPacket::Trunc(zxid) => {
-                learner.mode = Some(SyncMode::Trunc);
-                learner.phase = Phase::Synchronising;
-                if !context.disk.truncate(zxid, context.config.bugs) {
-                    learner.ask_for_snapshot = true;
-                    self.reconnect_for_snapshot(context);
-                    return;
-                }
-                self.reload(context);
-                self.tree.set_last_processed(zxid);
-            }
-            LeaderPacket::Snap(label) => {
-                learner.mode = Some(SyncMode::Snap);
-                let mut tree = DataTree::empty();
-                tree.set_last_processed(label);
-                learner.phase = Phase::LoadingSnapshot(Box::new(tree));
-            }
-            _ => unreachable!("only a synchronisation's first packet comes here"),
-        }
-    }
-
-    /// The history up to the cut cannot be rebuilt here: begin again with the same leader and claim
-    /// an empty history, so that it sends a SNAP.
-    fn reconnect_for_snapshot(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let connection = learner.connection.take().expect("was reading from it");
-        context.network.close_by_learner(connection, context.effects);
-        learner.phase = Phase::Discovery;
-        learner.mode = None;
-        learner.not_logged.clear();
-        learner.committed.clear();
-        learner.attempts = 0;
-        self.connect_to_leader(context);
-    }
-
-    /// COMMIT before NEWLEADER: in SNAP and TRUNC mode applied to memory at once, since the snapshot
-    /// to come will hold it; in DIFF mode kept for the log (semantics 6.6).
-    fn commit_while_synchronising(&mut self, zxid: Zxid, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        if learner.mode == Some(SyncMode::Diff) {
-            learner.committed.push_back(zxid);
-            return;
-        }
-        if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
-            let txn = learner.not_logged.pop_front().expect("just looked at it");
-            self.tree.apply(&txn);
-            self.committed_log.add(txn, context.config.commit_log_count);
-        }
-    }
-
-    /// NEWLEADER: make the synchronised history durable, then the epoch, then acknowledge; one disk
-    /// operation after the other (semantics 6.6, HEAD order).
-    fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
-        learner.phase = Phase::Persisting;
-        match learner.mode {
-            Some(SyncMode::Snap | SyncMode::Trunc) => self.write(Writing::SyncSnapshot, context),
-            _ => self.persist_committed(context),
-        }
-    }
-
-    fn persist_committed(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let next = if learner.committed.is_empty() {
-            Writing::CurrentEpochTmp
-        } else {
-            Writing::SyncAppend
-        };
-        self.write(next, context);
-    }
-
-    /// A disk operation of the packet thread completed.
-    pub(super) fn learner_wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        match writing {
-            Writing::AcceptedEpoch => {
-                context.disk.write_accepted_epoch(learner.epoch);
-                let current = context.disk.current_epoch();
-                self.ack_epoch(Some(current), context);
-            }
-            Writing::SyncSnapshot => {
-                let is_snap = learner.mode == Some(SyncMode::Snap);
-                self.store_sync_snapshot(is_snap, context);
-                self.persist_committed(context);
-            }
-            Writing::SyncAppend => self.append_committed(context),
-            Writing::SyncFsync => {
-                context.disk.fsync();
-                self.write(Writing::CurrentEpochTmp, context);
-            }
-            Writing::CurrentEpochTmp => {
-                context.disk.write_current_epoch_tmp(learner.epoch);
-                self.write(Writing::CurrentEpoch, context);
-            }
-            Writing::CurrentEpoch => {
-                context.disk.rename_current_epoch();
-                self.ack_new_leader(context);
-            }
-            Writing::LeadSnapshot => unreachable!("only a leader writes this"),
-        }
-        if self.writing.is_none() {
-            context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
-        }
-    }
-
-    /// The snapshot at NEWLEADER. Where the log has a gap below it (always after a SNAP; after a TRUNC
-    /// if anything was committed before NEWLEADER) it is fsynced and replaces the log (see
-    /// [`Bug::TruncSnapshotUnsynced`]).
-    fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
-        let bugs = context.config.bugs;
-        let is_ahead_of_log = self.tree.last_processed() > context.disk.last_logged();
-        let has_gap = is_snap || is_ahead_of_log && !bugs.has(Bug::TruncSnapshotUnsynced);
-        let snapshot: Snapshot = self.whole_snapshot(has_gap);
-        if has_gap {
-            context.disk.replace_by_snapshot(snapshot, bugs);
-        } else {
-            context.disk.add_snapshot(snapshot);
-        }
-        self.logged_since_snapshot = 0;
-    }
-
-    /// Appends and applies the next committed transaction of packetsNotLogged.
-    fn append_committed(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let zxid = learner.committed.pop_front().expect("there was one to append");
-        if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
-            let txn = learner.not_logged.pop_front().expect("just looked at it");
-            context.disk.append(Arc::clone(&txn));
-            self.tree.apply(&txn);
-            self.committed_log.add(txn, context.config.commit_log_count);
-        }
-        let next =
-            if learner.committed.is_empty() { Writing::SyncFsync } else { Writing::SyncAppend };
-        self.write(next, context);
-    }
-
-    fn ack_new_leader(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        learner.phase = Phase::AwaitingUpToDate;
-        learner.mode = None;
-        let connection = learner.connection.expect("still connected");
-        context.effects.event(Event::AckedNewLeader {
-            server: self.id,
-            epoch: learner.epoch,
-            history: self.tree.last_processed(),
-            durable: context.disk.last_durable(),
-            current_epoch: context.disk.current_epoch(),
-        });
-        context.to_leader(connection, LearnerPacket::Ack(learner.epoch.opening()));
-    }
-
-    /// UPTODATE: serve; log what is proposed, commit what is committed (semantics 6.6, last lines).
-    fn up_to_date(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let connection = learner.connection.expect("still connected");
-        let epoch = learner.epoch;
-        let not_logged = std::mem::take(&mut learner.not_logged);
-        let committed = std::mem::take(&mut learner.committed);
-        context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
-        self.election.established_in(epoch);
-        context.disarm(ServerTimer::InitLimit);
-        self.stay_patient(context);
-        for txn in not_logged {
-            self.log_proposal(txn, context);
-        }
-        // HEAD begins to serve just before these commits; here it is one step.
-        for zxid in committed {
-            self.commit_pending(zxid, context);
-        }
-        let Role::Following(learner) = &mut self.role else { return };
-        learner.phase = Phase::Broadcast;
-        context.effects.event(Event::Serving {
-            server: self.id,
-            zxid: self.tree.last_processed(),
-            digest: self.tree.digest(),
-        });
     }
 
     // ---- broadcast ----
