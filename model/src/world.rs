@@ -1,17 +1,20 @@
-//! The world: an ensemble, the host of its programs, the committed history and the monitors.
+//! The world: one grain of ZooKeeper, the host of its programs, the committed history and the
+//! monitors.
 //!
 //! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and
-//! the replay of cases differ only in how they choose the next one.
+//! the replay of cases differ only in how they choose the next one. A world is cheap to clone: what
+//! a step does not change is shared.
 
 use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::ensemble::Ensemble;
 use crate::event::Event;
-use crate::fingerprint::{Fingerprint, StableHasher};
+use crate::fingerprint::Fingerprint;
+use crate::grain::Grain;
 use crate::history::History;
 use crate::host::{Host, Output};
 use crate::id::{ClientId, ServerId};
-use crate::property::{Class, Commit, Monitor, Objection, View, check_commit};
+use crate::property::{Commit, Monitor, Monitors, Objection, View, check_commit};
 use crate::step::Step;
 use crate::time::Time;
 use crate::txn::Txn;
@@ -21,37 +24,63 @@ use std::sync::Arc;
 
 /// Everything that a run can change.
 #[derive(Clone)]
-pub struct World<H> {
-    ensemble: Ensemble,
+pub struct World<H, G = Ensemble> {
+    grain: G,
     host: H,
-    history: History,
+    history: Arc<History>,
     /// Proposed and not committed: what an activated leader's history is looked up in.
     proposed: BTreeMap<Zxid, Arc<Txn>>,
-    monitors: Vec<Box<dyn Monitor>>,
+    monitors: Monitors,
     outputs: Vec<Output>,
 }
 
 impl<H: Host> World<H> {
-    /// A world before its first step.
+    /// A world of servers before its first step.
     pub fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H> {
-        World {
-            ensemble: Ensemble::new(config),
-            host,
-            history: History::new(),
-            proposed: BTreeMap::new(),
-            monitors,
-            outputs: Vec::new(),
-        }
-    }
-
-    /// All servers start, looking for a leader; every program's start is due.
-    pub fn begin(&mut self, effects: &mut Effects) {
-        self.ensemble.begin(effects);
+        World::over(Ensemble::new(config), host, monitors)
     }
 
     /// The servers, disks, links and clients.
     pub fn ensemble(&self) -> &Ensemble {
-        &self.ensemble
+        &self.grain
+    }
+}
+
+impl<H: Host, G: Grain> World<H, G> {
+    /// A world before its first step.
+    pub fn over(grain: G, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
+        World {
+            grain,
+            host,
+            history: Arc::new(History::new()),
+            proposed: BTreeMap::new(),
+            monitors: Monitors::new(monitors),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Before the first step: servers start, every program's start is due. What a grain commits
+    /// here was there before anything happened.
+    ///
+    /// # Panics
+    /// If a grain commits here what is no history.
+    pub fn begin(&mut self, effects: &mut Effects) {
+        self.grain.begin(effects);
+        for event in &effects.events {
+            if let Event::Committed { txn, .. } = event {
+                Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
+            }
+        }
+    }
+
+    /// ZooKeeper and its clients.
+    pub fn grain(&self) -> &G {
+        &self.grain
+    }
+
+    /// The host of the programs.
+    pub fn host(&self) -> &H {
+        &self.host
     }
 
     /// The committed history.
@@ -65,30 +94,30 @@ impl<H: Host> World<H> {
     }
 
     /// The monitors.
-    pub fn monitors(&self) -> &[Box<dyn Monitor>] {
+    pub fn monitors(&self) -> &Monitors {
         &self.monitors
     }
 
-    /// Fingerprint of the ensemble, the history and the event monitors. (A host's programs are
+    /// Fingerprint of the grain, the history and the event monitors. (A host's programs are
     /// functions of their inputs; an engine that needs them told apart adds its own part.)
     pub fn fingerprint(&self) -> Fingerprint {
-        self.with_ghosts(self.ensemble.fingerprint())
+        self.with_ghosts(self.grain.fingerprint())
     }
 
     /// The fingerprint without any cache.
     pub fn recomputed_fingerprint(&self) -> Fingerprint {
-        self.with_ghosts(self.ensemble.recomputed_fingerprint())
+        self.with_ghosts(self.grain.recomputed_fingerprint())
     }
 
-    fn with_ghosts(&self, ensemble: Fingerprint) -> Fingerprint {
-        let mut hasher = StableHasher::new();
-        for monitor in &self.monitors {
-            if monitor.class() == Class::Event {
-                monitor.hash(&mut hasher);
-            }
-        }
+    fn with_ghosts(&self, grain: Fingerprint) -> Fingerprint {
+        let mut whole = grain;
+        whole.add(self.monitors.fingerprint());
         let history = (self.history.last(), self.history.tree().digest());
-        Fingerprint::of(&(ensemble, history, &self.proposed, hasher.fingerprint()))
+        whole.add(Fingerprint::of(&("history", history)));
+        if !self.proposed.is_empty() {
+            whole.add(Fingerprint::of(&("proposed", &self.proposed)));
+        }
+        whole
     }
 
     /// Does one step at this time. `effects` must be cleared by the caller between steps.
@@ -102,7 +131,7 @@ impl<H: Host> World<H> {
         effects: &mut Effects,
     ) -> Result<Status, Objection> {
         let status = match *step {
-            Step::Input(client) => match self.ensemble.take_input(client) {
+            Step::Input(client) => match self.grain.take_input(client) {
                 Ok(input) => {
                     effects.absorb(&(at, step));
                     effects.note(|| format!("{client}'s program is told: {input}"));
@@ -112,7 +141,7 @@ impl<H: Host> World<H> {
                 }
                 Err(status) => status,
             },
-            _ => self.ensemble.apply(at, step, effects),
+            _ => self.grain.apply(at, step, effects),
         };
         if status != Status::Done {
             debug_assert!(effects.events.is_empty(), "{step} did nothing and said something");
@@ -137,7 +166,7 @@ impl<H: Host> World<H> {
     /// A monitor's objection.
     pub fn end(&mut self, at: Time) -> Result<(), Objection> {
         let view = View { at, history: &self.history };
-        self.monitors.iter_mut().try_for_each(|monitor| monitor.end(view))
+        self.monitors.end(view)
     }
 
     fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
@@ -145,7 +174,7 @@ impl<H: Host> World<H> {
             effects.absorb(&output);
             let words = effects.notes.is_some().then(|| format!("it {output}"));
             let events = effects.events.len();
-            self.ensemble.output(client, output, at, effects);
+            self.grain.output(client, output, at, effects);
             // What has become an event (a request sent, an observation) is told by that.
             if let Some(words) = words.filter(|_| effects.events.len() == events) {
                 effects.note(|| words);
@@ -186,12 +215,12 @@ impl<H: Host> World<H> {
 
     fn tell(&mut self, at: Time, event: &Event) -> Result<(), Objection> {
         let view = View { at, history: &self.history };
-        self.monitors.iter_mut().try_for_each(|monitor| monitor.event(view, event))
+        self.monitors.event(view, event)
     }
 
     fn commit(&mut self, txn: &Arc<Txn>) -> Result<(), Objection> {
         if check_commit(&self.history, txn)? == Commit::New {
-            self.history.commit(Arc::clone(txn));
+            Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
             self.proposed.remove(&txn.zxid);
         }
         Ok(())

@@ -14,12 +14,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
-use vivarium_model::ensemble::programs::ProgramState;
 use vivarium_model::history::History;
 use vivarium_model::host::Host;
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
+use vivarium_model::machines::ProgramState;
 use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};

@@ -3,7 +3,6 @@
 use super::{Ensemble, ServerNode};
 use crate::effect::{Blocker, Effect, Effects, Status};
 use crate::event::Event;
-use crate::host::{Input, Outcome};
 use crate::id::{ClientId, Machine, ServerId};
 use crate::server::Server;
 use crate::step::{Step, Tail};
@@ -24,10 +23,10 @@ impl Ensemble {
             Step::Cut { from, to } => self.network.cut(from, to),
             Step::Heal { from, to } => self.heal(from, to, effects),
             Step::Expire(session) => self.expire(session, at, effects),
-            Step::Kill(client) => self.kill_program(client, effects),
+            Step::Kill(client) => self.machines().kill_program(client, effects),
             Step::Pause(client) => self.pause(client, effects),
             Step::Resume(client) => self.resume(client, effects),
-            Step::Cancel(client) => self.cancel(client, effects),
+            Step::Cancel(client) => self.machines().cancel(client, effects),
             _ => unreachable!("{step} is no fault"),
         };
         if done { Status::Done } else { Status::NotEnabled }
@@ -105,19 +104,6 @@ impl Ensemble {
         self.clients[client.index()].make_mut().paused = false;
         effects.event(Event::Resumed { client });
         effects.push(Effect::Unblocked(Blocker::Paused(client)));
-        true
-    }
-
-    /// Every `cancelled()` that the program awaits answers.
-    fn cancel(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if self.clients[client.index()].cancellable.is_empty() {
-            return false;
-        }
-        let calls = std::mem::take(&mut self.clients[client.index()].make_mut().cancellable);
-        for call in calls {
-            effects.event(Event::Cancelled { client, call });
-            self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
-        }
         true
     }
 }

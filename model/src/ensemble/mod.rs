@@ -2,15 +2,14 @@
 //! does to it.
 
 pub mod faults;
-pub mod programs;
 pub mod view;
 
 use crate::config::Config;
 use crate::effect::{Blocker, Effects, Status};
 use crate::event::Event;
 use crate::fingerprint::{Fingerprint, Tracked};
-use crate::host::ResourceRequest;
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::machines::{ClientNode, Machines, Resources, Wire};
 use crate::network::{Delivered, Network};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, ServerPacket};
 use crate::server::disk::Disk;
@@ -19,9 +18,6 @@ use crate::step::Step;
 use crate::time::Time;
 use crate::timer::Timer;
 use crate::words;
-use crate::zxid::Zxid;
-use programs::ClientNode;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A server's machine: a disk, and a process while it is up.
@@ -31,27 +27,6 @@ pub(crate) struct ServerNode {
     pub(crate) process: Option<Server>,
 }
 
-/// A resource outside ZooKeeper that refuses fencing tokens smaller than one it has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct FencedResource {
-    highest: Option<Zxid>,
-    value: u64,
-}
-
-impl FencedResource {
-    /// Check and write in one step, at the resource.
-    fn execute(&mut self, request: &ResourceRequest) -> Result<(), Zxid> {
-        if let (Some(token), Some(highest)) = (request.token, self.highest)
-            && token < highest
-        {
-            return Err(highest);
-        }
-        self.highest = self.highest.max(request.token);
-        self.value = request.value;
-        Ok(())
-    }
-}
-
 /// The whole ensemble with its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ensemble {
@@ -59,7 +34,7 @@ pub struct Ensemble {
     pub(crate) servers: Vec<Tracked<ServerNode>>,
     pub(crate) clients: Vec<Tracked<ClientNode>>,
     pub(crate) network: Network,
-    resources: BTreeMap<Arc<str>, FencedResource>,
+    resources: Resources,
 }
 
 impl Ensemble {
@@ -71,7 +46,7 @@ impl Ensemble {
             servers: (0..usize::from(config.servers)).map(server).collect(),
             clients: (0..config.clients.len()).map(client).collect(),
             network: Network::new(config.servers, config.clients.len()),
-            resources: BTreeMap::new(),
+            resources: Resources::new(),
             config,
         }
     }
@@ -156,12 +131,16 @@ impl Ensemble {
             Step::Fire(Timer::Server(server, timer)) => {
                 self.on_server(server, at, effects, |server, context| server.timer(timer, context))
             }
-            Step::Fire(Timer::Client(client, timer)) => self.client_timer(client, timer, effects),
-            Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
-            Step::Start(client) => self.start_program(client, effects),
-            Step::Random { client, call, value } => self.random(client, call, value, effects),
-            Step::Resource { client, call } => self.resource(client, call, effects),
-            Step::Message { from, to } => self.message(from, to, effects),
+            Step::Fire(Timer::Client(client, timer)) => {
+                self.machines().client_timer(client, timer, effects)
+            }
+            Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
+            Step::Start(client) => self.machines().start_program(client, effects),
+            Step::Random { client, call, value } => {
+                self.machines().random(client, call, value, effects)
+            }
+            Step::Resource { client, call } => self.machines().resource(client, call, effects),
+            Step::Message { from, to } => self.machines().message(from, to, effects),
             Step::Input(_) => unreachable!("the world feeds programs"),
             Step::Crash { .. }
             | Step::Restart(_)
@@ -188,6 +167,15 @@ impl Ensemble {
         match self.with_server(server, at, effects, run) {
             Some(true) => Status::Done,
             Some(false) | None => Status::NotEnabled,
+        }
+    }
+
+    /// The client machines.
+    pub(crate) fn machines(&mut self) -> Machines<'_, Network> {
+        Machines {
+            nodes: &mut self.clients,
+            resources: &mut self.resources,
+            wire: &mut self.network,
         }
     }
 
@@ -242,7 +230,7 @@ impl Ensemble {
             format!("{client} reads from {server}: {}", words::reply_to(&delivered, request))
         });
         effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
-        self.client_reads(connection, delivered, effects);
+        self.machines().client_reads(connection, delivered, effects);
         Status::Done
     }
 
@@ -345,6 +333,20 @@ impl Ensemble {
             }
         }
         true
+    }
+}
+
+impl Wire for Network {
+    fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection {
+        self.open_client(client, server)
+    }
+
+    fn send(&mut self, connection: ClientConnection, packet: ClientPacket, effects: &mut Effects) {
+        self.send_to_server(connection, packet, effects);
+    }
+
+    fn close(&mut self, connection: ClientConnection, effects: &mut Effects) {
+        self.close_by_client(connection, effects);
     }
 }
 

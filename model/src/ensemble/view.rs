@@ -1,10 +1,10 @@
 //! What engines and people may ask of an ensemble.
 
 use super::Ensemble;
-use super::programs::ProgramState;
 use crate::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
 };
+use crate::machines::ProgramState;
 use crate::op::Request;
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};

@@ -9,6 +9,7 @@ mod committed_prefix;
 mod complete_leader;
 mod durable_ack;
 mod ended_session;
+mod monitors;
 mod monotone_zxid;
 mod no_phantom;
 mod one_leader;
@@ -22,6 +23,7 @@ pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
 pub use ended_session::EndedSession;
+pub use monitors::Monitors;
 pub use monotone_zxid::MonotoneZxid;
 pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
@@ -77,12 +79,20 @@ impl fmt::Display for Objection {
 }
 
 /// A property of a run.
-pub trait Monitor: Send {
+pub trait Monitor: Send + Sync {
     /// The property's id and name, e.g. `S5 no phantom`.
     fn name(&self) -> &'static str;
 
     /// Which engines it is for.
     fn class(&self) -> Class;
+
+    /// Whether an event of this kind can ever move this monitor or make it object. One that says
+    /// no is not told, and a step that causes nothing else need not be tried in every order: the
+    /// explorer relies on this.
+    fn concerns(&self, event: &Event) -> bool {
+        let _ = event;
+        true
+    }
 
     /// Eats one event.
     ///

@@ -289,7 +289,7 @@ impl<H: Host> Engine<H> {
     }
 
     pub fn all_finished(&self) -> bool {
-        use vivarium_model::ensemble::programs::ProgramState;
+        use vivarium_model::machines::ProgramState;
         let ensemble = self.world.ensemble();
         (0..ensemble.config().clients.len())
             .all(|at| ensemble.program(ClientId::at(at)) == ProgramState::Finished)

@@ -1,21 +1,22 @@
 //! Client machines and the programs on them: what a program's outputs do, and how its inputs come
-//! about.
+//! about. Both grains have them; what differs is the [`Wire`] to the servers.
 //!
 //! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
 //! client's event thread. A paused machine stands still, inbox and all.
 
-use super::Ensemble;
 use crate::client::{ClientEffect, ClientMachine};
 use crate::config::Config;
 use crate::effect::{Blocker, Effect, Effects, Status};
 use crate::event::Event;
+use crate::fingerprint::Tracked;
 use crate::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
-use crate::id::{CallId, ClientConnection, ClientId};
+use crate::id::{CallId, ClientConnection, ClientId, ServerId};
 use crate::network::Delivered;
-use crate::packet::ServerPacket;
+use crate::packet::{ClientPacket, ServerPacket};
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::{ClientTimer, Timer};
+use crate::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -35,13 +36,13 @@ pub enum ProgramState {
 /// A client machine, the program's side of its calls included.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ClientNode {
-    pub(super) machine: ClientMachine,
-    pub(super) program: ProgramState,
-    pub(super) paused: bool,
+    pub(crate) machine: ClientMachine,
+    pub(crate) program: ProgramState,
+    pub(crate) paused: bool,
     /// The connection in use.
-    pub(super) connection: Option<ClientConnection>,
-    inbox: VecDeque<Input>,
-    sleeping: BTreeSet<CallId>,
+    pub(crate) connection: Option<ClientConnection>,
+    pub(crate) inbox: VecDeque<Input>,
+    pub(crate) sleeping: BTreeSet<CallId>,
     /// Calls that wait for a random number.
     drawing: BTreeSet<CallId>,
     /// Calls that wait for a message, oldest first.
@@ -51,7 +52,7 @@ pub(crate) struct ClientNode {
     /// Messages on their way here, by sender.
     under_way: BTreeMap<ClientId, VecDeque<Arc<[u8]>>>,
     /// Calls that wait for a cancellation.
-    pub(super) cancellable: Vec<CallId>,
+    pub(crate) cancellable: Vec<CallId>,
     /// Requests on their way to outside resources.
     to_resources: BTreeMap<CallId, ResourceRequest>,
     /// Requests to outside resources whose answer nobody wants any more; they arrive all the same.
@@ -59,7 +60,7 @@ pub(crate) struct ClientNode {
 }
 
 impl ClientNode {
-    pub(super) fn new(config: &Config, client: ClientId) -> ClientNode {
+    pub(crate) fn new(config: &Config, client: ClientId) -> ClientNode {
         ClientNode {
             machine: ClientMachine::new(client, &config.clients[client.index()]),
             program: ProgramState::NotStarted,
@@ -77,23 +78,23 @@ impl ClientNode {
         }
     }
 
-    pub(super) fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.paused
     }
 
-    pub(super) fn has_input(&self) -> bool {
+    pub(crate) fn has_input(&self) -> bool {
         !self.inbox.is_empty()
     }
 
-    pub(super) fn draws(&self) -> impl Iterator<Item = CallId> {
+    pub(crate) fn draws(&self) -> impl Iterator<Item = CallId> {
         self.drawing.iter().copied()
     }
 
-    pub(super) fn resource_calls(&self) -> impl Iterator<Item = CallId> {
+    pub(crate) fn resource_calls(&self) -> impl Iterator<Item = CallId> {
         self.to_resources.keys().copied()
     }
 
-    pub(super) fn senders(&self) -> impl Iterator<Item = ClientId> {
+    pub(crate) fn senders(&self) -> impl Iterator<Item = ClientId> {
         self.under_way.iter().filter(|(_, queue)| !queue.is_empty()).map(|(from, _)| *from)
     }
 
@@ -110,7 +111,7 @@ impl ClientNode {
     }
 
     /// In words, for people: what the program waits for.
-    pub(super) fn waits_for(&self) -> String {
+    pub(crate) fn waits_for(&self) -> String {
         match self.program {
             ProgramState::NotStarted => return "has not started".into(),
             ProgramState::Killed => return "was killed and not replaced".into(),
@@ -137,10 +138,53 @@ impl ClientNode {
     }
 }
 
-impl Ensemble {
+/// The way from client machines to servers.
+pub(crate) trait Wire {
+    /// A client machine opens a connection to a server.
+    fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection;
+
+    /// A client machine sends a packet.
+    fn send(&mut self, connection: ClientConnection, packet: ClientPacket, effects: &mut Effects);
+
+    /// A client machine closes its connection.
+    fn close(&mut self, connection: ClientConnection, effects: &mut Effects);
+}
+
+/// A resource outside ZooKeeper that refuses fencing tokens smaller than one it has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct FencedResource {
+    highest: Option<Zxid>,
+    value: u64,
+}
+
+impl FencedResource {
+    /// Check and write in one step, at the resource.
+    fn execute(&mut self, request: &ResourceRequest) -> Result<(), Zxid> {
+        if let (Some(token), Some(highest)) = (request.token, self.highest)
+            && token < highest
+        {
+            return Err(highest);
+        }
+        self.highest = self.highest.max(request.token);
+        self.value = request.value;
+        Ok(())
+    }
+}
+
+/// The resources outside ZooKeeper, by name.
+pub(crate) type Resources = BTreeMap<Arc<str>, FencedResource>;
+
+/// All client machines of a grain, borrowed for one step.
+pub(crate) struct Machines<'a, W> {
+    pub(crate) nodes: &'a mut [Tracked<ClientNode>],
+    pub(crate) resources: &'a mut Resources,
+    pub(crate) wire: &'a mut W,
+}
+
+impl<W: Wire> Machines<'_, W> {
     /// Puts an input into a program's inbox.
-    pub(super) fn push_input(&mut self, client: ClientId, input: Input, effects: &mut Effects) {
-        let node = self.clients[client.index()].make_mut();
+    pub(crate) fn push_input(&mut self, client: ClientId, input: Input, effects: &mut Effects) {
+        let node = self.nodes[client.index()].make_mut();
         if node.program == ProgramState::Running {
             effects.absorb(&input);
             node.inbox.push_back(input);
@@ -150,14 +194,14 @@ impl Ensemble {
 
     /// Takes a program's next input out of its inbox.
     pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
-        let node = &self.clients[client.index()];
+        let node = &self.nodes[client.index()];
         if node.program != ProgramState::Running || node.inbox.is_empty() {
             return Err(Status::NotEnabled);
         }
         if node.paused {
             return Err(Status::Blocked(Blocker::Paused(client)));
         }
-        let node = self.clients[client.index()].make_mut();
+        let node = self.nodes[client.index()].make_mut();
         Ok(node.inbox.pop_front().expect("it was just looked at"))
     }
 
@@ -175,14 +219,14 @@ impl Ensemble {
             Output::Submit { call, operation } => self.submit(client, call, operation, at, effects),
             Output::Abandon { call } => self.abandon(client, call, effects),
             Output::Observe(observation) => {
-                let machine = &self.clients[client.index()].machine;
+                let machine = &self.nodes[client.index()].machine;
                 let (session, next_xid) = (machine.session(), machine.next_xid());
                 effects.event(Event::Observed { client, session, next_xid, observation });
             }
             Output::Send { to, body } => {
                 // A message to a client machine that is not there goes nowhere.
-                if to.0 > 0 && to.index() < self.clients.len() {
-                    let node = self.clients[to.index()].make_mut();
+                if to.0 > 0 && to.index() < self.nodes.len() {
+                    let node = self.nodes[to.index()].make_mut();
                     node.under_way.entry(client).or_default().push_back(body);
                     effects.due(Step::Message { from: client, to });
                 }
@@ -206,7 +250,7 @@ impl Ensemble {
         at: Time,
         effects: &mut Effects,
     ) {
-        let node = self.clients[client.index()].make_mut();
+        let node = self.nodes[client.index()].make_mut();
         match operation {
             Operation::Request { .. } | Operation::Connect | Operation::Close => {
                 self.with_machine(client, effects, |machine, out| {
@@ -242,7 +286,7 @@ impl Ensemble {
 
     /// The call's slot is free: nothing that was on its way to it is an input any more.
     fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
-        let node = self.clients[client.index()].make_mut();
+        let node = self.nodes[client.index()].make_mut();
         node.machine.abandon(call);
         node.inbox
             .retain(|input| !matches!(input, Input::Reply { call: other, .. } if *other == call));
@@ -259,16 +303,16 @@ impl Ensemble {
 
     /// The program's process is over, one way or another: its connection breaks, its session stays.
     fn end_process(&mut self, client: ClientId, state: ProgramState, effects: &mut Effects) {
-        for call in self.clients[client.index()].sleeping.clone() {
+        for call in self.nodes[client.index()].sleeping.clone() {
             effects.disarm(Timer::Sleep(client, call));
         }
-        self.clients[client.index()].make_mut().program = state;
+        self.nodes[client.index()].make_mut().program = state;
         self.with_machine(client, effects, |machine, out| machine.kill(out));
-        self.clients[client.index()].make_mut().forget_calls();
+        self.nodes[client.index()].make_mut().forget_calls();
     }
 
-    pub(super) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if self.clients[client.index()].program != ProgramState::Running {
+    pub(crate) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.nodes[client.index()].program != ProgramState::Running {
             return false;
         }
         self.end_process(client, ProgramState::Killed, effects);
@@ -276,15 +320,15 @@ impl Ensemble {
         true
     }
 
-    pub(super) fn start_program(&mut self, client: ClientId, effects: &mut Effects) -> Status {
-        let node = &self.clients[client.index()];
+    pub(crate) fn start_program(&mut self, client: ClientId, effects: &mut Effects) -> Status {
+        let node = &self.nodes[client.index()];
         if !matches!(node.program, ProgramState::NotStarted | ProgramState::Killed) {
             return Status::NotEnabled;
         }
         if node.paused {
             return Status::Blocked(Blocker::Paused(client));
         }
-        self.clients[client.index()].make_mut().program = ProgramState::Running;
+        self.nodes[client.index()].make_mut().program = ProgramState::Running;
         effects.event(Event::Started { client });
         self.with_machine(client, effects, |machine, out| machine.start(out));
         self.push_input(client, Input::Start, effects);
@@ -301,7 +345,7 @@ impl Ensemble {
         run: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
     ) {
         let mut out = std::mem::take(&mut effects.client_effects);
-        run(&mut self.clients[client.index()].make_mut().machine, &mut out);
+        run(&mut self.nodes[client.index()].make_mut().machine, &mut out);
         for effect in out.drain(..) {
             self.client_effect(client, effect, effects);
         }
@@ -309,22 +353,22 @@ impl Ensemble {
     }
 
     fn client_effect(&mut self, client: ClientId, effect: ClientEffect, effects: &mut Effects) {
-        let node = self.clients[client.index()].make_mut();
+        let node = self.nodes[client.index()].make_mut();
         match effect {
             ClientEffect::Open { server } => {
                 debug_assert!(node.connection.is_none(), "one connection in use at a time");
-                let connection = self.network.open_client(client, server);
+                let connection = self.wire.open(client, server);
                 node.connection = Some(connection);
                 node.machine.opened(connection);
             }
             ClientEffect::Send(packet) => {
                 if let Some(connection) = node.connection {
-                    self.network.send_to_server(connection, packet, effects);
+                    self.wire.send(connection, packet, effects);
                 }
             }
             ClientEffect::Close => {
                 if let Some(connection) = node.connection.take() {
-                    self.network.close_by_client(connection, effects);
+                    self.wire.close(connection, effects);
                 }
             }
             ClientEffect::Arm { timer, after, spread } => {
@@ -336,14 +380,14 @@ impl Ensemble {
         }
     }
 
-    pub(super) fn client_reads(
+    pub(crate) fn client_reads(
         &mut self,
         connection: ClientConnection,
         delivered: Delivered<ServerPacket>,
         effects: &mut Effects,
     ) {
         let client = connection.client;
-        let node = &self.clients[client.index()];
+        let node = &self.nodes[client.index()];
         if node.connection != Some(connection) {
             effects.note(|| "it has left that connection behind and takes no notice".to_string());
             return;
@@ -353,19 +397,19 @@ impl Ensemble {
                 self.with_machine(client, effects, |machine, out| machine.packet(packet, out));
             }
             Delivered::End { .. } => {
-                self.clients[client.index()].make_mut().connection = None;
+                self.nodes[client.index()].make_mut().connection = None;
                 self.with_machine(client, effects, |machine, out| machine.disconnected(out));
             }
         }
     }
 
-    pub(super) fn client_timer(
+    pub(crate) fn client_timer(
         &mut self,
         client: ClientId,
         timer: ClientTimer,
         effects: &mut Effects,
     ) -> Status {
-        if self.clients[client.index()].paused {
+        if self.nodes[client.index()].paused {
             return Status::Blocked(Blocker::Paused(client));
         }
         self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
@@ -374,32 +418,32 @@ impl Ensemble {
 
     // ---- answers that do not come from ZooKeeper ----
 
-    pub(super) fn slept(
+    pub(crate) fn slept(
         &mut self,
         client: ClientId,
         call: CallId,
         effects: &mut Effects,
     ) -> Status {
-        let node = &self.clients[client.index()];
+        let node = &self.nodes[client.index()];
         if !node.sleeping.contains(&call) {
             return Status::NotEnabled;
         }
         if node.paused {
             return Status::Blocked(Blocker::Paused(client));
         }
-        self.clients[client.index()].make_mut().sleeping.remove(&call);
+        self.nodes[client.index()].make_mut().sleeping.remove(&call);
         self.push_input(client, Input::Reply { call, outcome: Outcome::Elapsed }, effects);
         Status::Done
     }
 
-    pub(super) fn random(
+    pub(crate) fn random(
         &mut self,
         client: ClientId,
         call: CallId,
         value: u64,
         effects: &mut Effects,
     ) -> Status {
-        if !self.clients[client.index()].make_mut().drawing.remove(&call) {
+        if !self.nodes[client.index()].make_mut().drawing.remove(&call) {
             return Status::NotEnabled;
         }
         self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
@@ -407,13 +451,13 @@ impl Ensemble {
     }
 
     /// A request arrives at its resource, whether or not its program still lives.
-    pub(super) fn resource(
+    pub(crate) fn resource(
         &mut self,
         client: ClientId,
         call: CallId,
         effects: &mut Effects,
     ) -> Status {
-        let node = self.clients[client.index()].make_mut();
+        let node = self.nodes[client.index()].make_mut();
         let (request, wanted) = match node.to_resources.remove(&call) {
             Some(request) => (request, true),
             None => match node.orphaned.pop_front() {
@@ -437,13 +481,13 @@ impl Ensemble {
     }
 
     /// A message arrives; for a machine without a running program it is lost.
-    pub(super) fn message(
+    pub(crate) fn message(
         &mut self,
         from: ClientId,
         to: ClientId,
         effects: &mut Effects,
     ) -> Status {
-        let node = self.clients[to.index()].make_mut();
+        let node = self.nodes[to.index()].make_mut();
         let Some(body) = node.under_way.get_mut(&from).and_then(VecDeque::pop_front) else {
             return Status::NotEnabled;
         };
@@ -462,5 +506,18 @@ impl Ensemble {
             None => node.received.push_back(message),
         }
         Status::Done
+    }
+
+    /// Every `cancelled()` that the program awaits answers.
+    pub(crate) fn cancel(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.nodes[client.index()].cancellable.is_empty() {
+            return false;
+        }
+        let calls = std::mem::take(&mut self.nodes[client.index()].make_mut().cancellable);
+        for call in calls {
+            effects.event(Event::Cancelled { client, call });
+            self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
+        }
+        true
     }
 }

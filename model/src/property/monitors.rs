@@ -1,0 +1,66 @@
+//! All monitors of a world, shared until one of them moves.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
+use std::hash::{Hash, Hasher};
+
+/// The monitors of a world. Cloning shares each until it is next told something.
+#[derive(Clone)]
+pub struct Monitors(Vec<Tracked<Slot>>);
+
+#[derive(Clone)]
+struct Slot(Box<dyn Monitor>);
+
+impl Hash for Slot {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut hasher = StableHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.fingerprint().hash(state);
+    }
+}
+
+impl Monitors {
+    /// These monitors.
+    pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
+        Monitors(monitors.into_iter().map(|monitor| Tracked::new(Slot(monitor))).collect())
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Monitor> {
+        self.0.iter().map(|slot| &*slot.0)
+    }
+
+    /// Whether any of them takes notice of this event.
+    pub fn concerns(&self, event: &Event) -> bool {
+        self.iter().any(|monitor| monitor.concerns(event))
+    }
+
+    /// Tells those whom it concerns.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let concerned = self.0.iter_mut().filter(|slot| slot.0.concerns(event));
+        concerned.map(|slot| slot.make_mut().0.event(view, event)).collect()
+    }
+
+    /// Tells all that the run has ended.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.0.iter_mut().try_for_each(|slot| slot.make_mut().0.end(view))
+    }
+
+    /// Of the states of those that both engines have ([`Class::Event`]).
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut whole = Fingerprint::default();
+        for (at, slot) in self.0.iter().enumerate() {
+            if slot.0.class() == Class::Event {
+                whole.add(Fingerprint::of(&("monitor", at, slot.fingerprint())));
+            }
+        }
+        whole
+    }
+}
