@@ -128,7 +128,8 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::BreakClient { connection, .. } => client(connection.client),
         Step::BreakLearner { connection, .. } => server(connection.learner),
         Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
-        Step::Expire(_) => [None, None],
+        Step::Serve { client: id, .. } | Step::Notify(id) => client(id),
+        Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) => [None, None],
     }
 }
 

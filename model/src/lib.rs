@@ -25,6 +25,7 @@ pub mod path;
 pub mod property;
 pub mod release;
 pub mod server;
+pub mod service;
 pub mod stat;
 pub mod step;
 pub mod time;

@@ -86,6 +86,21 @@ impl ClientNode {
         !self.inbox.is_empty()
     }
 
+    /// Whether something else than a packet of ZooKeeper can be the program's next input.
+    pub(crate) fn awaits_the_world(&self) -> bool {
+        !(self.inbox.is_empty()
+            && self.sleeping.is_empty()
+            && self.drawing.is_empty()
+            && self.receiving.is_empty()
+            && self.cancellable.is_empty()
+            && self.to_resources.is_empty())
+    }
+
+    /// Whether a request whose program no longer waits for it is on its way to a resource.
+    pub(crate) fn has_orphaned_request(&self) -> bool {
+        !self.orphaned.is_empty()
+    }
+
     pub(crate) fn draws(&self) -> impl Iterator<Item = CallId> {
         self.drawing.iter().copied()
     }

@@ -9,6 +9,7 @@ use crate::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use crate::timer::Timer;
+use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -77,6 +78,24 @@ pub enum Step {
         /// Receiver.
         to: ClientId,
     },
+
+    // ---- the service grain only ----
+    /// The server that a client is connected to, having applied the log up to `prefix`, takes the
+    /// oldest packet of that client. What the leader decides (a write, a new session) is decided at
+    /// the log's end whatever `prefix` says, and has [`Zxid::ZERO`] here.
+    Serve {
+        /// Whose packet.
+        client: ClientId,
+        /// How much of the log the server has applied.
+        prefix: Zxid,
+    },
+    /// The server that a client is connected to applies the log up to and including the next
+    /// transaction that this client hears of: one that fires its watch or ends its session.
+    Notify(ClientId),
+    /// A write whose connection was lost while it was under way reaches the leader after all.
+    Late(SessionId),
+    /// The closeSession of an expired session is committed.
+    CloseSession(SessionId),
 
     // ---- faults ----
     /// A server's process dies: memory is lost, and of the log's unsynced tail only a part remains.
@@ -192,6 +211,11 @@ impl fmt::Display for Step {
             Step::Random { client, .. } => write!(f, "{client}: random number"),
             Step::Resource { client, .. } => write!(f, "{client}: resource executes a request"),
             Step::Message { from, to } => write!(f, "message from {from} to {to}"),
+            Step::Serve { client, prefix: Zxid::ZERO } => write!(f, "{client} is served"),
+            Step::Serve { client, prefix } => write!(f, "{client} is served as of {prefix}"),
+            Step::Notify(client) => write!(f, "the server of {client} goes on in the log"),
+            Step::Late(session) => write!(f, "a write of {session} arrives late"),
+            Step::CloseSession(session) => write!(f, "closeSession of {session} commits"),
             Step::Crash { server, .. } => write!(f, "CRASH {server}"),
             Step::Restart(server) => write!(f, "RESTART {server}"),
             Step::Rejoin(server) => write!(f, "REJOIN {server}"),

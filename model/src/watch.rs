@@ -110,6 +110,18 @@ impl WatchTable {
         }
     }
 
+    /// Whether a change would fire any of the watches.
+    pub fn fires(&self, change: &Change) -> bool {
+        let path = change.path.as_str();
+        if self.data.contains_key(path) {
+            return true;
+        }
+        let structural = change.kind != EventType::NodeDataChanged;
+        let deleted = change.kind == EventType::NodeDeleted;
+        (deleted && self.child.contains_key(path))
+            || (structural && parent(path).is_some_and(|parent| self.child.contains_key(parent)))
+    }
+
     /// Whether no watch is set.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty() && self.child.is_empty()

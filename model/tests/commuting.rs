@@ -45,6 +45,13 @@ fn meet_in_a_mailbox(one: (&Step, ServerId), other: (&Step, ServerId)) -> bool {
     reads_from(one.0, other.1) || reads_from(other.0, one.1)
 }
 
+/// Reading the end of a connection that its opener has left behind frees its slot, which matters to
+/// the opener's next connection once all of the slots that it uses in turn are taken.
+fn frees_a_slot_of(ensemble: &Ensemble, step: &Step, opener: ServerId) -> bool {
+    matches!(*step, Step::ToLeader(connection)
+        if connection.learner == opener && ensemble.learner_connection(opener) != Some(connection))
+}
+
 /// The world after these steps, and whether all of them happened.
 fn after(world: &World<Scripts>, at: Time, steps: [&Step; 2]) -> (World<Scripts>, bool) {
     let mut world = world.clone();
@@ -70,7 +77,11 @@ fn check_diamonds(engine: &Engine) -> usize {
     let mut pairs = 0;
     for (index, (one, first)) in owned.iter().enumerate() {
         for (other, second) in &owned[index + 1..] {
-            if first == second || meet_in_a_mailbox((one, *first), (other, *second)) {
+            if first == second
+                || meet_in_a_mailbox((one, *first), (other, *second))
+                || frees_a_slot_of(ensemble, one, *second)
+                || frees_a_slot_of(ensemble, other, *first)
+            {
                 continue;
             }
             let (left, left_done) = after(&engine.world, at, [one, other]);

@@ -142,6 +142,9 @@ impl Ensemble {
             Step::Resource { client, call } => self.machines().resource(client, call, effects),
             Step::Message { from, to } => self.machines().message(from, to, effects),
             Step::Input(_) => unreachable!("the world feeds programs"),
+            Step::Serve { .. } | Step::Notify(_) | Step::Late(_) | Step::CloseSession(_) => {
+                Status::NotEnabled
+            }
             Step::Crash { .. }
             | Step::Restart(_)
             | Step::Rejoin(_)

@@ -115,6 +115,25 @@ impl Prep {
         Expiry::Proposed(self.transaction(zxid, session, Xid(0), body, at))
     }
 
+    /// The closeSession of a session that is closing already. For the service grain, where to mark
+    /// a session and to close it are two steps; `None` where no zxid is left.
+    pub(crate) fn close(&mut self, tree: &DataTree, session: SessionId) -> Option<Arc<Txn>> {
+        let zxid = self.next_zxid()?;
+        let body = self.close_session(tree, zxid, session);
+        Some(self.transaction(zxid, session, Xid(0), body, Time::ZERO))
+    }
+
+    /// Takes back the newest transaction, which changed nothing, with its zxid. For the service
+    /// grain.
+    pub(crate) fn take_back(&mut self, txn: &Txn) {
+        assert!(
+            matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_))
+                && txn.zxid == self.last_zxid,
+            "only the newest transaction, and only one that failed, can be taken back"
+        );
+        self.last_zxid = txn.zxid.previous();
+    }
+
     /// The leader's tree has applied this transaction: its changes are no longer outstanding, and a
     /// session that it closes is forgotten.
     pub fn applied(&mut self, txn: &Txn) {

@@ -1,0 +1,90 @@
+//! The one totally ordered log, with the tree after each of its transactions.
+
+use crate::fingerprint::Fingerprint;
+use crate::tree::{Applied, DataTree};
+use crate::txn::Txn;
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+/// A position in the log.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The transaction; `None` at the beginning.
+    pub(super) txn: Option<Arc<Txn>>,
+    /// What it did.
+    pub(super) applied: Option<Applied>,
+    /// The tree after it.
+    pub(super) tree: DataTree,
+    /// Of this entry's tree and all before it, added up.
+    sum: Fingerprint,
+}
+
+impl Entry {
+    pub(super) fn zxid(&self) -> Zxid {
+        self.txn.as_ref().map_or(Zxid::ZERO, |txn| txn.zxid)
+    }
+
+    /// What this entry's tree adds to the sum: which tree it is, and that it is at this place.
+    fn part(zxid: Zxid, tree: &DataTree) -> Fingerprint {
+        Fingerprint::of(&("log", zxid, tree.digest()))
+    }
+}
+
+/// The log. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Log(Arc<Vec<Arc<Entry>>>);
+
+impl Log {
+    pub(super) fn new() -> Log {
+        let tree = DataTree::new();
+        let sum = Entry::part(Zxid::ZERO, &tree);
+        Log(Arc::new(vec![Arc::new(Entry { txn: None, applied: None, tree, sum })]))
+    }
+
+    /// Appends a transaction and applies it.
+    pub(super) fn append(&mut self, txn: Arc<Txn>) -> &Arc<Entry> {
+        let last = self.last();
+        assert!(txn.zxid > last.zxid(), "{} is appended after {}", txn.zxid, last.zxid());
+        let (mut tree, mut sum) = (last.tree.clone(), last.sum);
+        let applied = Some(tree.apply(&txn));
+        sum.add(Entry::part(txn.zxid, &tree));
+        let mut entries = Vec::with_capacity(self.0.len() + 1);
+        entries.extend(self.0.iter().cloned());
+        entries.push(Arc::new(Entry { txn: Some(txn), applied, tree, sum }));
+        self.0 = Arc::new(entries);
+        self.last()
+    }
+
+    /// The end.
+    pub(super) fn last(&self) -> &Arc<Entry> {
+        self.0.last().expect("a log has a beginning")
+    }
+
+    /// The entry with exactly this zxid.
+    pub(super) fn get(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
+        self.0.binary_search_by_key(&zxid, |entry| entry.zxid()).ok().map(|at| &self.0[at])
+    }
+
+    /// The last entry that is not above `zxid`.
+    pub(super) fn up_to(&self, zxid: Zxid) -> &Arc<Entry> {
+        let after = self.0.partition_point(|entry| entry.zxid() <= zxid);
+        &self.0[after.max(1) - 1]
+    }
+
+    /// The entries above `zxid`, in order.
+    pub(super) fn after(&self, zxid: Zxid) -> &[Arc<Entry>] {
+        let from = self.0.partition_point(|entry| entry.zxid() <= zxid);
+        &self.0[from..]
+    }
+
+    /// What of the log a server that is at `floor` or above can still tell: each tree from there on,
+    /// and where it is.
+    pub(super) fn fingerprint(&self, floor: Zxid) -> Fingerprint {
+        let before = self.0.partition_point(|entry| entry.zxid() < self.up_to(floor).zxid());
+        let mut sum = self.last().sum;
+        if let Some(forgotten) = before.checked_sub(1) {
+            sum.subtract(self.0[forgotten].sum);
+        }
+        sum
+    }
+}

@@ -1,0 +1,325 @@
+//! The service grain: what ZooKeeper promises to its clients, and no more.
+//!
+//! There are no servers here, only what they amount to: **one totally ordered log** of transactions,
+//! applied to the same [`DataTree`](crate::tree::DataTree), and for each client a connection to *some* server, which has applied
+//! some prefix of it. Client machines and their programs are those of the ensemble grain, so they
+//! are told the same things in the same order; requests are decided by the same
+//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's.
+//!
+//! | Part | Rule |
+//! |---|---|
+//! | a write takes its place at the log's end, in one step with its checks | semantics 4.3, 4.6: writes are linearizable |
+//! | its reply shows a server that has applied the log up to it | 4.5 (iii), 4.6 |
+//! | a read shows any prefix from the server's on: [`Step::Serve`] picks it | 4.6: local, stale, from a prefix, monotone |
+//! | a new connection may show less than the last one, but never less than the client's last zxid | 2.1 rule 2, 2.8 rule 6 |
+//! | `sync` shows nothing new | 4.6: no quorum round, a deposed leader answers it too; and 4.5 (iv) |
+//! | requests of a connection are served in order, replies come in order | 2.8 rule 5 |
+//! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | W1–W4 ([`Step::Notify`]) |
+//! | SetWatches on reconnect, at any prefix from the last zxid on | W5, 3.4 |
+//! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | 2.4, 2.8 last paragraph: the leader refuses the old owner |
+//! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | recipes section 0 |
+//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | 2.3, 2.4 |
+//! | its connection lives on, and reads, for as long as its server has not applied that | 2.3 last rule, surprise 5 |
+//! | its client learns by coming back; the next session is created behind the closeSession | 2.5 rule 3, recipes 2.0 |
+//!
+//! What is left out because nobody could tell: a transaction that failed takes no zxid here (a gap
+//! tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,
+//! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
+//! is a lost connection too. Sessions have a number of their own client's instead of a server's.
+
+mod choices;
+mod link;
+mod log;
+mod serve;
+
+use crate::config::Config;
+use crate::effect::{Effects, Status};
+use crate::fingerprint::{Fingerprint, Tracked};
+use crate::grain::Grain;
+use crate::host::{Input, Output};
+use crate::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
+use crate::network::Delivered;
+use crate::op::{CreateMode, Data, Op, Request};
+use crate::packet::ClientPacket;
+use crate::server::prep::Prep;
+use crate::step::Step;
+use crate::time::{Duration, Time};
+use crate::timer::Timer;
+use crate::zxid::{Epoch, Zxid};
+use link::{LateWrite, Link};
+use log::Log;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Who commits, in events: there is no telling which server leads.
+const LEADER: ServerId = ServerId(1);
+
+/// The abstract ZooKeeper with its clients.
+#[derive(Clone, Debug)]
+pub struct Service {
+    config: Arc<Config>,
+    /// Persistent znodes that are there from the start, parents first.
+    setup: Arc<[Arc<str>]>,
+    log: Log,
+    /// Sessions, and the checks of every write.
+    prep: Tracked<Prep>,
+    pub(crate) clients: Vec<Tracked<ClientNode>>,
+    links: Links,
+    resources: Resources,
+}
+
+/// The connections, and what of lost ones may still arrive.
+#[derive(Clone, Debug)]
+struct Links {
+    links: Vec<Tracked<Link>>,
+    late: BTreeMap<SessionId, VecDeque<LateWrite>>,
+    /// How many sessions each client has begun.
+    sessions: Vec<u32>,
+}
+
+impl Service {
+    /// An empty ZooKeeper but for these persistent znodes, which are given parents first.
+    pub fn new(config: Arc<Config>, setup: impl IntoIterator<Item = Arc<str>>) -> Service {
+        let clients = config.clients.len();
+        let log = Log::new();
+        let prep = Prep::new(Epoch(1), &log.last().tree);
+        let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
+        Service {
+            clients: (0..clients).map(client).collect(),
+            links: Links {
+                links: (0..clients).map(|_| Tracked::new(Link::default())).collect(),
+                late: BTreeMap::new(),
+                sessions: vec![0; clients],
+            },
+            setup: setup.into_iter().collect(),
+            log,
+            prep: Tracked::new(prep),
+            resources: Resources::new(),
+            config,
+        }
+    }
+
+    /// The configuration; of it only the clients and their timeouts matter here.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// The session that a client's machine believes to have.
+    pub fn session(&self, client: ClientId) -> Option<SessionId> {
+        self.clients[client.index()].machine.session()
+    }
+
+    /// Whether the leader takes a session for alive: neither expired nor closed.
+    pub fn is_alive(&self, session: SessionId) -> bool {
+        self.prep.sessions().touch(session).is_some()
+    }
+
+    /// Whether a client has a connection that can break.
+    pub fn is_connected(&self, client: ClientId) -> bool {
+        self.links.links[client.index()].open
+    }
+
+    /// The name of a client's connection.
+    pub fn connection(&self, client: ClientId) -> ClientConnection {
+        Link::name(client)
+    }
+
+    /// Whether a client's program awaits a cancellation.
+    pub fn can_cancel(&self, client: ClientId) -> bool {
+        !self.clients[client.index()].cancellable.is_empty()
+    }
+
+    /// Whether something else than ZooKeeper's next packet can be a client's next input: a timer, a
+    /// cancellation, an answer from outside, a message, or what waits in its inbox.
+    pub fn has_other_inputs(&self, client: ClientId) -> bool {
+        self.clients[client.index()].awaits_the_world()
+    }
+
+    fn machines(&mut self) -> Machines<'_, Links> {
+        Machines { nodes: &mut self.clients, resources: &mut self.resources, wire: &mut self.links }
+    }
+
+    /// The znodes that are there from the start.
+    fn set_up(&mut self, effects: &mut Effects) {
+        for path in Arc::clone(&self.setup).iter() {
+            let session = SessionId(0);
+            let prep = self.prep.make_mut();
+            prep.sessions_mut().add(session, Duration::ZERO);
+            let op = Op::Create {
+                path: Arc::clone(path),
+                data: Data::from([]),
+                mode: CreateMode::Persistent,
+            };
+            let done = self.decide(session, Xid(0), &Arc::new(Request::Write(op)), effects);
+            assert!(done.is_ok(), "{path} cannot be set up: {done:?}");
+        }
+        self.prep.make_mut().sessions_mut().remove(SessionId(0));
+    }
+
+    /// A client machine reads the next packet of its connection, or its end.
+    fn client_reads(&mut self, connection: ClientConnection, effects: &mut Effects) -> Status {
+        let client = connection.client;
+        let link = &self.links.links[client.index()];
+        if !link.open || (link.to_client.is_empty() && !link.hung_up) {
+            return Status::NotEnabled;
+        }
+        let link = self.links.links[client.index()].make_mut();
+        match link.to_client.pop_front() {
+            Some(packet) => {
+                let delivered = Delivered::Packet(packet);
+                effects.note(|| {
+                    let oldest = self.clients[client.index()].machine.pending().next();
+                    let request = oldest.map(|(_, request)| &**request);
+                    format!("{client} reads: {}", crate::words::reply_to(&delivered, request))
+                });
+                self.machines().client_reads(connection, delivered, effects);
+            }
+            None => self.break_link(client, effects),
+        }
+        Status::Done
+    }
+
+    /// The connection is lost, and the client machine notices.
+    fn break_link(&mut self, client: ClientId, effects: &mut Effects) {
+        self.links.end(client);
+        let end = Delivered::End { accepted: true };
+        self.machines().client_reads(Link::name(client), end, effects);
+    }
+
+    fn sum(
+        &self,
+        client: impl Fn(&Tracked<ClientNode>) -> Fingerprint,
+        link: impl Fn(&Tracked<Link>) -> Fingerprint,
+        prep: Fingerprint,
+    ) -> Fingerprint {
+        let mut whole = self.log.fingerprint(self.floor());
+        whole.add(prep);
+        for (at, (node, its_link)) in self.clients.iter().zip(&self.links.links).enumerate() {
+            whole.add(salted(2 * at as u128 + 1, client(node)));
+            whole.add(salted(2 * at as u128 + 2, link(its_link)));
+        }
+        if !self.links.late.is_empty() || !self.resources.is_empty() {
+            whole.add(Fingerprint::of(&("rest", &self.links.late, &self.resources)));
+        }
+        whole
+    }
+
+    /// No server will ever again show less of the log than this.
+    fn floor(&self) -> Zxid {
+        let shown = self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| {
+            let alive = node.program == ProgramState::Running && node.machine.state().is_alive();
+            let accepted = link.open && link.session.is_some();
+            alive.then(|| match accepted {
+                true => link.view.min(node.machine.last_zxid()),
+                false => node.machine.last_zxid(),
+            })
+        });
+        shown.min().unwrap_or(self.log.last().zxid())
+    }
+}
+
+/// Tells equal parts in different places apart. Fingerprints are uniform, so a turn of the bits
+/// does.
+fn salted(place: u128, part: Fingerprint) -> Fingerprint {
+    Fingerprint(part.0.rotate_left((place as u32 * 7 + 1) % 128) ^ (place << 64))
+}
+
+impl Wire for Links {
+    fn open(&mut self, client: ClientId, _server: ServerId) -> ClientConnection {
+        let link = self.links[client.index()].make_mut();
+        *link = Link { open: true, ..Link::default() };
+        Link::name(client)
+    }
+
+    /// Pings only keep alive.
+    fn send(&mut self, connection: ClientConnection, packet: ClientPacket, _: &mut Effects) {
+        if packet != ClientPacket::Ping {
+            self.links[connection.client.index()].make_mut().to_server.push_back(packet);
+        }
+    }
+
+    fn close(&mut self, connection: ClientConnection, _: &mut Effects) {
+        self.end(connection.client);
+    }
+}
+
+impl Links {
+    fn end(&mut self, client: ClientId) {
+        if let Some((session, writes)) = self.links[client.index()].make_mut().end() {
+            self.late.insert(session, writes);
+        }
+    }
+}
+
+impl Grain for Service {
+    fn begin(&mut self, effects: &mut Effects) {
+        self.set_up(effects);
+        for at in 0..self.clients.len() {
+            effects.due(Step::Start(ClientId::at(at)));
+        }
+    }
+
+    fn apply(&mut self, _at: Time, step: &Step, effects: &mut Effects) -> Status {
+        match *step {
+            Step::Serve { client, prefix } => self.serve(client, prefix, effects),
+            Step::Notify(client) => self.notify(client, effects),
+            Step::Late(session) => self.late(session, effects),
+            Step::CloseSession(session) => self.close_session(session, effects),
+            Step::Expire(session) => self.expire(session),
+            Step::ToClient(connection) => self.client_reads(connection, effects),
+            Step::BreakClient { connection, to_server: 0, to_client: 0 } => {
+                let open = self.is_connected(connection.client);
+                if open {
+                    self.break_link(connection.client, effects);
+                }
+                done(open)
+            }
+            Step::Fire(Timer::Client(client, timer)) => {
+                if !self.clients[client.index()].machine.state().timers().contains(&timer) {
+                    return Status::NotEnabled;
+                }
+                self.machines().client_timer(client, timer, effects)
+            }
+            Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
+            Step::Start(client) => self.machines().start_program(client, effects),
+            Step::Random { client, call, value } => {
+                self.machines().random(client, call, value, effects)
+            }
+            Step::Resource { client, call } => self.machines().resource(client, call, effects),
+            Step::Message { from, to } => self.machines().message(from, to, effects),
+            Step::Kill(client) => done(self.machines().kill_program(client, effects)),
+            Step::Cancel(client) => done(self.machines().cancel(client, effects)),
+            _ => Status::NotEnabled,
+        }
+    }
+
+    fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+        self.machines().take_input(client)
+    }
+
+    fn output(&mut self, client: ClientId, output: Output, at: Time, effects: &mut Effects) {
+        self.machines().output(client, output, at, effects);
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.sum(Tracked::fingerprint, Tracked::fingerprint, self.prep.fingerprint())
+    }
+
+    fn recomputed_fingerprint(&self) -> Fingerprint {
+        let prep = self.prep.recomputed_fingerprint();
+        self.sum(Tracked::recomputed_fingerprint, Tracked::recomputed_fingerprint, prep)
+    }
+
+    fn program(&self, client: ClientId) -> ProgramState {
+        self.clients[client.index()].program
+    }
+
+    fn waits_for(&self, client: ClientId) -> String {
+        self.clients[client.index()].waits_for()
+    }
+}
+
+fn done(done: bool) -> Status {
+    if done { Status::Done } else { Status::NotEnabled }
+}

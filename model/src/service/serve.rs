@@ -1,0 +1,289 @@
+//! What a server does with its client's packets, and what the leader decides.
+
+use super::link::{Link, is_write};
+use super::{LEADER, Service, done};
+use crate::effect::{Effects, Status};
+use crate::error::Error;
+use crate::event::Event;
+use crate::id::{ClientId, SessionId, Xid};
+use crate::op::{Request, Response};
+use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::server::tracker::Owner;
+use crate::time::{Duration, Time};
+use crate::tree::DataTree;
+use crate::txn::{Txn, TxnBody};
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+impl Service {
+    /// The server takes the oldest packet of its client.
+    pub(super) fn serve(
+        &mut self,
+        client: ClientId,
+        prefix: Zxid,
+        effects: &mut Effects,
+    ) -> Status {
+        let link = &self.links.links[client.index()];
+        let Some(packet) = link.to_server.front().filter(|_| link.is_served()) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("the server of {client} takes: {packet}"));
+        match packet.clone() {
+            ClientPacket::Connect { session: None, timeout, .. } => {
+                done(prefix == Zxid::ZERO && self.create_session(client, timeout, effects))
+            }
+            ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
+                // A server that is behind the client's last zxid refuses it (2.1 rule 2): it goes on
+                // to another one, which is no news to anybody.
+                let legal = prefix >= last_zxid_seen && self.log.get(prefix).is_some();
+                done(legal && self.attach(client, session, prefix))
+            }
+            ClientPacket::Request { xid, request } if is_write(&request) => {
+                done(prefix == Zxid::ZERO && self.write(client, xid, &request, effects))
+            }
+            ClientPacket::Request { xid, request } => {
+                done(self.go_to(client, prefix) && self.read(client, xid, &request))
+            }
+            ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
+                if !self.go_to(client, prefix) {
+                    return Status::NotEnabled;
+                }
+                let tree = &self.log.up_to(prefix).tree;
+                let link = self.links.links[client.index()].make_mut();
+                let missed = link.watches.set_watches(
+                    tree,
+                    Link::name(client),
+                    relative_zxid,
+                    &data,
+                    &exist,
+                    &child,
+                );
+                link.to_client.extend(missed.into_iter().map(ServerPacket::Notification));
+                link.to_client.push_back(ServerPacket::WatchesSet { zxid: link.view });
+                self.took(client);
+                Status::Done
+            }
+            ClientPacket::Ping => unreachable!("pings are not sent at this grain"),
+        }
+    }
+
+    /// The server goes on to the next transaction that its client hears of.
+    pub(super) fn notify(&mut self, client: ClientId, effects: &mut Effects) -> Status {
+        let link = &self.links.links[client.index()];
+        let Some(zxid) = link.next_heard(&self.log).filter(|_| link.is_served()) else {
+            return Status::NotEnabled;
+        };
+        effects.note(|| format!("the server of {client} applies {zxid}"));
+        self.links.links[client.index()].make_mut().advance(client, &self.log, zxid);
+        Status::Done
+    }
+
+    /// A write of a lost connection arrives. It was under way to the leader when the session was
+    /// last accepted, so it counts only as long as the session is not accepted elsewhere (2.4).
+    pub(super) fn late(&mut self, session: SessionId, effects: &mut Effects) -> Status {
+        let Some(writes) = self.links.late.get_mut(&session) else { return Status::NotEnabled };
+        let (xid, request) = writes.pop_front().expect("no empty list is kept");
+        if writes.is_empty() {
+            self.links.late.remove(&session);
+        }
+        effects.note(|| format!("{request} arrives at the leader after all"));
+        // Nobody is left to be told of the result.
+        let _ = self.decide(session, xid, &request, effects);
+        Status::Done
+    }
+
+    /// The leader takes the session's time for up. From now on it refuses it (2.3, 2.4).
+    pub(super) fn expire(&mut self, session: SessionId) -> Status {
+        if !self.is_alive(session) {
+            return Status::NotEnabled;
+        }
+        self.prep.make_mut().sessions_mut().set_closing(session);
+        Status::Done
+    }
+
+    /// The closeSession of an expired session takes its place in the log.
+    pub(super) fn close_session(&mut self, session: SessionId, effects: &mut Effects) -> Status {
+        if !self.is_closing(session) {
+            return Status::NotEnabled;
+        }
+        self.links.late.remove(&session);
+        let log_end = Arc::clone(self.log.last());
+        let txn = self.prep.make_mut().close(&log_end.tree, session);
+        let txn = txn.expect("a search does not use up the zxids of an epoch");
+        let _ = self.append(txn, effects);
+        Status::Done
+    }
+
+    /// Whether a session has expired and its closeSession is not committed yet.
+    pub fn is_closing(&self, session: SessionId) -> bool {
+        let known = self.prep.sessions().iter().any(|(known, _)| known == session);
+        known && !self.is_alive(session)
+    }
+
+    /// A new session. One that this client had before and that has expired is closed first: the
+    /// leader had submitted its closeSession when it refused the client (recipes 2.0).
+    fn create_session(
+        &mut self,
+        client: ClientId,
+        timeout: Duration,
+        effects: &mut Effects,
+    ) -> bool {
+        let begun = self.links.sessions[client.index()];
+        let id = |number: u32| SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
+        if (1..=begun).any(|number| self.is_closing(id(number))) {
+            return false;
+        }
+        let session = id(begun + 1);
+        self.links.sessions[client.index()] = begun + 1;
+        let timeout = self.config.negotiate(timeout);
+        let request = ServerRequest::CreateSession { timeout };
+        let log_end = Arc::clone(self.log.last());
+        let prep = self.prep.make_mut();
+        let (owner, xid) = (Owner::Leader, Xid(0));
+        let txn = prep.request(&log_end.tree, session, owner, xid, &request, Time::ZERO);
+        let txn = txn.expect("a search does not use up the zxids of an epoch");
+        let _ = self.append(txn, effects);
+        let end = self.log.last().zxid();
+        let link = self.links.links[client.index()].make_mut();
+        link.session = Some(session);
+        link.view = end;
+        link.to_client.push_back(ServerPacket::Connected { session, timeout });
+        self.took(client);
+        true
+    }
+
+    /// The client comes back with its session. A write that is still under way on its old
+    /// connection is refused from now on (2.4).
+    fn attach(&mut self, client: ClientId, session: SessionId, prefix: Zxid) -> bool {
+        let timeout = self.prep.sessions().touch(session);
+        if timeout.is_some() {
+            self.links.late.remove(&session);
+        }
+        let link = self.links.links[client.index()].make_mut();
+        match timeout {
+            Some(timeout) => {
+                link.session = Some(session);
+                link.view = prefix;
+                link.to_client.push_back(ServerPacket::Connected { session, timeout });
+            }
+            None => {
+                link.to_client.push_back(ServerPacket::Expired);
+                link.hung_up = true;
+            }
+        }
+        self.took(client);
+        true
+    }
+
+    fn took(&mut self, client: ClientId) {
+        self.links.links[client.index()].make_mut().to_server.pop_front();
+    }
+
+    /// The server applies the log silently up to `prefix`; not possible past what its client hears
+    /// of, or back.
+    fn go_to(&mut self, client: ClientId, prefix: Zxid) -> bool {
+        let link = &self.links.links[client.index()];
+        let legal = prefix >= link.view
+            && self.log.get(prefix).is_some()
+            && link.next_heard(&self.log).is_none_or(|heard| prefix < heard);
+        if legal && prefix > link.view {
+            self.links.links[client.index()].make_mut().view = prefix;
+        }
+        legal
+    }
+
+    fn read(&mut self, client: ClientId, xid: Xid, request: &Request) -> bool {
+        let link = self.links.links[client.index()].make_mut();
+        let tree = &self.log.up_to(link.view).tree;
+        let result = answer(tree, request);
+        match (request, &result) {
+            (Request::Exists { path, watch: true }, _)
+            | (Request::GetData { path, watch: true }, Ok(_)) => {
+                link.watches.add_data(Arc::clone(path), Link::name(client));
+            }
+            (Request::GetChildren { path, watch: true }, Ok(_)) => {
+                link.watches.add_child(Arc::clone(path), Link::name(client));
+            }
+            _ => {}
+        }
+        link.to_client.push_back(ServerPacket::Reply { xid, zxid: link.view, result });
+        self.took(client);
+        true
+    }
+
+    /// A write is decided at the log's end, and answered by a server that has applied all of it:
+    /// with what its client hears of on the way.
+    fn write(
+        &mut self,
+        client: ClientId,
+        xid: Xid,
+        request: &Arc<Request>,
+        effects: &mut Effects,
+    ) -> bool {
+        let link = &self.links.links[client.index()];
+        let session = link.session.expect("a request comes by a connection with a session");
+        let result = self.decide(session, xid, request, effects);
+        let end = self.log.last().zxid();
+        self.took(client);
+        let link = self.links.links[client.index()].make_mut();
+        link.advance(client, &self.log, end);
+        // Where the session ended before, the server has hung up before it came to this.
+        if link.view == end {
+            link.to_client.push_back(ServerPacket::Reply { xid, zxid: end, result });
+        }
+        true
+    }
+
+    /// The leader decides about a write; one that fails changes nothing and takes no place.
+    pub(super) fn decide(
+        &mut self,
+        session: SessionId,
+        xid: Xid,
+        request: &Arc<Request>,
+        effects: &mut Effects,
+    ) -> Result<Response, Error> {
+        let log_end = Arc::clone(self.log.last());
+        let request = ServerRequest::Client(Arc::clone(request));
+        let prep = self.prep.make_mut();
+        let txn = prep
+            .request(&log_end.tree, session, Owner::Leader, xid, &request, Time::ZERO)
+            .expect("a search does not use up the zxids of an epoch");
+        match &txn.body {
+            TxnBody::Error(error) => {
+                prep.take_back(&txn);
+                Err(*error)
+            }
+            TxnBody::FailedMulti(_) => {
+                prep.take_back(&txn);
+                DataTree::empty().apply(&txn).result
+            }
+            _ => self.append(txn, effects),
+        }
+    }
+
+    fn append(&mut self, txn: Arc<Txn>, effects: &mut Effects) -> Result<Response, Error> {
+        effects.event(Event::Committed { leader: LEADER, txn: Arc::clone(&txn) });
+        self.prep.make_mut().applied(&txn);
+        let entry = self.log.append(txn);
+        entry.applied.as_ref().expect("it was just applied").result.clone()
+    }
+}
+
+/// A read's answer from a tree (semantics 1.8).
+pub(super) fn answer(tree: &DataTree, request: &Request) -> Result<Response, Error> {
+    match request {
+        Request::Exists { path, .. } => tree.stat(path).map(Response::Exists).ok_or(Error::NoNode),
+        Request::GetData { path, .. } => {
+            let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+            Ok(Response::Data(Arc::clone(&node.data), node.stat(children)))
+        }
+        Request::GetChildren { path, .. } => {
+            let children = tree.children(path).ok_or(Error::NoNode)?;
+            Ok(Response::Children(children, tree.stat(path).expect("it was just found")))
+        }
+        Request::Sync { .. } => Ok(Response::Synced),
+        Request::Write(_) | Request::Multi(_) | Request::CloseSession => {
+            unreachable!("a write is no read")
+        }
+    }
+}
