@@ -25,6 +25,7 @@ type Return = Arc<Mutex<Option<Result<(), String>>>>;
 pub struct Executor {
     port: Arc<Port>,
     returned: Return,
+    polls: u64,
 }
 
 impl Executor {
@@ -41,7 +42,7 @@ impl Executor {
             }
         };
         port.queue().spawn(Box::pin(main));
-        Executor { port, returned }
+        Executor { port, returned, polls: 0 }
     }
 
     /// Runs until every task waits for something. Does nothing unless the port was fed.
@@ -53,6 +54,7 @@ impl Executor {
                 return self.end(Output::Panicked(message));
             }
             polls += 1;
+            self.polls += 1;
             match task.run() {
                 Ran::Pending => {}
                 Ran::Done if task.number == MAIN => {
@@ -63,6 +65,11 @@ impl Executor {
                 Ran::Panicked(message) => return self.end(Output::Panicked(message)),
             }
         }
+    }
+
+    /// How often tasks were polled, all inputs together.
+    pub fn polls(&self) -> u64 {
+        self.polls
     }
 
     /// The program's last word; then silence, then its futures go.

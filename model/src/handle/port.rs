@@ -41,6 +41,18 @@ struct PortState {
     next_subscription: u32,
 }
 
+/// What a call slot that is not free waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Pending {
+    /// The answer to this operation.
+    Answer(Operation),
+    /// The event of a watch.
+    Event {
+        /// Whether the reply has registered the watch yet.
+        registered: bool,
+    },
+}
+
 /// Where a call's answer is kept until it is taken.
 #[derive(Default)]
 struct Cell {
@@ -154,6 +166,28 @@ impl Port {
     /// neither the explorer nor a recorded case can have it.
     pub fn is_foreign(&self) -> bool {
         self.queue.is_foreign()
+    }
+
+    /// What the program waits for, by call slot.
+    pub fn pending(&self) -> Vec<(CallId, Pending)> {
+        let state = lock(&self.state);
+        let cells = state.slots.iter().flatten().map(|ticket| &state.cells[ticket.0 as usize]);
+        cells
+            .map(|cell| match &cell.awaits {
+                Awaits::Answer(call, operation) => (*call, Pending::Answer(operation.clone())),
+                Awaits::Event(call, registered) => {
+                    (*call, Pending::Event { registered: *registered })
+                }
+                Awaits::Free | Awaits::Nothing | Awaits::Taker(_) => {
+                    unreachable!("a slot belongs to a cell that awaits")
+                }
+            })
+            .collect()
+    }
+
+    /// Whether anybody in the program would hear of a change of the session's state.
+    pub fn listens(&self) -> bool {
+        !lock(&self.state).subscribers.is_empty()
     }
 
     /// Silences the program: from now on nothing that it does has an effect.

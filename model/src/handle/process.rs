@@ -2,9 +2,11 @@
 
 use super::Program;
 use super::executor::Executor;
-use super::port::Port;
+use super::port::{Pending, Port};
+use super::run_queue::RunQueue;
 use crate::host::{Input, Output};
-use crate::id::ClientId;
+use crate::id::{CallId, ClientId};
+use std::fmt;
 use std::sync::Arc;
 
 /// A program that is run by whoever feeds it. Dropping it kills the process: its handle is closed
@@ -62,5 +64,55 @@ impl Process {
     /// Whether it was woken by something else than its handle, see [`Port::is_foreign`].
     pub fn is_foreign(&self) -> bool {
         self.port.is_foreign()
+    }
+
+    /// What it waits for, see [`Port::pending`].
+    pub fn pending(&self) -> Vec<(CallId, Pending)> {
+        self.port.pending()
+    }
+
+    /// Whether it would hear of a change of the session's state, see [`Port::listens`].
+    pub fn listens(&self) -> bool {
+        self.port.listens()
+    }
+
+    /// How many tasks it ever had, the program itself included.
+    pub fn tasks(&self) -> u64 {
+        self.port.queue().spawned()
+    }
+
+    /// How often its tasks were polled.
+    pub fn polls(&self) -> u64 {
+        self.executor.polls()
+    }
+
+    /// Ends the process, and keeps what can still be woken from outside.
+    pub fn bury(self) -> Remains {
+        Remains(Arc::clone(self.port.queue()))
+    }
+}
+
+/// What is left of a process that has ended: nothing, unless something outside the program keeps
+/// one of its wakers.
+pub struct Remains(Arc<RunQueue>);
+
+impl Remains {
+    /// Whether something outside the program could still wake it.
+    pub fn is_held(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Whether it was woken by something else than its handle, before its end or after.
+    pub fn is_foreign(&self) -> bool {
+        self.0.is_foreign()
+    }
+}
+
+impl fmt::Debug for Remains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remains")
+            .field("held", &self.is_held())
+            .field("foreign", &self.is_foreign())
+            .finish()
     }
 }

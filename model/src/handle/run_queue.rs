@@ -158,6 +158,8 @@ impl RunQueue {
         match self.phase() {
             FED => {}
             BLOCKED => self.foreign.store(true, Ordering::Relaxed),
+            // Nothing of the program is left, so whoever wakes it is none of its own.
+            GONE => return self.foreign.store(true, Ordering::Relaxed),
             _ => return,
         }
         tasks.ready.push_back(task);
@@ -199,6 +201,11 @@ impl RunQueue {
             self.phase.store(BLOCKED, Ordering::Relaxed);
         }
         next
+    }
+
+    /// How many tasks there ever were, the program itself included.
+    pub(super) fn spawned(&self) -> u64 {
+        lock(&self.tasks).next
     }
 
     /// Forgets a task that is done.

@@ -1,0 +1,4 @@
+//! The exhaustive explorer.
+
+pub mod memo;
+pub mod trie;

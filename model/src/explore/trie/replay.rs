@@ -1,0 +1,113 @@
+//! Taking an edge for the first time: the program runs, from its beginning.
+//!
+//! Every replay is also a check: a program that does another thing when it is told the same has
+//! something else to go by than its handle (a static, a clock, a channel to another program), and
+//! neither an explorer nor a recorded case can have it. An edge that ends the program is taken
+//! twice, because no later replay would come along it.
+
+use super::{Edge, Node, NodeState, Trie};
+use crate::handle::Process;
+use crate::host::{Input, Output};
+use crate::id::ClientId;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A program that stands behind a new edge.
+pub(super) struct Run {
+    pub(super) process: Process,
+    pub(super) outputs: Vec<Output>,
+    /// Whether it spawned a task on this edge.
+    pub(super) spawned: bool,
+}
+
+impl Run {
+    pub(super) fn state(&self) -> NodeState {
+        match self.outputs.last() {
+            Some(Output::Finished(result)) => NodeState::Finished(result.clone()),
+            Some(Output::Panicked(message)) => NodeState::Panicked(message.clone()),
+            _ => NodeState::Running,
+        }
+    }
+}
+
+impl Trie {
+    /// Runs the program of a node from its beginning, along the node's history and then one input
+    /// further. `Err` is the sentence that tells what it depends on.
+    pub(super) fn run(&self, from: &Node, input: &Input) -> Result<Run, String> {
+        let mut history = self.history(from);
+        let run = self.replayed(from.client, &history, input)?;
+        if run.state() != NodeState::Running {
+            let outputs = run.outputs.as_slice().into();
+            history.push(Edge::new(input.clone(), outputs, run.spawned, from.id));
+            self.check(from.client, &history)?;
+        }
+        Ok(run)
+    }
+
+    fn replayed(
+        &self,
+        client: ClientId,
+        history: &[Arc<Edge>],
+        input: &Input,
+    ) -> Result<Run, String> {
+        let mut process = self.check(client, history)?;
+        let (tasks, polls) = (process.tasks(), process.polls());
+        let mut outputs = Vec::new();
+        process.feed(input.clone(), &mut outputs);
+        self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
+        if process.is_foreign() {
+            return Err(foreign(client));
+        }
+        Ok(Run { spawned: process.tasks() > tasks, process, outputs })
+    }
+
+    /// A process that has been through a history again, and has done what it did before.
+    fn check(&self, client: ClientId, history: &[Arc<Edge>]) -> Result<Process, String> {
+        self.replays.fetch_add(1, Ordering::Relaxed);
+        let mut process = Process::new(client, &self.lane(client).program);
+        let mut outputs = Vec::new();
+        for (number, edge) in (1..).zip(history) {
+            outputs.clear();
+            process.feed(edge.input.clone(), &mut outputs);
+            if process.is_foreign() {
+                return Err(foreign(client));
+            }
+            if outputs != *edge.outputs {
+                return Err(difference(client, number, edge, &outputs));
+            }
+        }
+        self.polls.fetch_add(process.polls(), Ordering::Relaxed);
+        Ok(process)
+    }
+}
+
+pub(super) fn foreign(client: ClientId) -> String {
+    format!(
+        "{client}'s program was woken by something other than its handle, so what it does is not \
+         decided by its inputs"
+    )
+}
+
+/// The first thing that a program did differently when it was told the same.
+fn difference(client: ClientId, number: u32, edge: &Edge, now: &[Output]) -> String {
+    let before = &edge.outputs;
+    let at = before.iter().zip(now).take_while(|(before, now)| before == now).count();
+    let mut sentence = format!(
+        "{client}'s program depends on something other than its handle: at its input {number} \
+         (\"{}\") it first ",
+        edge.input
+    );
+    let did = |sentence: &mut String, outputs: &[Output]| {
+        let written = match outputs.get(at) {
+            Some(output) => write!(sentence, "did \"{output}\""),
+            None if at == 0 => write!(sentence, "did nothing"),
+            None => write!(sentence, "did nothing more"),
+        };
+        written.expect("a string takes everything");
+    };
+    did(&mut sentence, before);
+    sentence.push_str(" and, told the same again, ");
+    did(&mut sentence, now);
+    sentence
+}
