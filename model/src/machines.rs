@@ -45,6 +45,9 @@ pub(crate) struct ClientNode {
     pub(crate) sleeping: BTreeSet<CallId>,
     /// Calls that wait for a random number.
     drawing: BTreeSet<CallId>,
+    /// How many were answered. It follows from the program's inputs, so it keeps no two states
+    /// apart that these do not.
+    drawn: u64,
     /// Calls that wait for a message, oldest first.
     receiving: VecDeque<CallId>,
     /// Messages that arrived and nobody has received yet.
@@ -69,6 +72,7 @@ impl ClientNode {
             inbox: VecDeque::new(),
             sleeping: BTreeSet::new(),
             drawing: BTreeSet::new(),
+            drawn: 0,
             receiving: VecDeque::new(),
             received: VecDeque::new(),
             under_way: BTreeMap::new(),
@@ -87,13 +91,19 @@ impl ClientNode {
     }
 
     /// Whether something else than a packet of ZooKeeper can be the program's next input.
-    pub(crate) fn awaits_the_world(&self) -> bool {
+    /// Timers and cancellations count if they can come.
+    pub(crate) fn awaits_the_world(&self, timers: bool, cancels: bool) -> bool {
         !(self.inbox.is_empty()
-            && self.sleeping.is_empty()
             && self.drawing.is_empty()
             && self.receiving.is_empty()
-            && self.cancellable.is_empty()
             && self.to_resources.is_empty())
+            || (timers && !self.sleeping.is_empty())
+            || (cancels && !self.cancellable.is_empty())
+    }
+
+    /// How many random numbers the program's machine has drawn, in all of its lives.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn
     }
 
     /// Whether a request whose program no longer waits for it is on its way to a resource.
@@ -323,7 +333,12 @@ impl<W: Wire> Machines<'_, W> {
         }
         self.nodes[client.index()].make_mut().program = state;
         self.with_machine(client, effects, |machine, out| machine.kill(out));
-        self.nodes[client.index()].make_mut().forget_calls();
+        let node = self.nodes[client.index()].make_mut();
+        node.forget_calls();
+        if state == ProgramState::Finished {
+            // Nobody is left who could draw the same number again.
+            node.drawn = 0;
+        }
     }
 
     pub(crate) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
@@ -458,9 +473,11 @@ impl<W: Wire> Machines<'_, W> {
         value: u64,
         effects: &mut Effects,
     ) -> Status {
-        if !self.nodes[client.index()].make_mut().drawing.remove(&call) {
+        let node = self.nodes[client.index()].make_mut();
+        if !node.drawing.remove(&call) {
             return Status::NotEnabled;
         }
+        node.drawn += 1;
         self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
         Status::Done
     }

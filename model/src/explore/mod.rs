@@ -1,4 +1,5 @@
 //! The exhaustive explorer.
 
 pub mod memo;
+pub mod recipes;
 pub mod trie;

@@ -94,6 +94,15 @@ pub trait Monitor: Send + Sync {
         true
     }
 
+    /// Whether what this monitor makes of an event of this kind depends on other clients' events
+    /// before it. One that keeps an account per client can say no, and spares the explorer orders
+    /// that come to the same.
+    ///
+    /// Asked, as [`Monitor::concerns`], about kinds: what is inside the event may be made up.
+    fn minds_order(&self, event: &Event) -> bool {
+        self.concerns(event)
+    }
+
     /// Eats one event.
     ///
     /// # Errors

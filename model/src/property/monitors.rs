@@ -36,6 +36,11 @@ impl Monitors {
         self.iter().any(|monitor| monitor.concerns(event))
     }
 
+    /// Whether for any of them the order of this event among other clients' events matters.
+    pub fn mind(&self, event: &Event) -> bool {
+        self.iter().any(|monitor| monitor.minds_order(event))
+    }
+
     /// Tells those whom it concerns.
     ///
     /// # Errors

@@ -4,14 +4,15 @@ use super::Service;
 use super::link::is_write;
 use super::serve::answer;
 use crate::error::Error;
-use crate::id::{ClientId, SessionId};
+use crate::client::ClientState;
+use crate::host::Input;
+use crate::id::{CallId, ClientId, SessionId};
 use crate::machines::ProgramState;
 use crate::op::{Request, Response, WatchedEvent};
 use crate::packet::ClientPacket;
 use crate::step::Step;
 use crate::timer::{ClientTimer, Timer};
 use crate::zxid::Zxid;
-use std::collections::BTreeSet;
 
 /// Which prefixes of the log a server is tried at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +52,14 @@ impl Service {
     }
 
     /// The random numbers that programs wait for, each as the client and its call.
-    pub fn draws(&self) -> impl Iterator<Item = (ClientId, crate::id::CallId)> {
+    pub fn draws(&self) -> impl Iterator<Item = (ClientId, CallId)> {
         let nodes = self.clients.iter().enumerate();
         nodes.flat_map(|(at, node)| node.draws().map(move |call| (ClientId::at(at), call)))
     }
 
     /// Whether nobody is left who could keep a session alive, though it still has something to lose:
     /// its time will be up, which is no fault.
-    fn is_orphan(&self, session: SessionId) -> bool {
+    pub fn is_orphan(&self, session: SessionId) -> bool {
         let owned = self
             .clients
             .iter()
@@ -77,7 +78,7 @@ impl Service {
         }
         steps.extend(node.resource_calls().map(|call| Step::Resource { client, call }));
         if node.has_orphaned_request() {
-            steps.push(Step::Resource { client, call: crate::id::CallId(u16::MAX) });
+            steps.push(Step::Resource { client, call: CallId(u16::MAX) });
         }
         steps.extend(node.senders().map(|from| Step::Message { from, to: client }));
         if node.machine.state().timers().contains(&ClientTimer::Reconnect) {
@@ -183,9 +184,54 @@ impl Service {
         }
     }
 
-    /// The sessions that are alive and whose client still has them, in order.
-    pub fn live_sessions(&self) -> BTreeSet<SessionId> {
-        let sessions = self.prep.sessions().iter().map(|(session, _)| session);
-        sessions.filter(|session| self.is_alive(*session) && !self.is_orphan(*session)).collect()
+    /// The oldest random number that a client's program waits for.
+    pub fn draw_of(&self, client: ClientId) -> Option<CallId> {
+        self.clients[client.index()].draws().next()
+    }
+
+    /// What a client's program is told next.
+    pub fn next_input(&self, client: ClientId) -> Option<&Input> {
+        self.clients[client.index()].inbox.front()
+    }
+
+    /// Whether a client machine is between two attempts to connect.
+    pub fn can_reconnect(&self, client: ClientId) -> bool {
+        self.clients[client.index()].machine.state() == ClientState::Waiting
+    }
+
+    /// Whether there is something to read on a client's connection.
+    pub fn has_packet(&self, client: ClientId) -> bool {
+        let link = &self.links.links[client.index()];
+        link.open && (link.hung_up || !link.to_client.is_empty())
+    }
+
+    /// Whether something else than the next packet can be a client's next input: what waits in its
+    /// inbox already, an answer from outside, a message, a timer if `timers` fire, a cancellation if
+    /// there are `cancels`.
+    pub fn has_other_inputs(&self, client: ClientId, timers: bool, cancels: bool) -> bool {
+        self.clients[client.index()].awaits_the_world(timers, cancels)
+    }
+
+    /// The prefix at which the server takes the oldest packet of this client, where there is only
+    /// one answer, which nobody else's steps can change: a sync; the return of a session that is
+    /// over; the return of one that is not, if it has no write under way and cannot expire.
+    pub fn only_answer(&self, client: ClientId, can_expire: bool) -> Option<Zxid> {
+        let link = &self.links.links[client.index()];
+        match link.to_server.front().filter(|_| link.is_served())? {
+            ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
+                let settled = !self.is_alive(*session)
+                    || (!can_expire && !self.links.late.contains_key(session));
+                settled.then(|| self.log.up_to(*last_zxid_seen).zxid())
+            }
+            ClientPacket::Request { request, .. } if matches!(**request, Request::Sync { .. }) => {
+                Some(link.view)
+            }
+            _ => None,
+        }
+    }
+
+    /// How many numbers a client's program has drawn.
+    pub fn numbers_drawn(&self, client: ClientId) -> u64 {
+        self.clients[client.index()].drawn()
     }
 }

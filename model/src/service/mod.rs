@@ -32,6 +32,8 @@ mod link;
 mod log;
 mod serve;
 
+pub use choices::Prefixes;
+
 use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::fingerprint::{Fingerprint, Tracked};
@@ -128,12 +130,6 @@ impl Service {
     /// Whether a client's program awaits a cancellation.
     pub fn can_cancel(&self, client: ClientId) -> bool {
         !self.clients[client.index()].cancellable.is_empty()
-    }
-
-    /// Whether something else than ZooKeeper's next packet can be a client's next input: a timer, a
-    /// cancellation, an answer from outside, a message, or what waits in its inbox.
-    pub fn has_other_inputs(&self, client: ClientId) -> bool {
-        self.clients[client.index()].awaits_the_world()
     }
 
     fn machines(&mut self) -> Machines<'_, Links> {

@@ -1,0 +1,101 @@
+//! Programs over the service grain, explored: every order of what can happen, within a budget of
+//! faults.
+//!
+//! A state is a world (service, programs' places in their trie, history, monitors) and what is left
+//! of the budget. An action is one step of the world and, unless reductions are off, whatever then
+//! follows *quietly*:
+//!
+//! | Reduction | Why nothing is lost |
+//! |---|---|
+//! | a program takes its next input at once, unless that makes it say something that a monitor minds | it is the only next input that the program can get, and what the program does with it (calls begun and abandoned) takes effect only by later steps of its own |
+//! | a random number is drawn at once | it is fresh whenever it is drawn |
+//! | a client machine reads a packet at once, unless its program could be told something else first (a timer, a cancellation, an answer from outside) | the connection could be lost first, but then the same could have happened before the server took the request; for a write that is lost and then arrives late |
+//! | a client machine tries to connect at once | only its own connection changes |
+//! | a server takes at once what it has only one answer to: a sync; the return of a session, when nothing of it is under way and it cannot expire any more, or has already | nobody else's steps change the answer, nor does it change theirs |
+//! | of the prefixes with the same answer, a server has applied the shortest | see [`Prefixes::Shortest`] |
+//!
+//! Faults are tried wherever something else can happen too. Where nothing else can, either every
+//! program has finished or the state is stuck; sleeping programs' timers fire there first, as time
+//! passes, and elsewhere within the budget of timers: a timer that fires before everything else is
+//! an unlikely schedule, not a fault, so a search that had to leave one out is not exhaustive.
+
+mod budget;
+mod model;
+mod quiet;
+mod state;
+
+pub use budget::Budget;
+pub use state::State;
+
+use crate::config::Config;
+use crate::explore::memo::Memo;
+use crate::explore::trie::Trie;
+use crate::handle::Program;
+use crate::property::Monitor;
+use crate::service::{Prefixes, Service};
+use crate::world::World;
+use std::sync::Arc;
+
+/// Programs, what must hold of them, and what may go wrong.
+pub struct Recipes {
+    config: Arc<Config>,
+    setup: Vec<Arc<str>>,
+    trie: Arc<Trie>,
+    monitors: Vec<Box<dyn Monitor>>,
+    budget: Budget,
+    reductions: bool,
+    /// Whether a monitor minds in which order clients read their packets.
+    reads_matter: bool,
+}
+
+impl Recipes {
+    /// One program per client, over a ZooKeeper that is empty but for the persistent znodes `setup`,
+    /// parents first.
+    pub fn new(
+        programs: Vec<Program>,
+        monitors: Vec<Box<dyn Monitor>>,
+        setup: impl IntoIterator<Item = Arc<str>>,
+        budget: Budget,
+    ) -> Recipes {
+        let clients = u8::try_from(programs.len()).expect("at most 255 clients");
+        let monitors: Vec<Box<dyn Monitor>> = monitors
+            .into_iter()
+            .filter(|monitor| monitor.class() == crate::property::Class::Event)
+            .collect();
+        Recipes {
+            config: Arc::new(Config::new(1, clients)),
+            setup: setup.into_iter().collect(),
+            trie: Arc::new(Trie::new(programs)),
+            reads_matter: quiet::reads_matter(&monitors),
+            monitors,
+            budget,
+            reductions: true,
+        }
+    }
+
+    /// Without any reduction: every step is an action of its own, every prefix is tried.
+    #[must_use]
+    pub fn without_reductions(mut self) -> Recipes {
+        self.reductions = false;
+        self
+    }
+
+    /// The programs' trie.
+    pub fn trie(&self) -> &Arc<Trie> {
+        &self.trie
+    }
+
+    /// The configuration of a case with these steps.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    fn prefixes(&self) -> Prefixes {
+        if self.reductions { Prefixes::Shortest } else { Prefixes::All }
+    }
+
+    fn world(&self) -> World<Memo, Service> {
+        let service = Service::new(Arc::clone(&self.config), self.setup.iter().cloned());
+        World::over(service, Memo::new(Arc::clone(&self.trie)), self.monitors.clone())
+    }
+}

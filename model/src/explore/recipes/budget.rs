@@ -1,0 +1,38 @@
+//! How much may go wrong on one path of a search.
+
+use std::fmt;
+
+/// How often each kind of fault may happen on one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// Connections lost, each with any number of the requests and replies under way.
+    pub lost: u8,
+    /// Sessions that expire although their client lives.
+    pub expiries: u8,
+    /// Cancellations of a program that awaits one.
+    pub cancels: u8,
+    /// Timers that fire although something else could happen first.
+    pub timers: u8,
+    /// Programs that crash, each followed by a replacement.
+    pub kills: u8,
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            (self.lost, "lost"),
+            (self.expiries, "expiries"),
+            (self.cancels, "cancels"),
+            (self.timers, "timers"),
+            (self.kills, "kills"),
+        ];
+        let mut some = kinds.into_iter().filter(|(number, _)| *number > 0).peekable();
+        if some.peek().is_none() {
+            return f.write_str("no faults");
+        }
+        for (at, (number, kind)) in some.enumerate() {
+            write!(f, "{}{number} {kind}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
