@@ -23,6 +23,7 @@ mod budget;
 mod model;
 mod quiet;
 mod state;
+mod trace;
 
 pub use budget::Budget;
 pub use state::State;

@@ -3,8 +3,8 @@
 use super::Service;
 use super::link::is_write;
 use super::serve::answer;
-use crate::error::Error;
 use crate::client::ClientState;
+use crate::error::Error;
 use crate::host::Input;
 use crate::id::{CallId, ClientId, SessionId};
 use crate::machines::ProgramState;

@@ -189,7 +189,9 @@ impl Guard {
             }
             Err(failed) => Err(match (failed.index, failed.error) {
                 (Some(0), Error::NoNode) => self.refused(Loss::NodeDeleted, failed.error),
-                (None, Error::SessionExpired) => self.refused(Loss::SessionEnded, failed.error),
+                // A closing session is refused operation by operation (semantics 1.6.1), one that is
+                // unknown as a whole.
+                (_, Error::SessionExpired) => self.refused(Loss::SessionEnded, failed.error),
                 (Some(index), error) if index > 0 => {
                     FencedError::Operation { index: index - 1, error }
                 }

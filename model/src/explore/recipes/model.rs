@@ -88,9 +88,9 @@ impl Recipes {
         let service = state.world.grain();
         service.enabled(self.prefixes(), steps);
         let draws = service.draws();
-        steps.extend(draws.map(|(client, call)| {
-            quiet::draw(client, call, service.numbers_drawn(client))
-        }));
+        steps.extend(
+            draws.map(|(client, call)| quiet::draw(client, call, service.numbers_drawn(client))),
+        );
     }
 
     fn faults(&self, state: &State, steps: &mut Vec<Step>) {

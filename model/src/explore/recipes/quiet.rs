@@ -83,7 +83,9 @@ impl Recipes {
         }
         if let Some(input) = service.next_input(client) {
             let edge = state.world.host().peek(client, input);
-            return self.is_quiet(state.world.monitors(), client, &edge).then_some(Step::Input(client));
+            return self
+                .is_quiet(state.world.monitors(), client, &edge)
+                .then_some(Step::Input(client));
         }
         if service.can_reconnect(client) {
             return Some(Step::Fire(Timer::Client(client, ClientTimer::Reconnect)));
@@ -106,8 +108,7 @@ impl Recipes {
                 Output::Submit { .. } | Output::Abandon { .. } | Output::Send { .. } => true,
                 Output::Observe(observation) => !monitors.mind(&observed(client, observation)),
                 Output::Finished(result) => {
-                    result.is_ok()
-                        && !monitors.mind(&Event::Finished { client, result: Ok(()) })
+                    result.is_ok() && !monitors.mind(&Event::Finished { client, result: Ok(()) })
                 }
                 Output::Panicked(_) => false,
             })

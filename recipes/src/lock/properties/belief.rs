@@ -115,7 +115,9 @@ impl Belief {
             self.measured.count += 1;
             self.open.push(Overlap { tokens: [old.token, new.token], since: view.at });
         }
-        self.held.push(new);
+        // In the order of their tokens, so that the order of the grants leaves no trace.
+        let place = self.held.partition_point(|held| held.token < new.token);
+        self.held.insert(place, new);
         Ok(())
     }
 
@@ -161,6 +163,40 @@ impl Monitor for Belief {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation,
+                Observation::Granted { .. }
+                    | Observation::Lost { .. }
+                    | Observation::Releasing { .. }
+            ),
+            Event::Session { state, .. } => *state == SessionState::SyncConnected,
+            Event::Killed { .. }
+            | Event::Started { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whose client is connected by which session is compared with that client's own beliefs only;
+    /// and the end of a belief matters where there is one.
+    fn minds_order(&self, event: &Event) -> bool {
+        match event {
+            Event::Session { .. } => false,
+            Event::Observed { observation: Observation::Granted { .. }, .. } => true,
+            Event::Observed { client, .. }
+            | Event::Killed { client }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.concerns(event) && self.held.iter().any(|held| held.client == *client)
+            }
+            _ => false,
+        }
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {

@@ -33,6 +33,10 @@ impl Monitor for Exclusion {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Observed { observation: Observation::Granted { .. }, .. })
+    }
+
     // Without a state of its own there is nothing to hash.
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Observed { client, observation, .. } = event else { return Ok(()) };

@@ -86,6 +86,15 @@ impl Monitor for Fencing {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => {
+                matches!(observation, Observation::Granted { .. })
+            }
+            _ => matches!(event, Event::ResourceWrite { .. }),
+        }
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Observed {

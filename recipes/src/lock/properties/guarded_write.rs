@@ -70,6 +70,10 @@ impl Monitor for GuardedWrite {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Committed { txn, .. } => self.apply(view, txn, &txn.body),

@@ -79,16 +79,41 @@ impl Monitor for NoSelfWait {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation,
+                Observation::Attempt { .. }
+                    | Observation::Waiting { .. }
+                    | Observation::Granted { .. }
+                    | Observation::GaveUp { .. }
+            ),
+            Event::Killed { .. }
+            | Event::Started { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// A client is only ever measured against its own attempt and its own znode.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Observed { client, session, next_xid, observation } => match observation {
                 Observation::Attempt { lock, attempt } if *lock == self.lock => {
-                    self.running.push(Running {
+                    let new = Running {
                         client: *client,
                         session: *session,
                         id: Arc::clone(attempt),
                         first: *next_xid,
-                    });
+                    };
+                    // By client, so that the order in which they began leaves no trace.
+                    let place = self.running.partition_point(|other| other.client <= *client);
+                    self.running.insert(place, new);
                 }
                 Observation::Waiting { lock, attempt, on } if *lock == self.lock => {
                     return self.waits(view, *client, attempt, on);

@@ -1,0 +1,57 @@
+//! A counterexample as people and other engines read it: steps of the world, with what they cause.
+
+use super::Recipes;
+use crate::effect::Effects;
+use crate::explore::Counterexample;
+use crate::host::Host;
+use crate::property::Objection;
+use crate::service::Service;
+use crate::step::Step;
+use crate::time::Time;
+use crate::trace::TraceLine;
+use crate::world::World;
+use stateright::Model as _;
+use std::sync::Arc;
+
+impl Recipes {
+    /// All steps of the world on this way, those before the first action included.
+    pub fn all_steps(&self, counterexample: &Counterexample<Step>) -> Vec<Step> {
+        let mut steps = self.preamble();
+        let mut state = self.init_states().swap_remove(counterexample.initial);
+        for action in &counterexample.path {
+            steps.extend(self.steps(&state, *action));
+            let Some(next) = self.next_state(&state, *action) else { break };
+            state = next;
+        }
+        steps
+    }
+
+    /// A world as before the first step, over another host of the same programs.
+    pub fn world_over<H: Host>(&self, host: H) -> World<H, Service> {
+        let service = Service::new(Arc::clone(&self.config), self.setup.iter().cloned());
+        World::over(service, host, self.monitors.clone())
+    }
+
+    /// What the steps do, one line each, as far as possible; and what was objected to at the last.
+    pub fn trace(&self, steps: &[Step]) -> (Vec<TraceLine>, Option<Objection>) {
+        let mut world = self.world();
+        let mut effects = Effects::noted();
+        world.begin(&mut effects);
+        let mut lines = Vec::new();
+        for (number, step) in (1..).zip(steps) {
+            effects.clear();
+            let result = world.apply(Time::ZERO, step, &mut effects);
+            lines.push(TraceLine {
+                at: Time::ZERO,
+                number,
+                step: *step,
+                notes: effects.notes.clone().unwrap_or_default(),
+                events: effects.events.clone(),
+            });
+            if let Err(objection) = result {
+                return (lines, Some(objection));
+            }
+        }
+        (lines, None)
+    }
+}

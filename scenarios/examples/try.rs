@@ -1,0 +1,51 @@
+use std::sync::Arc;
+use vivarium_model::explore::recipes::{Budget, Recipes};
+use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
+use vivarium_model::handle::program;
+use vivarium_model::time::Duration;
+use vivarium_recipes::lock::{self, LockWork, Mutant, Mutants, lock_worker};
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let num = |at: usize| args.get(at).and_then(|a| a.parse::<u8>().ok()).unwrap_or(0);
+    let mutants: Mutants = args.get(6).and_then(|m| Mutant::parse(m)).into_iter().collect();
+    let work =
+        LockWork { hold: Duration::ZERO, cancel: num(4) > 0, mutants, ..LockWork::new("/lock") };
+    let programs = (0..num(1))
+        .map(|_| {
+            let work = work.clone();
+            program(move |z| lock_worker(z, work.clone()))
+        })
+        .collect();
+    let budget = Budget { lost: num(2), expiries: num(3), cancels: num(4), ..Budget::default() };
+    let mut model = Recipes::new(
+        programs,
+        lock::monitors("/lock", Duration::ZERO),
+        ["/counter", "/lock"].map(Arc::from),
+        budget,
+    );
+    if args.get(7).is_some_and(|a| a == "full") {
+        model = model.without_reductions();
+    }
+    let mut options = Options::new(Strategy::BreadthFirst);
+    options.threads = std::num::NonZero::new(num(5).max(1) as usize).unwrap();
+    options.max_states =
+        Some(std::env::var("MAX").ok().and_then(|m| m.parse().ok()).unwrap_or(30_000_000));
+    let outcome = search(&model, &options, &Silent);
+    println!("{:?}", outcome.statistics);
+    println!("{:?} rate {}", model.trie().statistics(), outcome.statistics.generated_per_second());
+    match &outcome.ending {
+        Ending::Violated(c) => {
+            println!("{:?} length {}", c.objection, c.length);
+            for line in model.trace(&model.all_steps(c)).0 {
+                println!("{:>3} {}", line.number, line.step);
+                for n in line.notes {
+                    println!("       {n}");
+                }
+                for e in line.events {
+                    println!("       * {e}");
+                }
+            }
+        }
+        e => println!("{e:?}"),
+    }
+}
