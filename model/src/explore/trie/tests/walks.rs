@@ -101,7 +101,8 @@ fn answer(operation: &Operation, choice: u8) -> Outcome {
 }
 
 fn fired(choice: u8) -> Outcome {
-    let kind = if choice.is_multiple_of(2) { EventType::NodeDeleted } else { EventType::NodeDataChanged };
+    let kind =
+        if choice.is_multiple_of(2) { EventType::NodeDeleted } else { EventType::NodeDataChanged };
     let event = WatchedEvent { kind, path: "/lock/n-1".into(), zxid: Zxid::default() };
     Outcome::Watch(if choice.is_multiple_of(5) { Err(Error::SessionExpired) } else { Ok(event) })
 }
