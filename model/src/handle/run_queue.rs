@@ -79,6 +79,9 @@ impl Wake for Task {
     fn wake_by_ref(self: &Arc<Task>) {
         if !self.queued.swap(true, Ordering::Relaxed) {
             self.queue.push(Arc::clone(self));
+        } else if self.queue.is_gone() {
+            // Nothing of the program is left, so whoever wakes it is none of its own.
+            self.queue.foreign.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -158,8 +161,6 @@ impl RunQueue {
         match self.phase() {
             FED => {}
             BLOCKED => self.foreign.store(true, Ordering::Relaxed),
-            // Nothing of the program is left, so whoever wakes it is none of its own.
-            GONE => return self.foreign.store(true, Ordering::Relaxed),
             _ => return,
         }
         tasks.ready.push_back(task);

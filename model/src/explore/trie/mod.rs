@@ -32,6 +32,8 @@
 mod arena;
 mod replay;
 mod table;
+#[cfg(test)]
+mod tests;
 mod witness;
 
 use crate::fingerprint::Fingerprint;
@@ -124,8 +126,8 @@ pub struct Statistics {
 ///
 /// Today every input stands for itself, because a program can tell all that its inputs hold: every
 /// method of the handle hands on what it gets, `Stat` with its zxids and times included, and an
-/// answer that has come can be told from one that has not (`Watch::has_fired`). That histories meet
-/// nevertheless is up to who makes the inputs: the explorer's clock always shows time 0.
+/// answer that nobody awaits at the moment is kept until somebody does. How many histories there
+/// are is up to who makes the inputs: the explorer's clock, for one, always shows time 0.
 pub fn normalised(input: &Input) -> Cow<'_, Input> {
     Cow::Borrowed(input)
 }

@@ -9,7 +9,6 @@ use super::{Edge, Node, NodeState, Trie};
 use crate::handle::Process;
 use crate::host::{Input, Output};
 use crate::id::ClientId;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -93,21 +92,16 @@ pub(super) fn foreign(client: ClientId) -> String {
 fn difference(client: ClientId, number: u32, edge: &Edge, now: &[Output]) -> String {
     let before = &edge.outputs;
     let at = before.iter().zip(now).take_while(|(before, now)| before == now).count();
-    let mut sentence = format!(
-        "{client}'s program depends on something other than its handle: at its input {number} \
-         (\"{}\") it first ",
-        edge.input
-    );
-    let did = |sentence: &mut String, outputs: &[Output]| {
-        let written = match outputs.get(at) {
-            Some(output) => write!(sentence, "did \"{output}\""),
-            None if at == 0 => write!(sentence, "did nothing"),
-            None => write!(sentence, "did nothing more"),
-        };
-        written.expect("a string takes everything");
+    let did = |outputs: &[Output]| match outputs.get(at) {
+        Some(output) => format!("\"{output}\""),
+        None if at == 0 => "does nothing".to_owned(),
+        None => "does nothing more".to_owned(),
     };
-    did(&mut sentence, before);
-    sentence.push_str(" and, told the same again, ");
-    did(&mut sentence, now);
-    sentence
+    format!(
+        "{client}'s program depends on something other than its handle: at its input {number} \
+         (\"{}\") the first run {} and a later one, told the same, {}",
+        edge.input,
+        did(before),
+        did(now)
+    )
 }
