@@ -182,6 +182,34 @@ impl<H: Host, G: Grain> World<H, G> {
         }
     }
 
+    /// The same world with this grain, host, history and these monitors: how a search puts a world
+    /// together that it keeps in pieces.
+    #[cfg(feature = "explore")]
+    pub(crate) fn of_pieces(
+        grain: G,
+        host: H,
+        history: Arc<History>,
+        monitors: Monitors,
+    ) -> World<H, G> {
+        let (proposed, outputs) = (BTreeMap::new(), Vec::new());
+        World { grain, host, history, proposed, monitors, outputs }
+    }
+
+    /// The committed history, to be shared.
+    #[cfg(feature = "explore")]
+    pub(crate) fn shared_history(&self) -> &Arc<History> {
+        &self.history
+    }
+
+    /// Asks the monitors whether all is as it must be when nothing can happen but that time passes.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
+        let view = View { at, history: &self.history };
+        self.monitors.at_rest(view)
+    }
+
     // ---- events ----
 
     fn tell_monitors(&mut self, at: Time, effects: &mut Effects) -> Result<(), Objection> {

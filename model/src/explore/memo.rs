@@ -30,6 +30,18 @@ impl Memo {
         Memo { trie: Lease::new(trie), places, fingerprint: Fingerprint::default() }
     }
 
+    /// Programs that stand at these nodes of the trie, one per client.
+    pub(in crate::explore) fn at(
+        trie: Arc<Trie>,
+        places: impl Iterator<Item = Option<NodeId>>,
+    ) -> Memo {
+        let mut memo = Memo::new(trie);
+        for (at, place) in places.enumerate() {
+            memo.put(ClientId::at(at), place);
+        }
+        memo
+    }
+
     /// The trie that these are places in.
     pub fn trie(&self) -> &Arc<Trie> {
         &self.trie.0.trie

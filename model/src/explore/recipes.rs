@@ -20,13 +20,18 @@
 //! an unlikely schedule, not a fault, so a search that had to leave one out is not exhaustive.
 
 mod budget;
+mod expand;
 mod model;
+mod pieces;
 mod quiet;
+pub(in crate::explore) mod scene;
 mod state;
 mod trace;
 
 pub use budget::Budget;
-pub use state::State;
+pub use expand::Pieces;
+pub use model::{Action, PROGRESS};
+pub use state::{MAX_CLIENTS, State};
 
 use crate::config::Config;
 use crate::explore::memo::Memo;
@@ -47,18 +52,23 @@ pub struct Recipes {
     reductions: bool,
     /// Whether a monitor minds in which order clients read their packets.
     reads_matter: bool,
+    tables: expand::Tables,
 }
 
 impl Recipes {
     /// One program per client, over a ZooKeeper that is empty but for the persistent znodes `setup`,
-    /// parents first.
+    /// parents first. Of the monitors, those that hold for both engines take part.
+    ///
+    /// # Panics
+    /// With more than [`MAX_CLIENTS`] programs.
     pub fn new(
         programs: Vec<Program>,
         monitors: Vec<Box<dyn Monitor>>,
         setup: impl IntoIterator<Item = Arc<str>>,
         budget: Budget,
     ) -> Recipes {
-        let clients = u8::try_from(programs.len()).expect("at most 255 clients");
+        assert!(programs.len() <= MAX_CLIENTS, "a search can have at most {MAX_CLIENTS} clients");
+        let clients = programs.len() as u8;
         let monitors: Vec<Box<dyn Monitor>> = monitors
             .into_iter()
             .filter(|monitor| monitor.class() == crate::property::Class::Event)
@@ -71,6 +81,7 @@ impl Recipes {
             monitors,
             budget,
             reductions: true,
+            tables: expand::Tables::new(),
         }
     }
 

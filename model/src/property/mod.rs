@@ -109,6 +109,16 @@ pub trait Monitor: Send + Sync {
     /// The objection, if the event violates the property.
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection>;
 
+    /// Nothing can happen any more but that time passes: what is not done by now nobody is about
+    /// to do. Asked by the explorer only, whose time stands still until then.
+    ///
+    /// # Errors
+    /// The objection, if something is missing that should have happened by now.
+    fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        let _ = view;
+        Ok(())
+    }
+
     /// The run has ended, healed and quiet.
     ///
     /// # Errors

@@ -50,6 +50,14 @@ impl Monitors {
         concerned.map(|slot| slot.make_mut().0.event(view, event)).collect()
     }
 
+    /// Tells all that nothing can happen any more but that time passes.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.0.iter_mut().try_for_each(|slot| slot.make_mut().0.at_rest(view))
+    }
+
     /// Tells all that the run has ended.
     ///
     /// # Errors

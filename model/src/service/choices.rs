@@ -26,14 +26,14 @@ pub enum Prefixes {
 }
 
 impl Service {
-    /// Every step that can happen now and is neither a fault nor a program's timer nor a random
-    /// number, in a fixed order.
-    pub fn enabled(&self, prefixes: Prefixes, steps: &mut Vec<Step>) {
-        for at in 0..self.clients.len() {
-            self.enabled_of(ClientId::at(at), prefixes, steps);
-        }
-        steps.extend(self.links.late.keys().map(|session| Step::Late(*session)));
-        for (session, _) in self.prep.sessions().iter() {
+    /// Every step of this client, its server or its sessions that can happen now and is neither a
+    /// fault nor a program's timer nor a random number, in a fixed order.
+    pub fn enabled(&self, client: ClientId, prefixes: Prefixes, steps: &mut Vec<Step>) {
+        self.enabled_of(client, prefixes, steps);
+        let mine = |session: &SessionId| session.0 >> 56 == u64::from(client.0);
+        let late = self.links.late.keys().copied().filter(mine);
+        steps.extend(late.map(Step::Late));
+        for (session, _) in self.prep.sessions().iter().filter(|(session, _)| mine(session)) {
             if self.is_closing(session) {
                 steps.push(Step::CloseSession(session));
             } else if self.is_orphan(session) {
@@ -42,19 +42,15 @@ impl Service {
         }
     }
 
-    /// Sleeping programs' timers.
-    pub fn sleeps(&self, steps: &mut Vec<Step>) {
-        for (at, node) in self.clients.iter().enumerate() {
-            let client = ClientId::at(at);
-            let fire = |call: &_| Step::Fire(Timer::Sleep(client, *call));
-            steps.extend(node.sleeping.iter().map(fire));
-        }
+    /// The timers of a sleeping program.
+    pub fn sleeps(&self, client: ClientId, steps: &mut Vec<Step>) {
+        let sleeping = self.clients[client.index()].sleeping.iter();
+        steps.extend(sleeping.map(|call| Step::Fire(Timer::Sleep(client, *call))));
     }
 
-    /// The random numbers that programs wait for, each as the client and its call.
-    pub fn draws(&self) -> impl Iterator<Item = (ClientId, CallId)> {
-        let nodes = self.clients.iter().enumerate();
-        nodes.flat_map(|(at, node)| node.draws().map(move |call| (ClientId::at(at), call)))
+    /// The random numbers that a client's program waits for, by call.
+    pub fn draws(&self, client: ClientId) -> impl Iterator<Item = CallId> {
+        self.clients[client.index()].draws()
     }
 
     /// Whether nobody is left who could keep a session alive, though it still has something to lose:
@@ -182,11 +178,6 @@ impl Service {
             }
             each(entry.zxid());
         }
-    }
-
-    /// The oldest random number that a client's program waits for.
-    pub fn draw_of(&self, client: ClientId) -> Option<CallId> {
-        self.clients[client.index()].draws().next()
     }
 
     /// What a client's program is told next.

@@ -30,9 +30,13 @@
 mod choices;
 mod link;
 mod log;
+#[cfg(feature = "explore")]
+mod pieces;
 mod serve;
 
 pub use choices::Prefixes;
+#[cfg(feature = "explore")]
+pub(crate) use pieces::{Common, Share};
 
 use crate::config::Config;
 use crate::effect::{Effects, Status};
@@ -203,16 +207,20 @@ impl Service {
 
     /// No server will ever again show less of the log than this.
     fn floor(&self) -> Zxid {
-        let shown = self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| {
-            let alive = node.program == ProgramState::Running && node.machine.state().is_alive();
-            let accepted = link.open && link.session.is_some();
-            alive.then(|| match accepted {
-                true => link.view.min(node.machine.last_zxid()),
-                false => node.machine.last_zxid(),
-            })
-        });
+        let shown = self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| floor(node, link));
         shown.min().unwrap_or(self.log.last().zxid())
     }
+}
+
+/// No server will ever again show this client less of the log than this; `None` where no server
+/// will show it anything.
+fn floor(node: &ClientNode, link: &Link) -> Option<Zxid> {
+    let alive = node.program == ProgramState::Running && node.machine.state().is_alive();
+    let accepted = link.open && link.session.is_some();
+    alive.then(|| match accepted {
+        true => link.view.min(node.machine.last_zxid()),
+        false => node.machine.last_zxid(),
+    })
 }
 
 /// Tells equal parts in different places apart. Fingerprints are uniform, so a turn of the bits

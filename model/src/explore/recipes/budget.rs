@@ -1,5 +1,6 @@
 //! How much may go wrong on one path of a search.
 
+use crate::fingerprint::Fingerprint;
 use std::fmt;
 
 /// How often each kind of fault may happen on one path.
@@ -15,6 +16,23 @@ pub struct Budget {
     pub timers: u8,
     /// Programs that crash, each followed by a replacement.
     pub kills: u8,
+}
+
+impl Budget {
+    pub(super) fn fingerprint(self) -> Fingerprint {
+        let Budget { lost, expiries, cancels, timers, kills } = self;
+        let left = [lost, expiries, cancels, timers, kills];
+        let left = left.iter().fold(0_u128, |sum, number| sum << 8 | u128::from(*number));
+        // The multiplier is odd, so no two budgets fall together.
+        Fingerprint(left.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+    }
+
+    /// Which kinds there are any left of, as bits: all that a client's choices depend on.
+    pub(super) fn kinds(self) -> u8 {
+        let Budget { lost, expiries, cancels, timers, kills } = self;
+        let left = [lost, expiries, cancels, timers, kills];
+        left.iter().fold(0, |bits, number| bits << 1 | u8::from(*number > 0))
+    }
 }
 
 impl fmt::Display for Budget {

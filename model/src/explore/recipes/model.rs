@@ -1,175 +1,142 @@
 //! The search's questions, answered.
 
-use super::{Recipes, State, quiet};
+use super::pieces::{Choices, Number, Transition};
+use super::scene::Scene;
+use super::state::State;
+use super::Recipes;
 use crate::effect::{Effects, Status};
 use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
 use crate::grain::Grain;
-use crate::id::{ClientId, SessionId};
+use crate::id::ClientId;
 use crate::machines::ProgramState;
 use crate::property::Objection;
 use crate::step::Step;
-use crate::timer::Timer;
+use crate::time::Time;
 use crate::zxid::Zxid;
 use stateright::Property;
-use std::sync::Arc;
 
 /// The property that nobody waits for ever.
 pub const PROGRESS: &str = "progress";
 
+/// A choice of one client: a step of the world with what follows quietly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Action {
+    /// Whose choice it is.
+    client: ClientId,
+    kind: Kind,
+    /// Which of the client's choices of this kind.
+    index: u16,
+    choices: Number,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Ordinary,
+    Fault,
+    Sleep,
+}
+
+impl Kind {
+    fn of(self, choices: &Choices) -> &[Transition] {
+        match self {
+            Kind::Ordinary => &choices.ordinary,
+            Kind::Fault => &choices.faults,
+            Kind::Sleep => &choices.sleeps,
+        }
+    }
+}
+
 impl Recipes {
-    /// The state before anything can go wrong: every program has a session.
-    fn initial(&self, record: bool) -> State {
-        let mut state = State {
-            world: self.world(),
-            left: self.budget,
-            objection: None,
-            length: 0,
-            steps: record.then(Vec::new),
-        };
+    /// The scene before anything can go wrong: every program has a session.
+    pub(super) fn beginning(&self) -> (Scene, Option<Objection>) {
+        let mut scene = Scene { world: self.world(), left: self.budget, steps: Vec::new() };
         let mut effects = Effects::default();
-        state.world.begin(&mut effects);
-        let result = self.connect_all(&mut state, &mut effects);
-        state.objection = result.err().map(Arc::new);
-        state
+        scene.world.begin(&mut effects);
+        let result = self.connect_all(&mut scene, &mut effects);
+        (scene, result.err())
     }
 
-    fn connect_all(&self, state: &mut State, effects: &mut Effects) -> Result<(), Objection> {
-        for client in (0..self.config.clients.len()).map(ClientId::at) {
-            let connection = state.world.grain().connection(client);
+    fn connect_all(&self, scene: &mut Scene, effects: &mut Effects) -> Result<(), Objection> {
+        for client in self.clients() {
+            let connection = scene.world.grain().connection(client);
             let steps = [
                 Step::Start(client),
                 Step::Serve { client, prefix: Zxid::ZERO },
                 Step::ToClient(connection),
             ];
             for step in steps {
-                let status = self.take(state, step, effects)?;
+                let status = scene.take(step, effects)?;
                 assert_eq!(status, Status::Done, "{step} of {client}'s first session");
             }
         }
-        if self.reductions { self.settle(state, effects) } else { Ok(()) }
+        if self.reductions {
+            self.clients().try_for_each(|client| self.settle(scene, client, effects))?;
+        }
+        Ok(())
     }
 
-    fn next(&self, last: &State, step: Step, record: bool) -> Option<State> {
-        let mut state = last.clone();
-        state.length = 0;
-        state.steps = record.then(Vec::new);
-        spend(&mut state, &step);
-        let mut effects = Effects::default();
-        let result = match self.take(&mut state, step, &mut effects) {
-            Ok(Status::Done) if self.reductions => self.settle(&mut state, &mut effects),
-            Ok(Status::Done) => Ok(()),
-            Ok(_) => return None,
-            Err(objection) => Err(objection),
-        };
-        state.length = state.length.max(1);
-        state.objection = result.err().map(Arc::new);
-        Some(state)
-    }
-
-    /// The steps of the world before the first action.
-    pub fn preamble(&self) -> Vec<Step> {
-        self.initial(true).steps.expect("they were asked for")
+    /// The first step of the world that an action takes.
+    pub fn step(&self, action: &Action) -> Step {
+        self.transition_of(action).step
     }
 
     /// The steps of the world that an action takes in a state.
-    pub fn steps(&self, state: &State, action: Step) -> Vec<Step> {
-        let next = self.next(state, action, true);
-        let mut steps = next.and_then(|next| next.steps).unwrap_or_default();
-        if steps.is_empty() {
-            // It was objected to before it was done.
-            steps.push(action);
-        }
-        steps
+    pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
+        let mut scene = self.scene(state);
+        let at_rest = action.kind == Kind::Sleep;
+        // An objection ends it: what was taken until then is what there is to tell.
+        let _ = self.run(&mut scene, action.client, self.step(action), at_rest);
+        scene.steps
     }
 
-    /// What can happen and is no fault, program timers apart.
-    fn ordinary(&self, state: &State, steps: &mut Vec<Step>) {
-        let service = state.world.grain();
-        service.enabled(self.prefixes(), steps);
-        let draws = service.draws();
-        steps.extend(
-            draws.map(|(client, call)| quiet::draw(client, call, service.numbers_drawn(client))),
-        );
+    fn transition_of(&self, action: &Action) -> &Transition {
+        &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
     }
 
-    fn faults(&self, state: &State, steps: &mut Vec<Step>) {
-        let service = state.world.grain();
-        let running = (0..self.config.clients.len())
-            .map(ClientId::at)
-            .filter(|client| service.program(*client) == ProgramState::Running);
-        for client in running {
-            if state.left.lost > 0 && service.is_connected(client) {
-                let connection = service.connection(client);
-                steps.push(Step::BreakClient { connection, to_server: 0, to_client: 0 });
-            }
-            if state.left.cancels > 0 && service.can_cancel(client) {
-                steps.push(Step::Cancel(client));
-            }
-            if state.left.kills > 0 {
-                steps.push(Step::Kill(client));
-            }
-            let live = |session: &SessionId| service.is_alive(*session);
-            if state.left.expiries > 0
-                && let Some(session) = service.session(client).filter(live)
-            {
-                steps.push(Step::Expire(session));
-            }
-        }
-        if state.left.timers > 0 {
-            service.sleeps(steps);
-        }
-    }
-}
-
-/// Takes a fault off the budget. An orphaned session's expiry is none.
-fn spend(state: &mut State, step: &Step) {
-    let service = state.world.grain();
-    match step {
-        Step::BreakClient { .. } => state.left.lost -= 1,
-        Step::Cancel(_) => state.left.cancels -= 1,
-        Step::Kill(_) => state.left.kills -= 1,
-        Step::Expire(session) if !service.is_orphan(*session) => state.left.expiries -= 1,
-        // Where nothing else can happen time passes, and that costs nothing.
-        Step::Fire(Timer::Sleep(..)) if state.left.timers > 0 => state.left.timers -= 1,
-        _ => {}
+    fn add(&self, client: ClientId, choices: Number, kind: Kind, actions: &mut Vec<Action>) {
+        let count = kind.of(self.choices_at(choices)).len();
+        let count = u16::try_from(count).expect("fewer than 65,536 choices of one client");
+        actions.extend((0..count).map(|index| Action { client, kind, index, choices }));
     }
 }
 
 impl stateright::Model for Recipes {
     type State = State;
-    type Action = Step;
+    type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        vec![self.initial(false)]
+        let (scene, objection) = self.beginning();
+        vec![self.fold(&scene, objection)]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         if state.objection.is_some() {
             return;
         }
-        self.ordinary(state, actions);
-        if actions.is_empty() {
-            state.world.grain().sleeps(actions);
+        let mut all = [None; super::MAX_CLIENTS];
+        for client in self.clients() {
+            let choices = self.choices(state, client);
+            all[client.index()] = Some((client, choices));
+            self.add(client, choices, Kind::Ordinary, actions);
         }
-        if !actions.is_empty() {
-            self.faults(state, actions);
-            // A timer may be among them twice: as the passing of time and as a schedule.
-            actions.dedup();
+        let kind = if actions.is_empty() { Kind::Sleep } else { Kind::Fault };
+        for (client, choices) in all.into_iter().flatten() {
+            self.add(client, choices, kind, actions);
         }
     }
 
-    fn next_state(&self, last: &State, action: Step) -> Option<State> {
-        self.next(last, action, false)
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        Some(last.after(self, action.client, self.transition_of(&action)))
     }
 
-    fn format_action(&self, action: &Step) -> String {
-        action.to_string()
+    fn format_action(&self, action: &Action) -> String {
+        self.step(action).to_string()
     }
 
-    fn format_step(&self, last: &State, action: Step) -> Option<String> {
-        let steps = self.steps(last, action);
-        let lines: Vec<String> = steps.iter().map(Step::to_string).collect();
+    fn format_step(&self, last: &State, action: Action) -> Option<String> {
+        let lines: Vec<String> =
+            self.steps(last, &action).iter().map(Step::to_string).collect();
         Some(lines.join("\n"))
     }
 
@@ -186,7 +153,7 @@ impl stateright::Model for Recipes {
 
 impl Model for Recipes {
     fn fingerprint(&self, state: &State) -> Fingerprint {
-        state.fingerprint()
+        state.fingerprint
     }
 
     fn objection<'a>(&self, state: &'a State) -> Option<&'a Objection> {
@@ -198,9 +165,10 @@ impl Model for Recipes {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
-        let service = state.world.grain();
-        let waiting: Vec<String> = (0..self.config.clients.len())
-            .map(ClientId::at)
+        let mut scene = self.scene(state);
+        let service = scene.world.grain();
+        let waiting: Vec<String> = self
+            .clients()
             .filter(|client| service.program(*client) != ProgramState::Finished)
             .map(|client| format!("{client} waits for {}", service.waits_for(client)))
             .collect();
@@ -208,19 +176,17 @@ impl Model for Recipes {
             let saw = format!("nothing can happen any more, but {}", waiting.join("; "));
             return Err(Objection::new(PROGRESS, saw));
         }
-        state.world.clone().end(crate::time::Time::ZERO)
+        scene.world.at_rest(Time::ZERO)?;
+        scene.world.end(Time::ZERO)
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {
         if state.left.timers > 0 {
             return None;
         }
-        let mut sleeping = Vec::new();
-        state.world.grain().sleeps(&mut sleeping);
-        let mut ordinary = Vec::new();
-        if !sleeping.is_empty() {
-            self.ordinary(state, &mut ordinary);
-        }
-        (!ordinary.is_empty()).then_some("the budget of timers")
+        let choices = || self.clients().map(|client| self.choices_at(self.choices(state, client)));
+        // Where nothing else can happen no timer is too early.
+        let early = choices().any(|choices| !choices.ordinary.is_empty());
+        (early && choices().any(|choices| choices.withheld)).then_some("the budget of timers")
     }
 }

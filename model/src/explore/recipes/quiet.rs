@@ -1,6 +1,7 @@
 //! What follows a step quietly: see the table of reductions in the module above.
 
-use super::{Recipes, State};
+use super::Recipes;
+use super::scene::Scene;
 use crate::effect::{Effects, Status};
 use crate::event::{Event, Observation};
 use crate::explore::trie::Edge;
@@ -10,94 +11,51 @@ use crate::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::property::{Monitor, Monitors, Objection};
 use crate::step::Step;
-use crate::time::Time;
 use crate::timer::{ClientTimer, Timer};
 use crate::zxid::Zxid;
 use std::sync::Arc;
 
 impl Recipes {
-    /// Takes one step in this state, without what follows.
+    /// Takes all steps of this client that follow quietly.
     ///
     /// # Errors
     /// An objection.
-    pub(super) fn take(
+    pub(super) fn settle(
         &self,
-        state: &mut State,
-        step: Step,
+        scene: &mut Scene,
+        client: ClientId,
         effects: &mut Effects,
-    ) -> Result<Status, Objection> {
-        effects.clear();
-        let status = state.world.apply(Time::ZERO, &step, effects)?;
-        if status != Status::Done {
-            return Ok(status);
+    ) -> Result<(), Objection> {
+        while let Some(step) = self.quiet_step(scene, client) {
+            let status = scene.take(step, effects)?;
+            assert_eq!(status, Status::Done, "{step} was found to be possible");
         }
-        state.length += 1;
-        if let Some(steps) = &mut state.steps {
-            steps.push(step);
-        }
-        for event in &effects.events {
-            match event {
-                Event::Finished { client, result: Err(message) } => {
-                    let saw = format!("{client}'s program failed: {message}");
-                    return Err(Objection::new("program", saw));
-                }
-                Event::Panicked { client, message } => {
-                    let saw = format!("{client}'s program panicked: {message}");
-                    return Err(Objection::new("program", saw));
-                }
-                _ => {}
-            }
-        }
-        match state.world.host().dependent() {
-            Some(why) => Err(Objection::new("a function of its inputs", why)),
-            None => Ok(status),
-        }
-    }
-
-    /// Takes all steps that follow quietly.
-    ///
-    /// # Errors
-    /// An objection.
-    pub(super) fn settle(&self, state: &mut State, effects: &mut Effects) -> Result<(), Objection> {
-        let clients = self.config.clients.len();
-        loop {
-            let mut settled = true;
-            for client in (0..clients).map(ClientId::at) {
-                while let Some(step) = self.quiet_step(state, client) {
-                    let status = self.take(state, step, effects)?;
-                    assert_eq!(status, Status::Done, "{step} was found to be possible");
-                    settled = false;
-                }
-            }
-            if settled {
-                return Ok(());
-            }
-        }
+        Ok(())
     }
 
     /// A step of this client that nothing is lost by taking now.
-    fn quiet_step(&self, state: &State, client: ClientId) -> Option<Step> {
-        let service = state.world.grain();
-        if let Some(call) = service.draw_of(client) {
+    fn quiet_step(&self, scene: &Scene, client: ClientId) -> Option<Step> {
+        let service = scene.world.grain();
+        if let Some(call) = service.draws(client).next() {
             return Some(draw(client, call, service.numbers_drawn(client)));
         }
         if let Some(input) = service.next_input(client) {
-            let edge = state.world.host().peek(client, input);
+            let edge = scene.world.host().peek(client, input);
             return self
-                .is_quiet(state.world.monitors(), client, &edge)
+                .is_quiet(scene.world.monitors(), client, &edge)
                 .then_some(Step::Input(client));
         }
         if service.can_reconnect(client) {
             return Some(Step::Fire(Timer::Client(client, ClientTimer::Reconnect)));
         }
-        let (timers, cancels) = (state.left.timers > 0, state.left.cancels > 0);
+        let (timers, cancels) = (scene.left.timers > 0, scene.left.cancels > 0);
         if service.has_packet(client)
             && !self.reads_matter
             && !service.has_other_inputs(client, timers, cancels)
         {
             return Some(Step::ToClient(service.connection(client)));
         }
-        let can_expire = state.left.expiries > 0;
+        let can_expire = scene.left.expiries > 0;
         service.only_answer(client, can_expire).map(|prefix| Step::Serve { client, prefix })
     }
 

@@ -1,6 +1,6 @@
 //! A counterexample as people and other engines read it: steps of the world, with what they cause.
 
-use super::Recipes;
+use super::{Action, Recipes};
 use crate::effect::Effects;
 use crate::explore::Counterexample;
 use crate::host::Host;
@@ -14,12 +14,17 @@ use stateright::Model as _;
 use std::sync::Arc;
 
 impl Recipes {
+    /// The steps of the world before the first action.
+    pub fn preamble(&self) -> Vec<Step> {
+        self.beginning().0.steps
+    }
+
     /// All steps of the world on this way, those before the first action included.
-    pub fn all_steps(&self, counterexample: &Counterexample<Step>) -> Vec<Step> {
+    pub fn all_steps(&self, counterexample: &Counterexample<Action>) -> Vec<Step> {
         let mut steps = self.preamble();
         let mut state = self.init_states().swap_remove(counterexample.initial);
         for action in &counterexample.path {
-            steps.extend(self.steps(&state, *action));
+            steps.extend(self.steps(&state, action));
             let Some(next) = self.next_state(&state, *action) else { break };
             state = next;
         }

@@ -10,7 +10,7 @@
 //! that need no proof by search: a program that has ended is only how it ended, and a change of the
 //! session's state that nobody in the program listens to leads nowhere ([`Node::listens`]).
 //!
-//! To read is wait-free (`arena.rs`, `table.rs`); who needs an edge that another thread is making
+//! To read is wait-free (`../arena.rs`, `table.rs`); who needs an edge that another thread is making
 //! waits for it.
 //!
 //! ```
@@ -29,7 +29,6 @@
 //! assert_eq!(trie.statistics().nodes, 2);
 //! ```
 
-mod arena;
 mod replay;
 mod table;
 #[cfg(test)]
@@ -41,7 +40,7 @@ use crate::handle::Program;
 use crate::handle::port::Pending;
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
-use arena::Arena;
+use crate::explore::arena::Arena;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;

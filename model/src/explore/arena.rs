@@ -9,38 +9,38 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 type Chunk<T> = OnceLock<Box<[OnceLock<T>]>>;
 
-pub(super) struct Arena<T> {
+pub(in crate::explore) struct Arena<T> {
     chunks: [Chunk<T>; 32],
     reserved: AtomicU32,
 }
 
 impl<T> Arena<T> {
-    pub(super) fn new() -> Arena<T> {
+    pub(in crate::explore) fn new() -> Arena<T> {
         Arena { chunks: [const { OnceLock::new() }; 32], reserved: AtomicU32::new(0) }
     }
 
     /// The number of an entry that is still to be put.
-    pub(super) fn reserve(&self) -> NonZeroU32 {
+    pub(in crate::explore) fn reserve(&self) -> NonZeroU32 {
         let before = self.reserved.fetch_add(1, Ordering::Relaxed);
         before.checked_add(1).and_then(NonZeroU32::new).expect("fewer than 2^32 entries")
     }
 
     /// Puts a reserved entry. Whoever is to read it must learn its number after this.
-    pub(super) fn put(&self, number: NonZeroU32, entry: T) {
+    pub(in crate::explore) fn put(&self, number: NonZeroU32, entry: T) {
         let (chunk, at) = place(number);
         let chunk = self.chunks[chunk]
             .get_or_init(|| (0..1_usize << chunk).map(|_| OnceLock::new()).collect());
         assert!(chunk[at].set(entry).is_ok(), "each number is reserved once");
     }
 
-    pub(super) fn get(&self, number: NonZeroU32) -> &T {
+    pub(in crate::explore) fn get(&self, number: NonZeroU32) -> &T {
         let (chunk, at) = place(number);
         let entry = self.chunks[chunk].get().and_then(|chunk| chunk[at].get());
         entry.expect("whoever has its number was told after it was put")
     }
 
     /// How many numbers are reserved.
-    pub(super) fn len(&self) -> u32 {
+    pub(in crate::explore) fn len(&self) -> u32 {
         self.reserved.load(Ordering::Relaxed)
     }
 }

@@ -1,0 +1,309 @@
+//! What clients can do: worked out in a world, kept in tables.
+
+use super::pieces::{Changed, Choices, Client, Number, Shared, Spent, Table, Transition, Watchers};
+use super::scene::Scene;
+use super::state::{MAX_CLIENTS, State};
+use super::{Recipes, quiet};
+use crate::effect::{Effects, Status};
+use crate::explore::memo::Memo;
+use crate::fingerprint::Fingerprint;
+use crate::grain::Grain;
+use crate::id::{ClientId, SessionId};
+use crate::machines::ProgramState;
+use crate::property::Objection;
+use crate::service::Service;
+use crate::step::Step;
+use crate::time::Time;
+use crate::timer::Timer;
+use crate::world::World;
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+/// All tables of a search.
+pub(super) struct Tables {
+    clients: Table<Client>,
+    shared: Table<Shared>,
+    watchers: Table<Watchers>,
+    choices: Table<Choices>,
+}
+
+impl Tables {
+    pub(super) fn new() -> Tables {
+        Tables {
+            clients: Table::new(),
+            shared: Table::new(),
+            watchers: Table::new(),
+            choices: Table::new(),
+        }
+    }
+}
+
+/// How many pieces a search has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// States of single clients.
+    pub clients: u32,
+    /// States of what they share: logs and sessions.
+    pub shared: u32,
+    /// States of the monitors.
+    pub monitors: u32,
+    /// Combinations of these that a client was seen to act in.
+    pub choices: u32,
+}
+
+impl Recipes {
+    /// How many pieces the search has seen so far.
+    pub fn pieces(&self) -> Pieces {
+        Pieces {
+            clients: self.tables.clients.len(),
+            shared: self.tables.shared.len(),
+            monitors: self.tables.watchers.len(),
+            choices: self.tables.choices.len(),
+        }
+    }
+
+    pub(super) fn clients(&self) -> impl Iterator<Item = ClientId> + use<> {
+        (0..self.config.clients.len()).map(ClientId::at)
+    }
+
+    pub(super) fn choices_at(&self, number: Number) -> &Choices {
+        self.tables.choices.get(number)
+    }
+
+    /// Unfolds a state.
+    pub(super) fn scene(&self, state: &State) -> Scene {
+        let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
+        let shared = self.tables.shared.get(state.shared);
+        let service = Service::of_pieces(&shared.common, clients().map(|client| &client.share));
+        let host = Memo::at(Arc::clone(&self.trie), clients().map(|client| client.place));
+        let monitors = self.tables.watchers.get(state.watchers).monitors.clone();
+        let history = Arc::clone(&shared.history);
+        Scene {
+            world: World::of_pieces(service, host, history, monitors),
+            left: state.left,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Folds a scene into a state.
+    pub(super) fn fold(&self, scene: &Scene, objection: Option<Objection>) -> State {
+        let mut clients = [None; MAX_CLIENTS];
+        for client in self.clients() {
+            clients[client.index()] = Some(self.client(scene, client));
+        }
+        let mut state = State {
+            clients,
+            shared: self.shared(scene),
+            watchers: self.watchers(scene),
+            left: scene.left,
+            length: 0,
+            objection: objection.map(Arc::new),
+            fingerprint: Fingerprint::default(),
+        };
+        state.fingerprint = self.fingerprint_of(&state);
+        state
+    }
+
+    fn client(&self, scene: &Scene, client: ClientId) -> Number {
+        let share = scene.world.grain().share(client);
+        let host = scene.world.host();
+        let place = host.node(client).map(|node| (node.id(), node.fingerprint()));
+        let program = place.map(|(_, fingerprint)| fingerprint);
+        let fingerprint = Fingerprint::of(&(client, share.fingerprint(), program));
+        self.tables.clients.number(fingerprint.0, || Client {
+            floor: share.floor(),
+            share,
+            place: place.map(|(id, _)| id),
+            fingerprint,
+        })
+    }
+
+    fn shared(&self, scene: &Scene) -> Number {
+        let common = scene.world.grain().common();
+        let rest = common.rest();
+        let mut key = common.log(Zxid::ZERO);
+        key.add(rest);
+        self.tables.shared.number(key.0, || Shared {
+            common,
+            history: Arc::clone(scene.world.shared_history()),
+            rest,
+        })
+    }
+
+    fn watchers(&self, scene: &Scene) -> Number {
+        let monitors = scene.world.monitors();
+        let fingerprint = monitors.fingerprint();
+        let entry = || Watchers { monitors: monitors.clone(), fingerprint };
+        self.tables.watchers.number(fingerprint.0, entry)
+    }
+
+    /// The state's fingerprint: of its pieces, and of the log from where any client can still be
+    /// shown it; what lies before makes no difference any more.
+    pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
+        let shared = self.tables.shared.get(state.shared);
+        let mut whole = self.tables.watchers.get(state.watchers).fingerprint;
+        let mut floor = shared.common.last();
+        for number in state.clients.iter().flatten() {
+            let client = self.tables.clients.get(*number);
+            whole.add(client.fingerprint);
+            floor = client.floor.map_or(floor, |its| its.min(floor));
+        }
+        whole.add(shared.rest);
+        whole.add(shared.common.log(floor));
+        whole.add(state.left.fingerprint());
+        if let Some(objection) = &state.objection {
+            whole.add(Fingerprint::of(&(&objection.property, &objection.saw)));
+        }
+        whole
+    }
+
+    /// What a client can do in a state.
+    pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
+        let number = state.clients[client.index()].expect("there is such a client");
+        let key = u128::from(number.get()) << 96
+            | u128::from(state.shared.get()) << 64
+            | u128::from(state.watchers.get()) << 32
+            | u128::from(state.left.kinds()) << 8
+            | u128::from(client.0);
+        if let Some(number) = self.tables.choices.find(key) {
+            return number;
+        }
+        let choices = self.work_out(state, client);
+        if choices.depends_on_others {
+            self.tables.choices.add(choices)
+        } else {
+            self.tables.choices.number(key, || choices)
+        }
+    }
+
+    fn work_out(&self, state: &State, client: ClientId) -> Choices {
+        let scene = self.scene(state);
+        let service = scene.world.grain();
+        let mut ordinary = Vec::new();
+        service.enabled(client, self.prefixes(), &mut ordinary);
+        let drawn = service.numbers_drawn(client);
+        ordinary.extend(service.draws(client).map(|call| quiet::draw(client, call, drawn)));
+        let mut sleeps = Vec::new();
+        service.sleeps(client, &mut sleeps);
+        let mut choices = Choices {
+            withheld: !sleeps.is_empty() && scene.left.timers == 0,
+            ..Choices::default()
+        };
+        let mut faults = Vec::new();
+        faults_of(&scene, client, &mut faults);
+        for (steps, kind) in [(ordinary, 0), (faults, 1), (sleeps, 2)] {
+            for step in steps {
+                let Some((transition, others)) = self.transition(state, &scene, client, step, kind == 2)
+                else {
+                    continue;
+                };
+                choices.depends_on_others |= others;
+                match kind {
+                    0 => choices.ordinary.push(transition),
+                    1 => choices.faults.push(transition),
+                    _ => choices.sleeps.push(transition),
+                }
+            }
+        }
+        choices
+    }
+
+    /// What a step comes to, and whether it changes other clients than its own.
+    fn transition(
+        &self,
+        state: &State,
+        scene: &Scene,
+        client: ClientId,
+        step: Step,
+        at_rest: bool,
+    ) -> Option<(Transition, bool)> {
+        let mut next = scene.clone();
+        let spent = if at_rest { Spent::Nothing } else { spent(scene, &step) };
+        let result = self.run(&mut next, client, step, at_rest).transpose()?;
+        let folded = self.fold(&next, None);
+        let others = self.clients().any(|other| {
+            other != client && folded.clients[other.index()] != state.clients[other.index()]
+        });
+        let clients = if others {
+            Changed::All(folded.clients.iter().flatten().copied().collect())
+        } else {
+            Changed::Itself(folded.clients[client.index()].expect("it is one of the clients"))
+        };
+        let transition = Transition {
+            step,
+            clients,
+            shared: folded.shared,
+            watchers: folded.watchers,
+            length: u32::try_from(next.steps.len()).expect("few steps").max(1),
+            spent,
+            objection: result.err().map(Arc::new),
+        };
+        Some((transition, others))
+    }
+
+    /// Takes a step of a client in a scene, with what follows quietly; `None` where it is not
+    /// possible.
+    ///
+    /// # Errors
+    /// An objection.
+    pub(super) fn run(
+        &self,
+        scene: &mut Scene,
+        client: ClientId,
+        step: Step,
+        at_rest: bool,
+    ) -> Result<Option<()>, Objection> {
+        let mut effects = Effects::default();
+        if at_rest {
+            scene.world.at_rest(Time::ZERO)?;
+        }
+        if scene.take(step, &mut effects)? != Status::Done {
+            return Ok(None);
+        }
+        if self.reductions {
+            self.settle(scene, client, &mut effects)?;
+            if let Step::Message { .. } = step {
+                // Nothing of the sender changes.
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+fn spent(scene: &Scene, step: &Step) -> Spent {
+    match step {
+        Step::BreakClient { .. } => Spent::Lost,
+        Step::Cancel(_) => Spent::Cancel,
+        Step::Kill(_) => Spent::Kill,
+        // The expiry of a session that nobody keeps alive is no fault.
+        Step::Expire(session) if !scene.world.grain().is_orphan(*session) => Spent::Expiry,
+        Step::Fire(Timer::Sleep(..)) => Spent::Timer,
+        _ => Spent::Nothing,
+    }
+}
+
+fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+    let (service, left) = (scene.world.grain(), scene.left);
+    if service.program(client) != ProgramState::Running {
+        return;
+    }
+    if left.lost > 0 && service.is_connected(client) {
+        let connection = service.connection(client);
+        steps.push(Step::BreakClient { connection, to_server: 0, to_client: 0 });
+    }
+    if left.cancels > 0 && service.can_cancel(client) {
+        steps.push(Step::Cancel(client));
+    }
+    if left.kills > 0 {
+        steps.push(Step::Kill(client));
+    }
+    let live = |session: &SessionId| service.is_alive(*session);
+    if left.expiries > 0
+        && let Some(session) = service.session(client).filter(live)
+    {
+        steps.push(Step::Expire(session));
+    }
+    if left.timers > 0 {
+        service.sleeps(client, steps);
+    }
+}

@@ -1,0 +1,188 @@
+//! The tables that the states of a search are numbers in.
+//!
+//! A state has one piece for each client and two that all share, and there are far fewer different
+//! pieces than states. So each piece is kept once and a state is a handful of numbers; and what a
+//! client can do in a state, which depends on its own piece and the shared ones only, is worked out
+//! once and looked up ever after.
+
+use crate::explore::arena::Arena;
+use crate::explore::trie::NodeId;
+use crate::fingerprint::Fingerprint;
+use crate::history::History;
+use crate::property::{Monitors, Objection};
+use crate::service::{Common, Share};
+use crate::step::Step;
+use crate::zxid::Zxid;
+use hashbrown::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::num::NonZeroU32;
+use std::sync::{Arc, RwLock};
+
+/// The number of a piece in its table.
+pub(super) type Number = NonZeroU32;
+
+/// All that is one client's.
+pub(super) struct Client {
+    pub(super) share: Share,
+    /// Where its program stands.
+    pub(super) place: Option<NodeId>,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) floor: Option<Zxid>,
+}
+
+/// All that is shared but for the monitors.
+pub(super) struct Shared {
+    pub(super) common: Common,
+    pub(super) history: Arc<History>,
+    /// Of all but the log.
+    pub(super) rest: Fingerprint,
+}
+
+/// The monitors.
+pub(super) struct Watchers {
+    pub(super) monitors: Monitors,
+    pub(super) fingerprint: Fingerprint,
+}
+
+/// What one step, with what follows quietly, makes of a client and what is shared.
+#[derive(Clone)]
+pub(super) struct Transition {
+    pub(super) step: Step,
+    /// The clients that it changes; as a rule its own.
+    pub(super) clients: Changed,
+    pub(super) shared: Number,
+    pub(super) watchers: Number,
+    /// How many steps of the world it is.
+    pub(super) length: u32,
+    pub(super) spent: Spent,
+    pub(super) objection: Option<Arc<Objection>>,
+}
+
+/// The clients that a transition changes.
+#[derive(Clone)]
+pub(super) enum Changed {
+    /// The one that acts.
+    Itself(Number),
+    /// All are told anew: programs have sent each other messages.
+    All(Arc<[Number]>),
+}
+
+/// What a transition takes off the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spent {
+    Nothing,
+    Lost,
+    Expiry,
+    Cancel,
+    Timer,
+    Kill,
+}
+
+/// What a client can do.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// No faults.
+    pub(super) ordinary: Vec<Transition>,
+    /// Faults, and timers that fire early.
+    pub(super) faults: Vec<Transition>,
+    /// Its program's timers, when nothing else can happen any more.
+    pub(super) sleeps: Vec<Transition>,
+    /// Whether its program sleeps and no timer may fire early.
+    pub(super) withheld: bool,
+    /// Another client's piece was changed: what this client can do depends on more than its own.
+    pub(super) depends_on_others: bool,
+}
+
+/// Everything of one kind, once, by fingerprint.
+pub(super) struct Table<T> {
+    entries: Arena<T>,
+    numbers: Index,
+}
+
+impl<T> Table<T> {
+    pub(super) fn new() -> Table<T> {
+        Table { entries: Arena::new(), numbers: Index::new() }
+    }
+
+    pub(super) fn get(&self, number: Number) -> &T {
+        self.entries.get(number)
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len()
+    }
+
+    /// The number of the entry under this key, made if there is none.
+    pub(super) fn number(&self, key: u128, make: impl FnOnce() -> T) -> Number {
+        self.numbers.get_or_insert(key, || {
+            let number = self.entries.reserve();
+            self.entries.put(number, make());
+            number
+        })
+    }
+
+    pub(super) fn find(&self, key: u128) -> Option<Number> {
+        self.numbers.find(key)
+    }
+
+    /// An entry under no key.
+    pub(super) fn add(&self, entry: T) -> Number {
+        let number = self.entries.reserve();
+        self.entries.put(number, entry);
+        number
+    }
+}
+
+const SHARDS: usize = 256;
+
+/// Numbers by key. Many read and few write, each in one of many parts.
+struct Index(Vec<RwLock<HashMap<u128, Number, BuildHasherDefault<Fold>>>>);
+
+impl Index {
+    fn new() -> Index {
+        Index((0..SHARDS).map(|_| RwLock::default()).collect())
+    }
+
+    fn shard(&self, key: u128) -> &RwLock<HashMap<u128, Number, BuildHasherDefault<Fold>>> {
+        &self.0[(folded(key) >> 56) as usize % SHARDS]
+    }
+
+    fn find(&self, key: u128) -> Option<Number> {
+        self.shard(key).read().expect("no writer panics").get(&key).copied()
+    }
+
+    fn get_or_insert(&self, key: u128, make: impl FnOnce() -> Number) -> Number {
+        if let Some(number) = self.find(key) {
+            return number;
+        }
+        let mut shard = self.shard(key).write().expect("no writer panics");
+        *shard.entry(key).or_insert_with(make)
+    }
+}
+
+fn folded(key: u128) -> u64 {
+    let low = (key as u64 ^ 0x9e37_79b9_7f4a_7c15) as u128;
+    let product = low * ((key >> 64) as u64 ^ 0xd6e8_feb8_6659_fd93) as u128;
+    let mixed = (product as u64 ^ (product >> 64) as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    mixed ^ (mixed >> 32)
+}
+
+/// Hashes a key that is one number. It never leaves the process.
+#[derive(Default)]
+struct Fold(u64);
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = folded(u128::from(self.0) << 64 | u128::from(*byte));
+        }
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = folded(key);
+    }
+}

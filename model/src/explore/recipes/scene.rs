@@ -1,0 +1,71 @@
+//! A state of the search unfolded into a world, to take steps in.
+
+use super::Budget;
+use crate::effect::{Effects, Status};
+use crate::event::Event;
+use crate::explore::memo::Memo;
+use crate::property::Objection;
+use crate::service::Service;
+use crate::step::Step;
+use crate::time::Time;
+use crate::timer::Timer;
+use crate::world::World;
+
+/// A world, what is left of the budget, and the steps taken since the last action began.
+#[derive(Clone)]
+pub(super) struct Scene {
+    pub(super) world: World<Memo, Service>,
+    pub(super) left: Budget,
+    pub(super) steps: Vec<Step>,
+}
+
+impl Scene {
+    /// Takes one step, without what follows.
+    ///
+    /// # Errors
+    /// An objection.
+    pub(super) fn take(&mut self, step: Step, effects: &mut Effects) -> Result<Status, Objection> {
+        effects.clear();
+        self.steps.push(step);
+        let status = self.world.apply(Time::ZERO, &step, effects)?;
+        if status != Status::Done {
+            self.steps.pop();
+            return Ok(status);
+        }
+        programs_hold(&effects.events)?;
+        match self.world.host().dependent() {
+            Some(why) => Err(Objection::new("a function of its inputs", why)),
+            None => Ok(status),
+        }
+    }
+
+    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
+    pub(super) fn spend(&mut self, step: &Step) {
+        let service = self.world.grain();
+        match step {
+            Step::BreakClient { .. } => self.left.lost -= 1,
+            Step::Cancel(_) => self.left.cancels -= 1,
+            Step::Kill(_) => self.left.kills -= 1,
+            Step::Expire(session) if !service.is_orphan(*session) => self.left.expiries -= 1,
+            Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
+            _ => {}
+        }
+    }
+}
+
+/// A program that fails or panics is a violation.
+///
+/// # Errors
+/// Which one, and how.
+pub(in crate::explore) fn programs_hold(events: &[Event]) -> Result<(), Objection> {
+    let objection = |client, how, message| {
+        Objection::new("program", format!("{client}'s program {how}: {message}"))
+    };
+    events.iter().try_for_each(|event| match event {
+        Event::Finished { client, result: Err(message) } => {
+            Err(objection(client, "failed", message))
+        }
+        Event::Panicked { client, message } => Err(objection(client, "panicked", message)),
+        _ => Ok(()),
+    })
+}

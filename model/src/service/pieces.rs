@@ -1,0 +1,117 @@
+//! The service grain in pieces: one for each client, and one for what all share.
+//!
+//! What a client does depends on its own piece and on the common one, and changes no others (but for
+//! messages between programs). So a search that has seen a client act in one state knows what it
+//! does in all others with the same two pieces.
+
+use super::link::{LateWrite, Link};
+use super::log::Log;
+use super::{Links, Service, floor};
+use crate::config::Config;
+use crate::fingerprint::{Fingerprint, Tracked};
+use crate::id::{ClientId, SessionId};
+use crate::machines::{ClientNode, Resources};
+use crate::server::prep::Prep;
+use crate::zxid::Zxid;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// All that is one client's.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    node: Tracked<ClientNode>,
+    link: Tracked<Link>,
+    /// Of its lost connections.
+    late: BTreeMap<SessionId, VecDeque<LateWrite>>,
+    /// How many sessions it has begun.
+    sessions: u32,
+}
+
+/// What all clients share.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    config: Arc<Config>,
+    setup: Arc<[Arc<str>]>,
+    log: Log,
+    prep: Tracked<Prep>,
+    resources: Resources,
+}
+
+/// Whose session this is.
+pub(crate) fn owner(session: SessionId) -> ClientId {
+    ClientId((session.0 >> 56) as u8)
+}
+
+impl Share {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let (node, link) = (self.node.fingerprint(), self.link.fingerprint());
+        Fingerprint::of(&(node, link, &self.late, self.sessions))
+    }
+
+    /// No server will ever again show this client less of the log than this.
+    pub(crate) fn floor(&self) -> Option<Zxid> {
+        floor(&self.node, &self.link)
+    }
+}
+
+impl Common {
+    /// The fingerprint of all but the log.
+    pub(crate) fn rest(&self) -> Fingerprint {
+        Fingerprint::of(&(self.prep.fingerprint(), &self.resources))
+    }
+
+    /// The log's fingerprint, from where it can still be seen.
+    pub(crate) fn log(&self, floor: Zxid) -> Fingerprint {
+        self.log.fingerprint(floor)
+    }
+
+    /// The end of the log.
+    pub(crate) fn last(&self) -> Zxid {
+        self.log.last().zxid()
+    }
+}
+
+impl Service {
+    /// What all clients share.
+    pub(crate) fn common(&self) -> Common {
+        Common {
+            config: Arc::clone(&self.config),
+            setup: Arc::clone(&self.setup),
+            log: self.log.clone(),
+            prep: self.prep.clone(),
+            resources: self.resources.clone(),
+        }
+    }
+
+    /// What is one client's.
+    pub(crate) fn share(&self, client: ClientId) -> Share {
+        let late = self.links.late.iter().filter(|(session, _)| owner(**session) == client);
+        Share {
+            node: self.clients[client.index()].clone(),
+            link: self.links.links[client.index()].clone(),
+            late: late.map(|(session, writes)| (*session, writes.clone())).collect(),
+            sessions: self.links.sessions[client.index()],
+        }
+    }
+
+    /// Put together again; the shares in the order of their clients.
+    pub(crate) fn of_pieces<'a>(
+        common: &Common,
+        shares: impl Iterator<Item = &'a Share> + Clone,
+    ) -> Service {
+        let late = shares.clone().flat_map(|share| share.late.clone());
+        Service {
+            config: Arc::clone(&common.config),
+            setup: Arc::clone(&common.setup),
+            log: common.log.clone(),
+            prep: common.prep.clone(),
+            resources: common.resources.clone(),
+            clients: shares.clone().map(|share| share.node.clone()).collect(),
+            links: Links {
+                links: shares.clone().map(|share| share.link.clone()).collect(),
+                late: late.collect(),
+                sessions: shares.map(|share| share.sessions).collect(),
+            },
+        }
+    }
+}
