@@ -202,7 +202,7 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             return;
         }
-        if self.pushed % SAMPLE == 0 {
+        if self.pushed.is_multiple_of(SAMPLE) {
             let actions = actions.capacity() * size_of::<M::Action>();
             self.shared.sample(&state, size_of::<Frame<M>>() + actions);
         }
