@@ -63,7 +63,7 @@ fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
     (2..14usize).prop_flat_map(|nodes| {
         let edge = (weighted(0.9, 0..nodes), 1..5u32);
         let edges = vec(vec(edge, 0..4), nodes);
-        let some = || btree_set(0..nodes, 0..2);
+        let some = || btree_set(0..nodes, 0..4);
         let initial = vec(0..nodes, 1..3);
         (initial, edges, some(), some()).prop_map(|(initial, edges, bad, waiting)| Graph {
             initial,
