@@ -190,7 +190,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -202,7 +202,7 @@ fn grouped(number: u64) -> String {
 fn memory(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     for (shift, unit) in units {
-        if bytes >> shift > 0 && bytes % (1 << shift) == 0 {
+        if bytes >> shift > 0 && bytes.is_multiple_of(1 << shift) {
             return format!("{} {unit}", grouped(bytes >> shift));
         }
     }
@@ -216,8 +216,8 @@ fn duration(time: Duration) -> String {
         return format!("{time:?}");
     }
     let (number, unit) = match seconds {
-        _ if seconds % 3600 == 0 => (seconds / 3600, "hour"),
-        _ if seconds % 60 == 0 => (seconds / 60, "minute"),
+        _ if seconds.is_multiple_of(3600) => (seconds / 3600, "hour"),
+        _ if seconds.is_multiple_of(60) => (seconds / 60, "minute"),
         _ => (seconds, "second"),
     };
     format!("{} {unit}{}", grouped(number), if number == 1 { "" } else { "s" })

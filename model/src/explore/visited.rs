@@ -125,16 +125,27 @@ impl Visited {
 
     /// Notes that a state enters or leaves the way that a depth-first search is on.
     pub(super) fn set_on_stack(&self, id: Id, on_stack: bool) {
-        self.with(id, |record| record.mark(ON_STACK, on_stack));
+        self.with(id, |record| {
+            record.action = record.action & !ON_STACK | if on_stack { ON_STACK } else { 0 };
+        });
     }
 
-    /// Notes whether a state lies at the greatest depth and was not expanded for that.
-    /// Answers whether it was noted before.
-    pub(super) fn set_cut(&self, id: Id, cut: bool) -> bool {
+    /// Notes that a state was not expanded because of its level, unless another worker has reached it
+    /// in fewer steps meanwhile. Answers whether that is news.
+    pub(super) fn cut(&self, id: Id, level: u32) -> bool {
         self.with(id, |record| {
-            let before = record.action & CUT != 0;
-            record.mark(CUT, cut);
-            before
+            let is_news = record.level == level && record.action & CUT == 0;
+            record.action |= if is_news { CUT } else { 0 };
+            is_news
+        })
+    }
+
+    /// Notes that it is expanded after all. Answers whether that is news.
+    pub(super) fn uncut(&self, id: Id) -> bool {
+        self.with(id, |record| {
+            let was_cut = record.action & CUT != 0;
+            record.action &= !CUT;
+            was_cut
         })
     }
 
@@ -241,9 +252,5 @@ impl Record {
             self.action |= marks;
         }
         if cheaper { How::Cheaper } else { known }
-    }
-
-    fn mark(&mut self, mark: u32, set: bool) {
-        self.action = if set { self.action | mark } else { self.action & !mark };
     }
 }

@@ -136,6 +136,12 @@ impl<'a, M: Model> Shared<'a, M> {
         self.halted.store(true, Ordering::Relaxed);
     }
 
+    /// A guard for a worker's thread: if it panics, which only an assertion of the search itself can
+    /// cause, the others must not wait for it.
+    pub(super) fn stop_on_panic(&self) -> StopOnPanic<'_> {
+        StopOnPanic(&self.halted)
+    }
+
     /// The reason to stop, if there was one.
     pub(super) fn bound(&self) -> Option<Bound> {
         lock(&self.bound).clone()
@@ -256,6 +262,17 @@ impl<'a, M: Model> Shared<'a, M> {
         let [bytes, samples] = self.sampled.each_ref().map(|count| count.load(Ordering::Relaxed));
         let each = self.holder.load(Ordering::Relaxed) + bytes / samples.max(1);
         unsigned(held.load(Ordering::Relaxed)) * each
+    }
+}
+
+/// Stops a search when its thread panics.
+pub(super) struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 
