@@ -256,15 +256,14 @@ impl Recipes {
         let mut effects = Effects::default();
         if at_rest {
             scene.world.at_rest(Time::ZERO)?;
+        } else {
+            scene.spend(&step);
         }
         if scene.take(step, &mut effects)? != Status::Done {
             return Ok(None);
         }
         if self.reductions {
             self.settle(scene, client, &mut effects)?;
-            if let Step::Message { .. } = step {
-                // Nothing of the sender changes.
-            }
         }
         Ok(Some(()))
     }
