@@ -32,7 +32,8 @@ fn main() {
         Some(std::env::var("MAX").ok().and_then(|m| m.parse().ok()).unwrap_or(30_000_000));
     let outcome = search(&model, &options, &Silent);
     println!("{:?}", outcome.statistics);
-    println!("{:?}", model.pieces()); println!("{:?} rate {}", model.trie().statistics(), outcome.statistics.generated_per_second());
+    println!("{:?}", model.pieces());
+    println!("{:?} rate {}", model.trie().statistics(), outcome.statistics.generated_per_second());
     match &outcome.ending {
         Ending::Violated(c) => {
             println!("{:?} length {}", c.objection, c.length);

@@ -59,7 +59,7 @@ async fn once(zookeeper: &ZooKeeper, round: u32) -> Result<(), Error> {
     let (path, stat) = zookeeper.create("/node-", &round.to_be_bytes(), mode).await?;
     assert_eq!(stat.version, 0);
     zookeeper.set_data(&path, b"changed", Version::Is(0)).await?;
-    let (children, _) = zookeeper.get_children("/").await?;
+    let children = zookeeper.get_children("/").await?;
     if children.len() > 5 {
         zookeeper.sync("/").await?;
     }

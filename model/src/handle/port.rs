@@ -11,7 +11,7 @@
 
 use super::answer::{fits, registers};
 use super::run_queue::{RunQueue, lock};
-use super::transport::{BoxFuture, Subscription, Ticket, Transport};
+use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::event::Observation;
 use crate::host::{Input, Operation, Outcome, Output};
 use crate::id::{CallId, ClientId, SessionId};
@@ -57,6 +57,7 @@ pub enum Pending {
 #[derive(Default)]
 struct Cell {
     awaits: Awaits,
+    unseen: Unseen,
     waker: Option<Waker>,
 }
 
@@ -183,6 +184,17 @@ impl Port {
                 }
             })
             .collect()
+    }
+
+    /// What of the answers and events that it waits for the program will not see, by slot; slots
+    /// whose answer it sees whole are left out.
+    pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
+        let state = lock(&self.state);
+        let cells = state.slots.iter().zip(0..).filter_map(|(ticket, slot)| {
+            let unseen = state.cells[(*ticket)?.0 as usize].unseen;
+            (unseen != Unseen::Nothing).then_some((CallId(slot), unseen))
+        });
+        cells.collect()
     }
 
     /// Whether anybody in the program would hear of a change of the session's state.
@@ -332,9 +344,17 @@ impl Transport for Port {
         let (watch, event) = state.begin(|watch| Awaits::Event(watch, false));
         let operation = Operation::Request { request, watch: Some(watch), scope };
         let awaits = Awaits::Answer(call, operation.clone());
-        state.cells[reply.0 as usize] = Cell { awaits, waker: Some(waker.clone()) };
+        state.cells[reply.0 as usize] =
+            Cell { awaits, waker: Some(waker.clone()), unseen: Unseen::Nothing };
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
+    }
+
+    fn keep_back(&self, ticket: Ticket, unseen: Unseen) {
+        let mut state = lock(&self.state);
+        if state.open {
+            state.cells[ticket.0 as usize].unseen = unseen;
+        }
     }
 
     fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome> {
@@ -344,7 +364,7 @@ impl Transport for Port {
         }
         let cell = &mut state.cells[ticket.0 as usize];
         if let Awaits::Taker(_) = cell.awaits {
-            let Cell { awaits: Awaits::Taker(outcome), waker } = state.release(ticket) else {
+            let Cell { awaits: Awaits::Taker(outcome), waker, .. } = state.release(ticket) else {
                 unreachable!("the cell has just been looked at")
             };
             drop(state);

@@ -4,6 +4,7 @@ use super::Program;
 use super::executor::Executor;
 use super::port::{Pending, Port};
 use super::run_queue::RunQueue;
+use super::transport::Unseen;
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
 use std::fmt;
@@ -66,7 +67,12 @@ impl Process {
         self.port.is_foreign()
     }
 
-    /// What it waits for, see [`Port::pending`].
+    /// What it will not see of what it waits for, see [`Port::unseen`].
+    pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
+        self.port.unseen()
+    }
+
+    /// What the program waits for, see [`Port::pending`].
     pub fn pending(&self) -> Vec<(CallId, Pending)> {
         self.port.pending()
     }

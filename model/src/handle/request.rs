@@ -1,7 +1,7 @@
 //! The typed requests of [`ZooKeeper`], written once over any [`Transport`].
 
 use super::ZooKeeper;
-use super::transport::{Call, with_waker};
+use super::transport::{Call, Unseen, with_waker};
 use super::watch::Watch;
 use crate::error::Error;
 use crate::host::{Operation, Outcome};
@@ -97,7 +97,7 @@ impl ZooKeeper {
     /// As [`ZooKeeper::exists`]; no watch is set then.
     pub async fn exists_watch(&self, path: &str) -> Result<(Option<Stat>, Watch), Error> {
         let request = Request::Exists { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request).await;
+        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
         Ok((exists_result(result)?, watch))
     }
 
@@ -115,16 +115,35 @@ impl ZooKeeper {
     /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
     pub async fn get_data_watch(&self, path: &str) -> Result<(Data, Stat, Watch), Error> {
         let request = Request::GetData { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request).await;
+        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
         data_result(result).map(|(data, stat)| (data, stat, watch))
     }
 
-    /// The names of the children, and the znode's Stat (`getChildren2`). ZooKeeper promises no
-    /// order of the names.
+    /// A watch for a znode's change or deletion, where the znode exists: `getData` for who does not
+    /// want to know what is in it. The event does not tell its zxid.
+    ///
+    /// # Errors
+    /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
+    pub async fn watch_data(&self, path: &str) -> Result<Watch, Error> {
+        let request = Request::GetData { path: Arc::from(path), watch: true };
+        let (result, watch) = self.request_watching(request, Unseen::Content).await;
+        result.map(|_| watch.timeless())
+    }
+
+    /// The names of the children. ZooKeeper promises no order of them.
     ///
     /// # Errors
     /// `NoNode`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
-    pub async fn get_children(&self, path: &str) -> Result<(Vec<String>, Stat), Error> {
+    pub async fn get_children(&self, path: &str) -> Result<Vec<String>, Error> {
+        let request = Request::GetChildren { path: Arc::from(path), watch: false };
+        children_result(self.request_for(request, Unseen::Stats).await).map(|(names, _)| names)
+    }
+
+    /// The names of the children, and the znode's Stat.
+    ///
+    /// # Errors
+    /// As [`ZooKeeper::get_children`].
+    pub async fn get_children2(&self, path: &str) -> Result<(Vec<String>, Stat), Error> {
         let request = Request::GetChildren { path: Arc::from(path), watch: false };
         children_result(self.request(request).await)
     }
@@ -134,13 +153,23 @@ impl ZooKeeper {
     ///
     /// # Errors
     /// As [`ZooKeeper::get_children`]; no watch is set then, not even for `NoNode`.
-    pub async fn get_children_watch(
+    pub async fn get_children_watch(&self, path: &str) -> Result<(Vec<String>, Watch), Error> {
+        let request = Request::GetChildren { path: Arc::from(path), watch: true };
+        let (result, watch) = self.request_watching(request, Unseen::Stats).await;
+        children_result(result).map(|(names, _)| (names, watch))
+    }
+
+    /// As [`ZooKeeper::get_children2`], with the watch of [`ZooKeeper::get_children_watch`].
+    ///
+    /// # Errors
+    /// As [`ZooKeeper::get_children_watch`].
+    pub async fn get_children2_watch(
         &self,
         path: &str,
     ) -> Result<(Vec<String>, Stat, Watch), Error> {
         let request = Request::GetChildren { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request).await;
-        children_result(result).map(|(children, stat)| (children, stat, watch))
+        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
+        children_result(result).map(|(names, stat)| (names, stat, watch))
     }
 
     /// Executes all of these or none, under one zxid (semantics 1.7).
@@ -172,15 +201,31 @@ impl ZooKeeper {
     }
 
     async fn request(&self, request: Request) -> Result<Response, Error> {
+        self.request_for(request, Unseen::Nothing).await
+    }
+
+    /// A request whose caller keeps back some of the answer.
+    async fn request_for(&self, request: Request, unseen: Unseen) -> Result<Response, Error> {
         let operation =
             Operation::Request { request: Arc::new(request), watch: None, scope: self.scope };
-        response(Call::submit(&*self.transport, operation).await)
+        let ticket = with_waker(|waker| {
+            let ticket = self.transport.submit(operation, waker);
+            self.transport.keep_back(ticket, unseen);
+            ticket
+        });
+        response(Call::new(&*self.transport, ticket.await).await)
     }
 
     /// The watch is the second to go when this is dropped half-way: reply first, then watch.
-    async fn request_watching(&self, request: Request) -> (Result<Response, Error>, Watch) {
+    async fn request_watching(
+        &self,
+        request: Request,
+        unseen: Unseen,
+    ) -> (Result<Response, Error>, Watch) {
         let (reply, event) = with_waker(|waker| {
-            self.transport.submit_watching(Arc::new(request), self.scope, waker)
+            let tickets = self.transport.submit_watching(Arc::new(request), self.scope, waker);
+            self.transport.keep_back(tickets.0, unseen);
+            tickets
         })
         .await;
         let watch = Watch::new(Arc::clone(&self.transport), event);

@@ -30,6 +30,19 @@ impl Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subscription(pub u32);
 
+/// What of an answer a program will not see, because the method that it called keeps it back. Two
+/// answers that differ in nothing else are the same to the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unseen {
+    /// It sees all.
+    #[default]
+    Nothing,
+    /// Every Stat.
+    Stats,
+    /// All but whether it succeeded, or with which error it failed; of a watch event, the zxid.
+    Content,
+}
+
 /// What carries a program's calls to ZooKeeper and to its surroundings.
 ///
 /// A transport must keep two promises. An answer is of the kind that its operation asks for (a
@@ -52,6 +65,12 @@ pub trait Transport: Send + Sync {
         scope: Option<SessionId>,
         waker: &Waker,
     ) -> (Ticket, Ticket);
+
+    /// The program will not see this of the answer that it has just asked for. Of interest to who
+    /// wants to know which answers are the same to it; the answer itself may be whole.
+    fn keep_back(&self, ticket: Ticket, unseen: Unseen) {
+        let _ = (ticket, unseen);
+    }
 
     /// The answer, once it is there; until then `waker` is to be woken by it.
     fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome>;

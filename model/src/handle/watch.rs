@@ -1,9 +1,10 @@
 //! What a program may await beside its calls: a watch, and changes of its session.
 
-use super::transport::{Subscription, Ticket, Transport};
+use super::transport::{Subscription, Ticket, Transport, Unseen};
 use crate::error::Error;
 use crate::host::Outcome;
 use crate::op::{SessionState, WatchedEvent};
+use crate::zxid::Zxid;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,11 +16,22 @@ use std::task::Poll;
 pub struct Watch {
     transport: Arc<dyn Transport>,
     ticket: Option<Ticket>,
+    /// Whether the zxid of the event is kept back.
+    timeless: bool,
 }
 
 impl Watch {
     pub(super) fn new(transport: Arc<dyn Transport>, ticket: Ticket) -> Watch {
-        Watch { transport, ticket: Some(ticket) }
+        Watch { transport, ticket: Some(ticket), timeless: false }
+    }
+
+    /// The same watch, whose event will not tell its zxid.
+    pub(super) fn timeless(mut self) -> Watch {
+        if let Some(ticket) = self.ticket {
+            self.transport.keep_back(ticket, Unseen::Content);
+        }
+        self.timeless = true;
+        self
     }
 
     /// Waits until the watch fires. Dropping the returned future loses nothing: the next call goes
@@ -37,6 +49,9 @@ impl Watch {
         let outcome = poll_fn(|context| self.transport.poll(ticket, context.waker())).await;
         self.ticket = None;
         match outcome {
+            Outcome::Watch(Ok(event)) if self.timeless => {
+                Ok(WatchedEvent { zxid: Zxid::ZERO, ..event })
+            }
             Outcome::Watch(result) => result,
             other => unreachable!("a watch was answered with {other:?}"),
         }

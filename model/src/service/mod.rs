@@ -207,7 +207,8 @@ impl Service {
 
     /// No server will ever again show less of the log than this.
     fn floor(&self) -> Zxid {
-        let shown = self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| floor(node, link));
+        let shown =
+            self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| floor(node, link));
         shown.min().unwrap_or(self.log.last().zxid())
     }
 }

@@ -147,13 +147,13 @@ impl Attempt {
     /// Steps 4 and 5: returns when it is time to list again.
     async fn wait_for(&self, predecessor: &str) -> Result<(), AcquireError> {
         let on = contender::child(&self.lock, predecessor);
-        let watched = self.zookeeper.get_data_watch(&on).await;
+        let watched = self.zookeeper.watch_data(&on).await;
         let waiting = || {
             let on = on.as_str().into();
             self.observe(|lock, attempt| Observation::Waiting { lock, attempt, on });
         };
         let mut watch = match watched {
-            Ok((_, _, watch)) => watch,
+            Ok(watch) => watch,
             // It vanished between list and watch: nobody would ever wake us (museum row 10).
             Err(Error::NoNode) if self.mutants.has(Mutant::ExistsNullSleeps) => {
                 waiting();

@@ -225,8 +225,8 @@ impl Guard {
     async fn loss_of_node(&self) -> Loss {
         let zookeeper = &self.zookeeper;
         loop {
-            match until_known(zookeeper, || zookeeper.get_data_watch(&self.node)).await {
-                Ok((_, _, mut watch)) => match watch.changed().await {
+            match until_known(zookeeper, || zookeeper.watch_data(&self.node)).await {
+                Ok(mut watch) => match watch.changed().await {
                     Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
                     Ok(_) => {}
                     Err(_) => return Loss::SessionEnded,

@@ -83,7 +83,7 @@ async fn settle(zookeeper: &ZooKeeper, lock: &str, id: &str, by_sync: bool) -> R
 /// anybody's in it.
 pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec<String>>, Error> {
     match until_known(zookeeper, || zookeeper.get_children(lock)).await {
-        Ok((names, _)) => Ok(Some(names)),
+        Ok(names) => Ok(Some(names)),
         Err(Error::NoNode) => Ok(None),
         Err(error) => Err(error),
     }

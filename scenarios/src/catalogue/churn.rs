@@ -144,7 +144,7 @@ async fn set_if_unchanged(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error
 
 /// Deletes a znode's children, then the znode.
 async fn clear(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
-    let (children, _) = zookeeper.get_children(name).await?;
+    let children = zookeeper.get_children(name).await?;
     for child in children {
         zookeeper.delete(&format!("{name}/{child}"), Version::Any).await?;
     }
@@ -164,7 +164,7 @@ async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
 
 /// Lists the root and waits for a change.
 async fn watch_children(zookeeper: &ZooKeeper) -> Result<(), Error> {
-    let (_, _, watch) = zookeeper.get_children_watch("/").await?;
+    let (_, watch) = zookeeper.get_children_watch("/").await?;
     changed(zookeeper, watch).await
 }
 

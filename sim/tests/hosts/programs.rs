@@ -26,7 +26,7 @@ async fn worker(zk: ZooKeeper) -> Result<(), String> {
         tell(&zk, "create", zk.create("/w", b"x", CreateMode::PersistentSequential).await);
         tell(&zk, "set", zk.set_data("/w", &[round as u8], Version::Is(0)).await);
         tell(&zk, "get", zk.get_data("/w").await);
-        tell(&zk, "children", zk.get_children("/w").await);
+        tell(&zk, "children", zk.get_children2("/w").await);
         tell(&zk, "exists", zk.exists("/w").await);
         tell(&zk, "sync", zk.sync("/").await);
         let check = Op::Check { path: "/w".into(), version: Version::Any };
@@ -58,7 +58,7 @@ async fn watch_once(zk: &ZooKeeper) -> Result<(), Error> {
     let (stat, created) = zk.exists_watch("/a").await?;
     let (data, _, changed) =
         zk.timeout(SECOND, zk.get_data_watch("/b")).await.unwrap_or(Err(Error::ConnectionLoss))?;
-    let (children, _, list) = zk.get_children_watch("/c").await?;
+    let (children, list) = zk.get_children_watch("/c").await?;
     tell(zk, "read", (stat, data, children));
     drop(created);
     let (mut changed, mut list) = (changed, list);

@@ -193,7 +193,8 @@ impl Recipes {
         faults_of(&scene, client, &mut faults);
         for (steps, kind) in [(ordinary, 0), (faults, 1), (sleeps, 2)] {
             for step in steps {
-                let Some((transition, others)) = self.transition(state, &scene, client, step, kind == 2)
+                let Some((transition, others)) =
+                    self.transition(state, &scene, client, step, kind == 2)
                 else {
                     continue;
                 };

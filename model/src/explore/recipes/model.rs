@@ -1,9 +1,9 @@
 //! The search's questions, answered.
 
+use super::Recipes;
 use super::pieces::{Choices, Number, Transition};
 use super::scene::Scene;
 use super::state::State;
-use super::Recipes;
 use crate::effect::{Effects, Status};
 use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
@@ -135,8 +135,7 @@ impl stateright::Model for Recipes {
     }
 
     fn format_step(&self, last: &State, action: Action) -> Option<String> {
-        let lines: Vec<String> =
-            self.steps(last, &action).iter().map(Step::to_string).collect();
+        let lines: Vec<String> = self.steps(last, &action).iter().map(Step::to_string).collect();
         Some(lines.join("\n"))
     }
 

@@ -29,19 +29,21 @@
 //! assert_eq!(trie.statistics().nodes, 2);
 //! ```
 
+mod normal;
 mod replay;
 mod table;
 #[cfg(test)]
 mod tests;
 mod witness;
 
+use crate::explore::arena::Arena;
 use crate::fingerprint::Fingerprint;
 use crate::handle::Program;
 use crate::handle::port::Pending;
+use crate::handle::transport::Unseen;
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
-use crate::explore::arena::Arena;
-use std::borrow::Cow;
+use normal::normalised;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -79,6 +81,8 @@ pub struct Node {
     fingerprint: Fingerprint,
     state: NodeState,
     pending: Box<[(CallId, Pending)]>,
+    /// What of the answers it will not see.
+    unseen: Box<[(CallId, Unseen)]>,
     listens: bool,
     /// Where it comes from. None for a root and for an end.
     parent: Option<(NodeId, Arc<Edge>)>,
@@ -118,17 +122,6 @@ pub struct Statistics {
     pub replays: u64,
     /// How often tasks of programs were polled.
     pub polls: u64,
-}
-
-/// The input that stands for all inputs which a program cannot tell from this one. It is this one
-/// that the program is then fed.
-///
-/// Today every input stands for itself, because a program can tell all that its inputs hold: every
-/// method of the handle hands on what it gets, `Stat` with its zxids and times included, and an
-/// answer that nobody awaits at the moment is kept until somebody does. How many histories there
-/// are is up to who makes the inputs: the explorer's clock, for one, always shows time 0.
-pub fn normalised(input: &Input) -> Cow<'_, Input> {
-    Cow::Borrowed(input)
 }
 
 impl Trie {
@@ -172,7 +165,7 @@ impl Trie {
     /// If the program cannot get this input, as [`crate::handle::port::Port::deliver`] does.
     pub fn edge(&self, from: NodeId, input: &Input) -> &Arc<Edge> {
         let from = self.node(from);
-        let input = normalised(input);
+        let input = normalised(input, &from.unseen);
         from.edges.get_or_make(&input, || self.new_edge(from, &input))
     }
 
@@ -223,11 +216,13 @@ impl Trie {
         match self.run(from, input) {
             Ok(run) => {
                 let (state, pending) = (run.state(), run.process.pending());
+                let unseen = run.process.unseen();
                 let (listens, outputs) = (run.process.listens(), run.outputs.into());
                 self.keep(client, run.process);
                 if state == NodeState::Running {
                     self.grow(from, input, outputs, run.spawned, |node| {
                         (node.pending, node.listens) = (pending.into(), listens);
+                        node.unseen = unseen.into();
                     })
                 } else {
                     let child = self.end(client, state);
@@ -281,6 +276,7 @@ impl Node {
             fingerprint,
             state,
             pending: Box::default(),
+            unseen: Box::default(),
             listens: false,
             parent: None,
             edges: Table::default(),

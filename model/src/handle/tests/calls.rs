@@ -57,7 +57,7 @@ fn what_a_call_asks_and_returns() {
         let created = zookeeper.create("/q/n-", b"me", CreateMode::EphemeralSequential).await;
         assert_eq!(created, Ok(("/q/n-0000000003".to_owned(), stat(0))));
         assert_eq!(zookeeper.exists("/q").await, Ok(None));
-        let (names, stat_of_q) = zookeeper.get_children("/q").await.expect("children");
+        let (names, stat_of_q) = zookeeper.get_children2("/q").await.expect("children");
         assert_eq!((names, stat_of_q), (vec!["a".to_owned(), "b".to_owned()], stat(2)));
         assert_eq!(zookeeper.write_resource("disk", Some(Zxid(5)), 1).await, Err(Zxid(9)));
         Ok(())
