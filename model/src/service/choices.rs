@@ -190,6 +190,17 @@ impl Service {
         self.clients[client.index()].machine.state() == ClientState::Waiting
     }
 
+    /// Whether the oldest packet of a client is one that its server answers by itself, from what it
+    /// has applied, or that brings back a session.
+    pub fn reads(&self, client: ClientId) -> bool {
+        match self.links.links[client.index()].to_server.front() {
+            Some(ClientPacket::Request { request, .. }) => !is_write(request),
+            Some(ClientPacket::SetWatches { .. }) => true,
+            Some(ClientPacket::Connect { session, .. }) => session.is_some(),
+            Some(ClientPacket::Ping) | None => false,
+        }
+    }
+
     /// Whether there is something to read on a client's connection.
     pub fn has_packet(&self, client: ClientId) -> bool {
         let link = &self.links.links[client.index()];

@@ -177,69 +177,136 @@ impl Recipes {
     }
 
     fn work_out(&self, state: &State, client: ClientId) -> Choices {
+        let mut found = Choices::default();
         let scene = self.scene(state);
-        let service = scene.world.grain();
-        let mut ordinary = Vec::new();
-        service.enabled(client, self.prefixes(), &mut ordinary);
-        let drawn = service.numbers_drawn(client);
-        ordinary.extend(service.draws(client).map(|call| quiet::draw(client, call, drawn)));
         let mut sleeps = Vec::new();
-        service.sleeps(client, &mut sleeps);
-        let mut choices = Choices {
-            withheld: !sleeps.is_empty() && scene.left.timers == 0,
-            ..Choices::default()
-        };
-        let mut faults = Vec::new();
-        faults_of(&scene, client, &mut faults);
-        for (steps, kind) in [(ordinary, 0), (faults, 1), (sleeps, 2)] {
+        scene.world.grain().sleeps(client, &mut sleeps);
+        found.withheld = !sleeps.is_empty() && scene.left.timers == 0;
+        let here = &State { length: 0, ..state.clone() };
+        for step in sleeps {
+            found.sleeps.extend(self.transition(here, &scene, client, &[], step, true));
+        }
+        self.wander(state, client, &mut found);
+        let changed = |transition: &Transition| matches!(transition.clients, Changed::All(_));
+        let all = found.ordinary.iter().chain(&found.faults).chain(&found.sleeps);
+        found.depends_on_others = all.into_iter().any(changed);
+        found
+    }
+
+    /// All ways on from a state by steps of one client that concern nobody else, up to its first
+    /// step that may, or until it has to wait.
+    fn wander(&self, state: &State, client: ClientId, found: &mut Choices) {
+        let own = |state: &State| state.clients[client.index()];
+        let mut seen = vec![own(state)];
+        let mut open = vec![(State { length: 0, ..state.clone() }, Vec::new())];
+        while let Some(nearest) = (0..open.len()).min_by_key(|at| open[*at].0.length) {
+            let (here, way) = open.swap_remove(nearest);
+            let scene = self.scene(&here);
+            let mut steps = Vec::new();
+            faults_of(&scene, client, &mut steps);
+            for step in steps.drain(..) {
+                found.faults.extend(self.transition(&here, &scene, client, &way, step, false));
+            }
+            self.ordinary_of(&scene, client, &mut steps);
+            if steps.is_empty() && !way.is_empty() {
+                found.ordinary.push(self.wait(&here, client, &way));
+            }
             for step in steps {
-                let Some((transition, others)) =
-                    self.transition(state, &scene, client, step, kind == 2)
-                else {
+                let Some(took) = self.transition(&here, &scene, client, &way, step, false) else {
                     continue;
                 };
-                choices.depends_on_others |= others;
-                match kind {
-                    0 => choices.ordinary.push(transition),
-                    1 => choices.faults.push(transition),
-                    _ => choices.sleeps.push(transition),
+                if !self.reductions || !self.concerns_nobody_else(&here, &scene, client, &took) {
+                    found.ordinary.push(took);
+                    continue;
+                }
+                let next = here.after(self, client, &took);
+                if !seen.contains(&own(&next)) {
+                    seen.push(own(&next));
+                    let mut way = way.clone();
+                    way.push(step);
+                    open.push((next, way));
                 }
             }
         }
-        choices
     }
 
-    /// What a step comes to, and whether it changes other clients than its own.
-    fn transition(
+    fn ordinary_of(&self, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+        let service = scene.world.grain();
+        service.enabled(client, self.prefixes(), steps);
+        let drawn = service.numbers_drawn(client);
+        steps.extend(service.draws(client).map(|call| quiet::draw(client, call, drawn)));
+    }
+
+    /// Whether a step could as well have been taken at any later moment, before or after whatever
+    /// other clients do: it changed its own client only, told the monitors nothing that they mind
+    /// the order of, and depended on no more of the log than the prefix that it names.
+    fn concerns_nobody_else(
         &self,
-        state: &State,
+        before: &State,
         scene: &Scene,
         client: ClientId,
+        took: &Transition,
+    ) -> bool {
+        let unchanged = took.shared == before.shared
+            && took.watchers == before.watchers
+            && took.objection.is_none()
+            && matches!(took.clients, Changed::Itself(_));
+        unchanged
+            && match took.choices.last().expect("a transition has a last step") {
+                Step::Serve { prefix, .. } => *prefix != Zxid::ZERO || scene.world.grain().reads(client),
+                Step::Notify(_) | Step::Random { .. } => true,
+                Step::Fire(Timer::Client(..)) => true,
+                Step::ToClient(_) => !self.reads_matter,
+                Step::Input(_) => self.is_quiet_input(scene, client),
+                _ => false,
+            }
+    }
+
+    /// The client has come this way and waits.
+    fn wait(&self, here: &State, client: ClientId, way: &[Step]) -> Transition {
+        Transition {
+            choices: way.into(),
+            clients: Changed::Itself(here.clients[client.index()].expect("it is a client")),
+            shared: here.shared,
+            watchers: here.watchers,
+            length: here.length,
+            spent: Spent::Nothing,
+            objection: None,
+        }
+    }
+
+    /// What a step comes to, after others on the way here; `None` where it is not possible.
+    fn transition(
+        &self,
+        here: &State,
+        scene: &Scene,
+        client: ClientId,
+        way: &[Step],
         step: Step,
         at_rest: bool,
-    ) -> Option<(Transition, bool)> {
+    ) -> Option<Transition> {
         let mut next = scene.clone();
         let spent = if at_rest { Spent::Nothing } else { spent(scene, &step) };
         let result = self.run(&mut next, client, step, at_rest).transpose()?;
         let folded = self.fold(&next, None);
         let others = self.clients().any(|other| {
-            other != client && folded.clients[other.index()] != state.clients[other.index()]
+            other != client && folded.clients[other.index()] != here.clients[other.index()]
         });
         let clients = if others {
             Changed::All(folded.clients.iter().flatten().copied().collect())
         } else {
             Changed::Itself(folded.clients[client.index()].expect("it is one of the clients"))
         };
-        let transition = Transition {
-            step,
+        let length = u32::try_from(next.steps.len()).expect("few steps").max(1);
+        Some(Transition {
+            choices: way.iter().copied().chain([step]).collect(),
             clients,
             shared: folded.shared,
             watchers: folded.watchers,
-            length: u32::try_from(next.steps.len()).expect("few steps").max(1),
+            length: here.length + length,
             spent,
             objection: result.err().map(Arc::new),
-        };
-        Some((transition, others))
+        })
     }
 
     /// Takes a step of a client in a scene, with what follows quietly; `None` where it is not

@@ -76,9 +76,9 @@ impl Recipes {
         Ok(())
     }
 
-    /// The first step of the world that an action takes.
-    pub fn step(&self, action: &Action) -> Step {
-        self.transition_of(action).step
+    /// The steps that an action chooses, without those that follow quietly.
+    pub fn chosen(&self, action: &Action) -> &[Step] {
+        &self.transition_of(action).choices
     }
 
     /// The steps of the world that an action takes in a state.
@@ -86,7 +86,11 @@ impl Recipes {
         let mut scene = self.scene(state);
         let at_rest = action.kind == Kind::Sleep;
         // An objection ends it: what was taken until then is what there is to tell.
-        let _ = self.run(&mut scene, action.client, self.step(action), at_rest);
+        for step in self.chosen(action) {
+            if self.run(&mut scene, action.client, *step, at_rest).is_err() {
+                break;
+            }
+        }
         scene.steps
     }
 
@@ -131,7 +135,8 @@ impl stateright::Model for Recipes {
     }
 
     fn format_action(&self, action: &Action) -> String {
-        self.step(action).to_string()
+        let steps: Vec<String> = self.chosen(action).iter().map(Step::to_string).collect();
+        steps.join(", ")
     }
 
     fn format_step(&self, last: &State, action: Action) -> Option<String> {

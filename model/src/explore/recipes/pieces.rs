@@ -44,10 +44,11 @@ pub(super) struct Watchers {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// What one step, with what follows quietly, makes of a client and what is shared.
+/// What some steps of a client, each with what follows quietly, make of it and what is shared.
 #[derive(Clone)]
 pub(super) struct Transition {
-    pub(super) step: Step,
+    /// Steps that concern nobody else, and then one that may.
+    pub(super) choices: Box<[Step]>,
     /// The clients that it changes; as a rule its own.
     pub(super) clients: Changed,
     pub(super) shared: Number,

@@ -59,6 +59,14 @@ impl Recipes {
         service.only_answer(client, can_expire).map(|prefix| Step::Serve { client, prefix })
     }
 
+    /// Whether no monitor minds when this client's program takes its next input.
+    pub(super) fn is_quiet_input(&self, scene: &Scene, client: ClientId) -> bool {
+        scene.world.grain().next_input(client).is_some_and(|input| {
+            let edge = scene.world.host().peek(client, input);
+            self.is_quiet(scene.world.monitors(), client, &edge)
+        })
+    }
+
     /// Whether no monitor minds when this edge is taken.
     fn is_quiet(&self, monitors: &Monitors, client: ClientId, edge: &Edge) -> bool {
         !edge.is_visible()
