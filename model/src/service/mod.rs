@@ -27,6 +27,7 @@
 //! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
 //! is a lost connection too. Sessions have a number of their own client's instead of a server's.
 
+mod bridge;
 mod choices;
 mod link;
 mod log;
@@ -51,6 +52,8 @@ use link::{LateWrite, Link};
 use log::Log;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+
+pub use bridge::Bridge;
 
 /// Who commits, in events: there is no telling which server leads.
 const LEADER: ServerId = ServerId(1);

@@ -196,16 +196,7 @@ impl Service {
         let link = self.links.links[client.index()].make_mut();
         let tree = &self.log.up_to(link.view).tree;
         let result = answer(tree, request);
-        match (request, &result) {
-            (Request::Exists { path, watch: true }, _)
-            | (Request::GetData { path, watch: true }, Ok(_)) => {
-                link.watches.add_data(Arc::clone(path), Link::name(client));
-            }
-            (Request::GetChildren { path, watch: true }, Ok(_)) => {
-                link.watches.add_child(Arc::clone(path), Link::name(client));
-            }
-            _ => {}
-        }
+        link.watch(client, request, result.is_ok());
         link.to_client.push_back(ServerPacket::Reply { xid, zxid: link.view, result });
         self.took(client);
         true
