@@ -11,10 +11,11 @@
 //!
 //! The writes of a session take their places in the order of their numbers, and of one connection
 //! none is left out: the way to the leader is first in, first out, and what is lost of it is its
-//! end. What the leader refused because the session had moved is out of this order, as it has
-//! no effect.
+//! end. What the leader refused because the session had moved, or was over, is out of this order, as
+//! it has no effect.
 
 use super::Bridge;
+use super::sessions::Account;
 use crate::error::Error;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::Request;
@@ -120,22 +121,10 @@ impl Bridge {
         let found = account.and_then(|account| Some((account, account.position(txn.cxid)?)));
         let Some((account, at)) = found else { return Err(self.nobody_sent(txn)) };
         let write = &account.writes[at];
-        if let Some((later, place)) = account.decided.filter(|(later, _)| *later > txn.cxid) {
-            return Err(format!(
-                "{txn} was committed for request {} after request {} of the session, which was \
-                 sent later and has its place at {place}.",
-                txn.cxid.0, later.0
-            ));
-        }
-        let mut before = account.writes.iter().take(at);
-        if let Some(skipped) = before.find(|earlier| earlier.connection == write.connection) {
-            return Err(format!(
-                "{txn} was committed for request {} before request {} ({}), which was sent \
-                 earlier by the same connection.",
-                txn.cxid.0, skipped.xid.0, skipped.request
-            ));
-        }
         let tree = &self.log.last().tree;
+        if tree.sessions().contains_key(&txn.session) {
+            account.is_next(at, txn)?;
+        }
         let request = ServerRequest::Client(Arc::clone(&write.request));
         let mut prep = Prep::new(Epoch(1), tree);
         let (session, owner) = (txn.session, Owner::Leader);
@@ -150,7 +139,7 @@ impl Bridge {
     fn count_write(&mut self, txn: &Txn, at: usize) {
         let account = self.sessions.get_mut(&txn.session).expect("it was just looked at");
         let write = account.writes.remove(at).expect("it was just looked at");
-        account.decided = Some((txn.cxid, txn.zxid));
+        account.decided = account.decided.max(Some((txn.cxid, txn.zxid)));
         let counts = &mut self.counts;
         counts.decided += 1;
         counts.failed += u64::from(matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_)));
@@ -196,6 +185,29 @@ impl Bridge {
             account.writes.push_back(Write { xid, request, connection, lost: false });
         }
         Ok(())
+    }
+}
+
+impl Account {
+    /// Whether it is the turn of the write at `at`, for which `txn` was committed.
+    fn is_next(&self, at: usize, txn: &Txn) -> Result<(), String> {
+        let write = &self.writes[at];
+        if let Some((later, place)) = self.decided.filter(|(later, _)| *later > write.xid) {
+            return Err(format!(
+                "{txn} was committed for request {} after request {} of the session, which was \
+                 sent later and has its place at {place}.",
+                write.xid.0, later.0
+            ));
+        }
+        let mut before = self.writes.iter().take(at);
+        match before.find(|earlier| earlier.connection == write.connection) {
+            Some(skipped) => Err(format!(
+                "{txn} was committed for request {} before request {} ({}), which was sent \
+                 earlier by the same connection.",
+                write.xid.0, skipped.xid.0, skipped.request
+            )),
+            None => Ok(()),
+        }
     }
 }
 

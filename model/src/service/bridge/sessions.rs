@@ -175,7 +175,11 @@ impl Bridge {
         state: SessionState,
     ) -> Result<(), String> {
         let Some(session) = session else {
-            return Err(format!("{client} was told {state} of a session that it has not."));
+            // A program can close what no server has given it yet.
+            return match state {
+                SessionState::Closed => Ok(()),
+                _ => Err(format!("{client} was told {state} of a session that it has not.")),
+            };
         };
         match state {
             SessionState::SyncConnected => self.accepted(client, session),
