@@ -15,6 +15,7 @@ use crate::packet::{ClientPacket, ServerPacket};
 use crate::service::link::{Link, is_write};
 use crate::service::log::{Entry, Log};
 use crate::service::serve::answer;
+use crate::words::Answer;
 use crate::zxid::Zxid;
 use std::sync::Arc;
 
@@ -60,7 +61,8 @@ impl Bridge {
             return Ok(());
         };
         connection.is_due(xid, request).map_err(who)?;
-        if connection.link.view <= zxid && zxid < log.first().zxid() {
+        connection.is_not_behind(zxid).map_err(who)?;
+        if zxid < log.first().zxid() {
             self.counts.unknown += 1;
             self.clients.get_mut(&client).expect("a client with a connection").unknown = true;
             return Ok(());
@@ -68,7 +70,8 @@ impl Bridge {
         let Some(entry) = entry else {
             return Err(who(format!("was answered at {zxid}, which is no place in the log")));
         };
-        connection.go_to(client, log, zxid, "its answer").map_err(who)?;
+        connection.link.advance(client, log, zxid);
+        connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if is_write(request) {
             check_write(&entry, session, reply).map_err(who)?;
@@ -131,6 +134,7 @@ impl Bridge {
         if !connection.sets_watches() {
             return Err(who("was answered, though it was not the oldest request".to_string()));
         }
+        connection.is_not_behind(zxid).map_err(who)?;
         let Some(entry) = entry else {
             return Err(who(format!("was answered at {zxid}, which is no place in the log")));
         };
@@ -140,11 +144,12 @@ impl Bridge {
             }
             Some(_) => {}
             None => {
-                connection.go_to(client, log, zxid, "its answer").map_err(who)?;
+                connection.link.advance(client, log, zxid);
+                connection.nothing_is_due().map_err(who)?;
                 connection.set_watches(client, &entry, zxid);
             }
         }
-        connection.nothing_is_due("its answer").map_err(who)?;
+        connection.nothing_is_due().map_err(who)?;
         if connection.link.hung_up {
             return Err(who("was answered by a server that had closed the session".to_string()));
         }
@@ -162,7 +167,7 @@ impl Bridge {
         session: SessionId,
         event: &WatchedEvent,
     ) -> Result<(), String> {
-        let who = |saw: String| format!("{client} was notified of {event} {saw}.");
+        let who = |saw: String| format!("the notification {event} to {client} {saw}.");
         let entry = self.place(event.zxid).cloned();
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
             return Ok(());
@@ -171,9 +176,10 @@ impl Bridge {
         if connection.link.to_client.is_empty() && !made_up {
             if connection.sets_watches() {
                 let Some(entry) = entry else {
-                    return Err(who("at no place in the log".to_string()));
+                    return Err(who("names no place in the log".to_string()));
                 };
-                connection.go_to_silently(client, log, event.zxid).map_err(who)?;
+                connection.is_not_behind(event.zxid).map_err(who)?;
+                connection.link.advance(client, log, event.zxid);
                 if connection.link.to_client.is_empty() {
                     connection.set_watches(client, &entry, event.zxid);
                     made_up = true;
@@ -185,9 +191,9 @@ impl Bridge {
         match connection.link.to_client.pop_front() {
             Some(ServerPacket::Notification(expected)) if expected == *event => {}
             Some(due) => {
-                return Err(who(format!("where the next that its connection is told is: {due}")));
+                return Err(who(format!("was read before this, which comes first: {due}")));
             }
-            None => return Err(who("although none of its connection's watches fires".to_string())),
+            None => return Err(who("comes of no watch of its connection".to_string())),
         }
         let counts = &mut self.counts;
         *if made_up { &mut counts.made_up } else { &mut counts.fired } += 1;
@@ -214,32 +220,24 @@ impl Connection {
         }
     }
 
-    /// The server applies the log up to here, and tells what its client hears of on the way.
-    fn go_to_silently(&mut self, client: ClientId, log: &Log, zxid: Zxid) -> Result<(), String> {
+    /// What a server has applied only grows, and it accepts nobody who has seen more.
+    fn is_not_behind(&self, zxid: Zxid) -> Result<(), String> {
         let view = self.link.view;
         if zxid < view {
-            return Err(format!("at {zxid}, though the session had been shown {view} before"));
+            return Err(format!(
+                "stands at {zxid}, though the session had been shown {view} before"
+            ));
         }
-        self.link.advance(client, log, zxid);
         Ok(())
     }
 
-    /// The same where nothing may be heard of on the way that was not read by now.
-    fn go_to(
-        &mut self,
-        client: ClientId,
-        log: &Log,
-        zxid: Zxid,
-        before: &str,
-    ) -> Result<(), String> {
-        self.go_to_silently(client, log, zxid).map_err(|saw| format!("was answered {saw}"))?;
-        self.nothing_is_due(before)
-    }
-
-    fn nothing_is_due(&self, before: &str) -> Result<(), String> {
+    /// Whether all that the server told before what is read now was read.
+    fn nothing_is_due(&self) -> Result<(), String> {
         match self.link.to_client.front() {
             None => Ok(()),
-            Some(due) => Err(format!("was answered, but not told before {before}: {due}")),
+            Some(due) => {
+                Err(format!("was answered before this was read, which comes first: {due}"))
+            }
         }
     }
 
@@ -276,7 +274,8 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
     if applied.result == *result {
         return Ok(());
     }
-    Err(format!("was answered with {result:?}, but {txn} came to {:?}", applied.result))
+    let (said, should) = told_apart(result, &applied.result);
+    Err(format!("was answered with {said}, but {txn} comes to {should}"))
 }
 
 /// A read shows the tree at the reply's zxid.
@@ -285,6 +284,16 @@ fn check_read(entry: &Entry, reply: &Reply<'_>) -> Result<(), String> {
     if expected == *reply.result {
         return Ok(());
     }
-    let (zxid, result) = (reply.zxid, reply.result);
-    Err(format!("was answered with {result:?}, but at {zxid} the tree says {expected:?}"))
+    let (said, should) = told_apart(reply.result, &expected);
+    Err(format!("was answered with {said}, but at {} the tree says {should}", reply.zxid))
+}
+
+/// Two answers that differ, in words that do.
+fn told_apart(one: &Result<Response, Error>, other: &Result<Response, Error>) -> (String, String) {
+    match (Answer(one).to_string(), Answer(other).to_string()) {
+        (one_said, other_said) if one_said == other_said => {
+            (format!("{one:?}"), format!("{other:?}"))
+        }
+        said => said,
+    }
 }
