@@ -198,3 +198,6 @@ impl Monitor for Bridge {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;
