@@ -20,7 +20,7 @@
 //! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | recipes section 0 |
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | 2.3, 2.4 |
 //! | its connection lives on, and reads, for as long as its server has not applied that | 2.3 last rule, surprise 5 |
-//! | its client learns by coming back; the next session is created behind the closeSession | 2.5 rule 3, recipes 2.0 |
+//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | 2.3, 2.4, 4.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here (a gap
 //! tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,

@@ -23,8 +23,8 @@
 //!   is accepted again: then it was proposed before, as the service grain has it. What settles it is
 //!   the log: once a later connection's write has its place there, it has none ([`commits`]).
 //!
-//! Two things that real servers do go beyond the service grain, and are let pass only when a leader
-//! that fell explains them; [`Monitor::measured`] counts them:
+//! Two things are let pass only when a leader that fell explains them; [`Monitor::measured`] counts
+//! them:
 //! * A leader refuses a session, having proposed its closeSession, and falls with that proposal. The
 //!   client's next session then begins before the old one is closed.
 //! * A deposed leader that has not noticed accepts a session after its successor closed it, or
