@@ -207,6 +207,32 @@ pub enum Event {
         /// The notification.
         event: WatchedEvent,
     },
+    /// A client machine told a server to which it came back of its watches (SetWatches; semantics
+    /// 3.4).
+    Rearming {
+        /// Which client.
+        client: ClientId,
+        /// The session.
+        session: SessionId,
+        /// The last zxid that it has seen.
+        relative_zxid: Zxid,
+        /// Paths with data watches.
+        data: Vec<Arc<str>>,
+        /// Absent paths with exist watches.
+        exist: Vec<Arc<str>>,
+        /// Paths with child watches.
+        child: Vec<Arc<str>>,
+    },
+    /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
+    /// events were read before this.
+    Rearmed {
+        /// Which client.
+        client: ClientId,
+        /// The session.
+        session: SessionId,
+        /// The server's last processed zxid when it set them.
+        zxid: Zxid,
+    },
 
     // ---- programs ----
     /// A program said something.

@@ -59,6 +59,8 @@ impl Event {
             | Event::AckedNewLeader { .. }
             | Event::Sent { .. }
             | Event::Notified { .. }
+            | Event::Rearming { .. }
+            | Event::Rearmed { .. }
             | Event::Started { .. } => false,
         }
     }

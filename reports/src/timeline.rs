@@ -85,7 +85,7 @@ pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
         _ => (step.to_string(), &notes[..]),
     };
     let is_said = |event: &&Event| match event {
-        Event::Replied { .. } | Event::Notified { .. } => is_noted,
+        Event::Replied { .. } | Event::Notified { .. } | Event::Rearmed { .. } => is_noted,
         Event::Acked { .. } => matches!(step, Step::Fsync(_)),
         _ => false,
     };

@@ -65,9 +65,25 @@ impl ClientMachine {
                 reply(call, Outcome::Connected(session), out);
             }
         }
-        let set_watches = self.session.watches.set_watches(self.session.last_zxid);
-        out.extend(set_watches.into_iter().map(ClientEffect::Send));
+        self.rearm(session, out);
         self.flush(out);
+    }
+
+    /// Sets all watches again at the server that took the session (3.4).
+    fn rearm(&self, session: SessionId, out: &mut Vec<ClientEffect>) {
+        for packet in self.session.watches.set_watches(self.session.last_zxid) {
+            if let ClientPacket::SetWatches { relative_zxid, data, exist, child } = &packet {
+                out.push(ClientEffect::Event(Event::Rearming {
+                    client: self.id,
+                    session,
+                    relative_zxid: *relative_zxid,
+                    data: data.clone(),
+                    exist: exist.clone(),
+                    child: child.clone(),
+                }));
+            }
+            out.push(ClientEffect::Send(packet));
+        }
     }
 
     /// The server says that the session is over.

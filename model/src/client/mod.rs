@@ -80,7 +80,7 @@ pub enum ClientEffect {
     Disarm(ClientTimer),
     /// For the program.
     Input(Input),
-    /// For the monitors: Sent, Replied, Lost, Session or Notified.
+    /// For the monitors: Sent, Replied, Lost, Session, Notified, Rearming or Rearmed.
     Event(Event),
 }
 

@@ -127,6 +127,10 @@ impl ClientMachine {
             ServerPacket::Pong => {}
             ServerPacket::WatchesSet { zxid } => {
                 self.session.last_zxid = self.session.last_zxid.max(zxid);
+                if let Some((session, _)) = self.link() {
+                    let client = self.id;
+                    out.push(ClientEffect::Event(Event::Rearmed { client, session, zxid }));
+                }
             }
             // A second answer to the ConnectRequest.
             ServerPacket::Connected { .. } | ServerPacket::Expired => {

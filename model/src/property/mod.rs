@@ -33,6 +33,7 @@ pub use reply_order::ReplyOrder;
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::history::History;
+use crate::service::Bridge;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -150,7 +151,8 @@ impl Clone for Box<dyn Monitor> {
 }
 
 /// The properties of ZooKeeper itself: every monitor of this module, those of the servers (S*)
-/// before those of the clients (H*), since what a client sees wrong began at a server.
+/// before those of the clients (H*), since what a client sees wrong began at a server; and last the
+/// bridge to the service grain, which knows everything that may happen to a client.
 pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(DurableAck::new()),
@@ -163,6 +165,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(PrefixRead::new()),
         Box::new(AcknowledgedWrite::new()),
         Box::new(EndedSession::new()),
+        Box::new(Bridge::new()),
     ]
 }
 

@@ -46,8 +46,8 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let concerned = self.0.iter_mut().filter(|slot| slot.0.concerns(event));
-        concerned.map(|slot| slot.make_mut().0.event(view, event)).collect()
+        let mut concerned = self.0.iter_mut().filter(|slot| slot.0.concerns(event));
+        concerned.try_for_each(|slot| slot.make_mut().0.event(view, event))
     }
 
     /// Tells all that nothing can happen any more but that time passes.

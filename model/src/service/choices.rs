@@ -105,14 +105,7 @@ impl Service {
         let link = &self.links.links[client.index()];
         let serve = |prefix| Step::Serve { client, prefix };
         match packet {
-            ClientPacket::Connect { session: None, .. } => {
-                let begun = self.links.sessions[client.index()];
-                let mut old = self.prep.sessions().iter().map(|(session, _)| session);
-                let mine = |session: &SessionId| session.0 >> 56 == u64::from(client.0);
-                if begun == 0 || !old.any(|session| mine(&session) && self.is_closing(session)) {
-                    steps.push(serve(Zxid::ZERO));
-                }
-            }
+            ClientPacket::Connect { session: None, .. } => steps.push(serve(Zxid::ZERO)),
             ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
                 let least = self.log.up_to(*last_zxid_seen).zxid();
                 steps.push(serve(least));

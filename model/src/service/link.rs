@@ -58,6 +58,22 @@ impl Link {
         self.open && !self.hung_up
     }
 
+    /// A read was answered: the server sets the watch that it asks for (semantics 1.8).
+    pub(super) fn watch(&mut self, client: ClientId, request: &Request, found: bool) {
+        let name = Link::name(client);
+        match request {
+            // Also where the znode is absent.
+            Request::Exists { path, watch: true } => self.watches.add_data(Arc::clone(path), name),
+            Request::GetData { path, watch: true } if found => {
+                self.watches.add_data(Arc::clone(path), name);
+            }
+            Request::GetChildren { path, watch: true } if found => {
+                self.watches.add_child(Arc::clone(path), name);
+            }
+            _ => {}
+        }
+    }
+
     /// The next transaction that this client hears of: one that fires its watch or ends its session
     /// (semantics 2.5 rule 3, 3.1). What lies before it is silent.
     pub(super) fn next_heard(&self, log: &Log) -> Option<Zxid> {

@@ -48,11 +48,32 @@ impl Log {
         let (mut tree, mut sum) = (last.tree.clone(), last.sum);
         let applied = Some(tree.apply(&txn));
         sum.add(Entry::part(txn.zxid, &tree));
-        let mut entries = Vec::with_capacity(self.0.len() + 1);
-        entries.extend(self.0.iter().cloned());
-        entries.push(Arc::new(Entry { txn: Some(txn), applied, tree, sum }));
-        self.0 = Arc::new(entries);
+        let entry = Arc::new(Entry { txn: Some(txn), applied, tree, sum });
+        match Arc::get_mut(&mut self.0) {
+            Some(entries) => entries.push(entry),
+            None => {
+                let mut entries = Vec::with_capacity(self.0.len() + 1);
+                entries.extend(self.0.iter().cloned());
+                entries.push(entry);
+                self.0 = Arc::new(entries);
+            }
+        }
         self.last()
+    }
+
+    /// Forgets what lies before the last entry that is not above `floor`: nobody will look there
+    /// again. Done only when it frees half of the log, so that each entry is moved a few times at
+    /// most.
+    pub(super) fn forget_before(&mut self, floor: Zxid) {
+        let kept_from = self.0.partition_point(|entry| entry.zxid() <= floor).max(1) - 1;
+        if kept_from > 16 && 2 * kept_from > self.0.len() {
+            Arc::make_mut(&mut self.0).drain(..kept_from);
+        }
+    }
+
+    /// Where what is remembered begins.
+    pub(super) fn first(&self) -> &Arc<Entry> {
+        self.0.first().expect("a log has a beginning")
     }
 
     /// The end.

@@ -4,7 +4,7 @@
 //! applied to the same [`DataTree`](crate::tree::DataTree), and for each client a connection to *some* server, which has applied
 //! some prefix of it. Client machines and their programs are those of the ensemble grain, so they
 //! are told the same things in the same order; requests are decided by the same
-//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's.
+//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's ([`Bridge`]).
 //!
 //! | Part | Rule |
 //! |---|---|
@@ -20,13 +20,14 @@
 //! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | recipes section 0 |
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | 2.3, 2.4 |
 //! | its connection lives on, and reads, for as long as its server has not applied that | 2.3 last rule, surprise 5 |
-//! | its client learns by coming back; the next session is created behind the closeSession | 2.5 rule 3, recipes 2.0 |
+//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | 2.3, 2.4, 4.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here (a gap
 //! tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,
 //! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
 //! is a lost connection too. Sessions have a number of their own client's instead of a server's.
 
+mod bridge;
 mod choices;
 mod link;
 mod log;
@@ -57,6 +58,8 @@ use link::{LateWrite, Link};
 use log::Log;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+
+pub use bridge::Bridge;
 
 /// Who commits, in events: there is no telling which server leads.
 const LEADER: ServerId = ServerId(1);

@@ -120,21 +120,18 @@ impl Service {
         known && !self.is_alive(session)
     }
 
-    /// A new session. One that this client had before and that has expired is closed first: the
-    /// leader had submitted its closeSession when it refused the client (recipes 2.0).
+    /// A new session. One that this client had before and that has expired may stand all the same:
+    /// the leader had submitted its closeSession when it refused the client (recipes 2.0), but may
+    /// have fallen with it, and its successor takes that session for alive until it expires anew.
     fn create_session(
         &mut self,
         client: ClientId,
         timeout: Duration,
         effects: &mut Effects,
     ) -> bool {
-        let begun = self.links.sessions[client.index()];
-        let id = |number: u32| SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
-        if (1..=begun).any(|number| self.is_closing(id(number))) {
-            return false;
-        }
-        let session = id(begun + 1);
-        self.links.sessions[client.index()] = begun + 1;
+        let number = self.links.sessions[client.index()] + 1;
+        let session = SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
+        self.links.sessions[client.index()] = number;
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };
         let log_end = Arc::clone(self.log.last());
@@ -196,16 +193,7 @@ impl Service {
         let link = self.links.links[client.index()].make_mut();
         let tree = &self.log.up_to(link.view).tree;
         let result = answer(tree, request);
-        match (request, &result) {
-            (Request::Exists { path, watch: true }, _)
-            | (Request::GetData { path, watch: true }, Ok(_)) => {
-                link.watches.add_data(Arc::clone(path), Link::name(client));
-            }
-            (Request::GetChildren { path, watch: true }, Ok(_)) => {
-                link.watches.add_child(Arc::clone(path), Link::name(client));
-            }
-            _ => {}
-        }
+        link.watch(client, request, result.is_ok());
         link.to_client.push_back(ServerPacket::Reply { xid, zxid: link.view, result });
         self.took(client);
         true

@@ -84,6 +84,13 @@ fn sentence(event: &Event) -> String {
         Event::Notified { client, event, .. } => {
             format!("{client} is notified: {event}")
         }
+        Event::Rearming { client, relative_zxid, data, exist, child, .. } => {
+            let paths = plural(data.len() + exist.len() + child.len(), "path");
+            format!("{client} sets its watches again ({paths}), having seen {relative_zxid}")
+        }
+        Event::Rearmed { client, zxid, .. } => {
+            format!("{client} reads that its watches are set (zxid {zxid})")
+        }
 
         // ---- programs ----
         Event::Observed { client, session, observation, .. } => match session {

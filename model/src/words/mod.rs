@@ -55,7 +55,7 @@ pub fn plural(count: usize, noun: &str) -> String {
 }
 
 /// A successful answer, or the name of the error.
-struct Answer<'a, T>(&'a Result<T, crate::error::Error>);
+pub(crate) struct Answer<'a, T>(pub(crate) &'a Result<T, crate::error::Error>);
 
 impl<T: Display> Display for Answer<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -208,6 +208,8 @@ pub fn monitored(event: &Event) -> String {
         Event::Replied { xid, request, .. } => format!("Replied #{} {request}", xid.0),
         Event::Lost { xid, request, .. } => format!("Lost #{} {request}", xid.0),
         Event::Notified { event, .. } => format!("Notified {}", event_in_words(event)),
+        Event::Rearming { relative_zxid, .. } => format!("Rearming since {relative_zxid}"),
+        Event::Rearmed { zxid, .. } => format!("Rearmed at {zxid}"),
         Event::Session { session, server, state, .. } => {
             let session = session.map_or("no id".to_owned(), |id| id.to_string());
             let server = server.map_or(String::new(), |server| format!(" at {server}"));

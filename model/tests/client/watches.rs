@@ -29,6 +29,7 @@ fn a_moved_session_sets_its_watches_again() {
       arm Ping: 2s
       monitors: session 0xa SyncConnected at server 2
       program: SyncConnected
+      monitors: Rearming since 1:7
       send SetWatches since 1:7: data ["/data"], exist ["/absent"], child ["/parent"]
       send #5 sync /
     "#);

@@ -90,6 +90,15 @@ fn clients() {
         session(None, None, SessionState::Disconnected),
         session(Some(SESSION), None, SessionState::Expired),
         session(Some(SESSION), None, SessionState::Closed),
+        Event::Rearming {
+            client: CLIENT,
+            session: SESSION,
+            relative_zxid: zxid(6),
+            data: vec!["/locks/one".into()],
+            exist: Vec::new(),
+            child: vec!["/locks".into()],
+        },
+        Event::Rearmed { client: CLIENT, session: SESSION, zxid: zxid(9) },
         Event::Notified {
             client: CLIENT,
             session: SESSION,

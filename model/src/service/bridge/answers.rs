@@ -1,0 +1,299 @@
+//! What a client reads on its connection: replies and notifications, in the one order in which its
+//! server can have sent them.
+//!
+//! The zxid of a reply is where its server stood. So everything up to there that fires a watch of
+//! this connection must have been read before it (semantics 3.2 W1, W4), and nothing that the
+//! connection reads later stands lower. A notification names the transaction that fired it; what
+//! SetWatches makes up names where its server stood (3.4), and so does the answer to SetWatches.
+
+use super::Bridge;
+use super::sessions::{Client, Connection};
+use crate::error::Error;
+use crate::id::{ClientId, SessionId, Xid};
+use crate::op::{Request, Response, WatchedEvent};
+use crate::packet::{ClientPacket, ServerPacket};
+use crate::service::link::{Link, is_write};
+use crate::service::log::{Entry, Log};
+use crate::service::serve::answer;
+use crate::words::Answer;
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+/// A reply as a client read it.
+pub(super) struct Reply<'a> {
+    pub(super) xid: Xid,
+    pub(super) zxid: Zxid,
+    pub(super) request: &'a Request,
+    pub(super) result: &'a Result<Response, Error>,
+}
+
+/// The paths of the three lists of SetWatches.
+type Lists = [Vec<Arc<str>>; 3];
+
+impl Bridge {
+    /// A client's connection with the log. `None` where nothing is known of it.
+    fn reading(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<Option<(&mut Connection, &Log)>, String> {
+        self.connection(client, session)?;
+        let Bridge { clients, log, .. } = self;
+        let connection = match clients.get_mut(&client) {
+            Some(Client { unknown: false, connection, .. }) => connection.as_mut(),
+            _ => None,
+        };
+        Ok(connection.map(|connection| (connection, &*log)))
+    }
+
+    pub(super) fn replied(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        reply: &Reply<'_>,
+    ) -> Result<(), String> {
+        let Reply { xid, zxid, request, result } = *reply;
+        let who = |saw: String| {
+            format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
+        };
+        let entry = self.place(zxid).cloned();
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        connection.is_due(xid, request).map_err(who)?;
+        connection.is_not_behind(zxid).map_err(who)?;
+        if zxid < log.first().zxid() {
+            self.counts.unknown += 1;
+            self.clients.get_mut(&client).expect("a client with a connection").unknown = true;
+            return Ok(());
+        }
+        let Some(entry) = entry else {
+            return Err(who(format!("was answered at {zxid}, which is no place in the log")));
+        };
+        connection.link.advance(client, log, zxid);
+        connection.nothing_is_due().map_err(who)?;
+        let link = &mut connection.link;
+        if is_write(request) {
+            check_write(&entry, session, reply).map_err(who)?;
+        }
+        // A server that applies the session's end hangs up; its last word answers closeSession.
+        if link.view < entry.zxid() || (link.hung_up && !is_write(request)) {
+            return Err(who(format!(
+                "was answered at {zxid} by a server that had closed the session"
+            )));
+        }
+        link.to_server.pop_front();
+        link.view = zxid;
+        if !is_write(request) {
+            check_read(&entry, reply).map_err(who)?;
+            link.watch(client, request, result.is_ok());
+            self.counts.reads += 1;
+            self.counts.stale += u64::from(entry.zxid() < self.log.last().zxid());
+        }
+        self.saw(client, zxid);
+        Ok(())
+    }
+
+    fn saw(&mut self, client: ClientId, zxid: Zxid) {
+        let its = self.clients.get_mut(&client).expect("a client with a connection");
+        its.last_zxid = its.last_zxid.max(zxid);
+    }
+
+    /// A client machine sends SetWatches.
+    pub(super) fn rearming(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        relative_zxid: Zxid,
+        [data, exist, child]: Lists,
+    ) -> Result<(), String> {
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        let packet = ClientPacket::SetWatches { relative_zxid, data, exist, child };
+        connection.link.to_server.push_back(packet);
+        let seen = self.clients[&client].last_zxid;
+        if seen != relative_zxid {
+            return Err(format!(
+                "{client} said that it has seen {relative_zxid}, but it was {seen}."
+            ));
+        }
+        Ok(())
+    }
+
+    /// A client machine reads the answer to SetWatches.
+    pub(super) fn rearmed(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        zxid: Zxid,
+    ) -> Result<(), String> {
+        let who = |saw: String| format!("SetWatches of session {session} ({client}) {saw}.");
+        let entry = self.place(zxid).cloned();
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        if !connection.sets_watches() {
+            return Err(who("was answered, though it was not the oldest request".to_string()));
+        }
+        connection.is_not_behind(zxid).map_err(who)?;
+        let Some(entry) = entry else {
+            return Err(who(format!("was answered at {zxid}, which is no place in the log")));
+        };
+        match connection.set_at {
+            Some(served) if served != zxid => {
+                return Err(who(format!("made up events at {served} and was answered at {zxid}")));
+            }
+            Some(_) => {}
+            None => {
+                connection.link.advance(client, log, zxid);
+                connection.nothing_is_due().map_err(who)?;
+                connection.set_watches(client, &entry, zxid);
+            }
+        }
+        connection.nothing_is_due().map_err(who)?;
+        if connection.link.hung_up {
+            return Err(who("was answered by a server that had closed the session".to_string()));
+        }
+        connection.link.to_server.pop_front();
+        connection.link.view = zxid;
+        connection.set_at = None;
+        self.saw(client, zxid);
+        Ok(())
+    }
+
+    /// A client machine reads a notification.
+    pub(super) fn notified(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        event: &WatchedEvent,
+    ) -> Result<(), String> {
+        let who = |saw: String| format!("the notification {event} to {client} {saw}.");
+        let entry = self.place(event.zxid).cloned();
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        let mut made_up = connection.set_at.is_some();
+        if connection.link.to_client.is_empty() && !made_up {
+            if connection.sets_watches() {
+                let Some(entry) = entry else {
+                    return Err(who("names no place in the log".to_string()));
+                };
+                connection.is_not_behind(event.zxid).map_err(who)?;
+                connection.link.advance(client, log, event.zxid);
+                if connection.link.to_client.is_empty() {
+                    connection.set_watches(client, &entry, event.zxid);
+                    made_up = true;
+                }
+            } else if let Some(heard) = connection.link.next_heard(log) {
+                connection.link.advance(client, log, heard);
+            }
+        }
+        match connection.link.to_client.pop_front() {
+            Some(ServerPacket::Notification(expected)) if expected == *event => {}
+            Some(due) => {
+                return Err(who(format!("was read before this, which comes first: {due}")));
+            }
+            None => return Err(who("comes of no watch of its connection".to_string())),
+        }
+        let counts = &mut self.counts;
+        *if made_up { &mut counts.made_up } else { &mut counts.fired } += 1;
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Whether the oldest request is a SetWatches.
+    fn sets_watches(&self) -> bool {
+        matches!(self.link.to_server.front(), Some(ClientPacket::SetWatches { .. }))
+    }
+
+    /// Whether this is the oldest request that is not answered.
+    fn is_due(&self, xid: Xid, request: &Request) -> Result<(), String> {
+        match self.link.to_server.front() {
+            Some(ClientPacket::Request { xid: oldest, request: asked })
+                if *oldest == xid && **asked == *request =>
+            {
+                Ok(())
+            }
+            Some(oldest) => Err(format!("was answered before {oldest}, which was sent earlier")),
+            None => Err("was answered, though nothing was asked on this connection".to_string()),
+        }
+    }
+
+    /// What a server has applied only grows, and it accepts nobody who has seen more.
+    fn is_not_behind(&self, zxid: Zxid) -> Result<(), String> {
+        let view = self.link.view;
+        if zxid < view {
+            return Err(format!(
+                "stands at {zxid}, though the session had been shown {view} before"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether all that the server told before what is read now was read.
+    fn nothing_is_due(&self) -> Result<(), String> {
+        match self.link.to_client.front() {
+            None => Ok(()),
+            Some(due) => {
+                Err(format!("was answered before this was read, which comes first: {due}"))
+            }
+        }
+    }
+
+    /// The server sets the watches of the oldest request, and makes up what was missed. An event
+    /// names where the server stands.
+    fn set_watches(&mut self, client: ClientId, entry: &Entry, zxid: Zxid) {
+        let Link { to_server, to_client, watches, .. } = &mut self.link;
+        let Some(ClientPacket::SetWatches { relative_zxid, data, exist, child }) =
+            to_server.front()
+        else {
+            unreachable!("the oldest request is a SetWatches")
+        };
+        let (name, tree) = (Link::name(client), &entry.tree);
+        let missed = watches.set_watches(tree, name, *relative_zxid, data, exist, child);
+        let at_zxid = |event| ServerPacket::Notification(WatchedEvent { zxid, ..event });
+        to_client.extend(missed.into_iter().map(at_zxid));
+        self.link.view = zxid;
+        self.set_at = Some(zxid);
+    }
+}
+
+/// The reply to a write is the result of the transaction at its zxid.
+fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(), String> {
+    let Reply { xid, zxid, result, .. } = *reply;
+    let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else {
+        return Err(format!("was answered at {zxid}, where nothing is committed"));
+    };
+    if txn.zxid != zxid || txn.session != session || txn.cxid != xid {
+        return Err(format!("was answered at {zxid}, where {txn} has its place"));
+    }
+    if *result == Err(Error::SessionMoved) {
+        return Err("was answered with SessionMoved, where a server hangs up".to_string());
+    }
+    if applied.result == *result {
+        return Ok(());
+    }
+    let (said, should) = told_apart(result, &applied.result);
+    Err(format!("was answered with {said}, but {txn} comes to {should}"))
+}
+
+/// A read shows the tree at the reply's zxid.
+fn check_read(entry: &Entry, reply: &Reply<'_>) -> Result<(), String> {
+    let expected = answer(&entry.tree, reply.request);
+    if expected == *reply.result {
+        return Ok(());
+    }
+    let (said, should) = told_apart(reply.result, &expected);
+    Err(format!("was answered with {said}, but at {} the tree says {should}", reply.zxid))
+}
+
+/// Two answers that differ, in words that do.
+fn told_apart(one: &Result<Response, Error>, other: &Result<Response, Error>) -> (String, String) {
+    match (Answer(one).to_string(), Answer(other).to_string()) {
+        (one_said, other_said) if one_said == other_said => {
+            (format!("{one:?}"), format!("{other:?}"))
+        }
+        said => said,
+    }
+}

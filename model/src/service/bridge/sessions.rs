@@ -1,0 +1,355 @@
+//! Sessions and connections: who has which, and whether it may.
+//!
+//! * A session is accepted by the leader that its server follows. It has the whole log but for what
+//!   newer leaders committed. So a session is not accepted any more once its closeSession has its
+//!   place, unless the connection began before that, or a deposed leader is still about that
+//!   does not have it.
+//! * A session is refused when its closeSession has its place in the log, when a leader has
+//!   proposed it (semantics 2.3, 2.4), or when a deposed leader does not know the session.
+//! * A client's next session begins behind the closeSession of one that was refused, unless the
+//!   leader that refused it has fallen.
+//!
+//! A session may live on after its client has left it (killed, or closed without an answer): it
+//! ends by its expiry.
+
+use super::Bridge;
+use super::commits::Write;
+use crate::event::Event;
+use crate::id::{ClientId, ServerId, SessionId, Xid};
+use crate::op::{Request, SessionState};
+use crate::packet::ClientPacket;
+use crate::service::link::Link;
+use crate::txn::{Txn, TxnBody};
+use crate::zxid::{Epoch, Zxid};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// A session, from its createSession on.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    /// Where it began.
+    created: Zxid,
+    /// Where it ended, and when that became known.
+    pub(super) closed: Option<(Zxid, Moment)>,
+    /// Who was told of it.
+    client: Option<ClientId>,
+    /// How often it was accepted.
+    pub(super) connections: u32,
+    /// When its client last lost a connection.
+    pub(super) disconnected: Option<Moment>,
+    /// Writes under way, oldest first.
+    pub(super) writes: VecDeque<Write>,
+    pub(super) last_sent: Xid,
+    /// The newest write that has its place, and where.
+    pub(super) decided: Option<(Xid, Zxid)>,
+    /// Leaders that have proposed its closeSession.
+    closing: BTreeSet<Epoch>,
+}
+
+impl Account {
+    /// Where it began, if it has no client yet and can still get one.
+    pub(super) fn awaits_its_client_since(&self) -> Option<Zxid> {
+        (self.client.is_none() && self.closed.is_none()).then_some(self.created)
+    }
+
+    /// Where among the writes under way this one is.
+    pub(super) fn position(&self, xid: Xid) -> Option<usize> {
+        self.writes.iter().position(|write| write.xid == xid)
+    }
+}
+
+/// A client machine, from its first session on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Client {
+    /// The session that it has.
+    pub(super) session: Option<SessionId>,
+    pub(super) connection: Option<Connection>,
+    /// As its machine has it: where the last reply stood (semantics 2.8 rule 6).
+    pub(super) last_zxid: Zxid,
+    /// The session that it had before, if that was refused, and which leaders can have done so
+    /// without its closeSession being in the log.
+    refused: Option<(SessionId, Vec<Epoch>)>,
+    /// Its connection has shown more of the past than is remembered of the log: nothing can be said
+    /// about it.
+    pub(super) unknown: bool,
+}
+
+/// A client's connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Connection {
+    /// What the service grain has of it. To the server: what is not answered yet. To the client:
+    /// the notifications that must come next.
+    pub(super) link: Link,
+    /// The oldest request is a SetWatches that was served here; its answer is under way.
+    pub(super) set_at: Option<Zxid>,
+}
+
+impl Connection {
+    pub(super) fn ask(&mut self, xid: Xid, request: &Arc<Request>) {
+        let request = Arc::clone(request);
+        self.link.to_server.push_back(ClientPacket::Request { xid, request });
+    }
+}
+
+/// A number of events.
+type Moment = u64;
+
+/// Who leads, and who has lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Leaders {
+    now: Moment,
+    leading: BTreeMap<ServerId, Epoch>,
+    /// The epochs of leaders that have left their role, and when.
+    fallen: BTreeMap<Epoch, Moment>,
+}
+
+impl Leaders {
+    pub(super) fn tick(&mut self) {
+        self.now += 1;
+    }
+
+    pub(super) fn was_established(&self, epoch: Epoch) -> bool {
+        self.fallen.contains_key(&epoch) || self.leading.values().any(|other| *other == epoch)
+    }
+
+    /// The epochs of all that were leaders at some time since.
+    fn since(&self, moment: Moment) -> impl Iterator<Item = Epoch> {
+        let fallen = self.fallen.iter().filter(move |(_, when)| **when >= moment);
+        self.leading.values().copied().chain(fallen.map(|(epoch, _)| *epoch))
+    }
+
+    fn left(&mut self, server: ServerId) {
+        if let Some(epoch) = self.leading.remove(&server) {
+            self.fallen.insert(epoch, self.now);
+        }
+    }
+}
+
+impl Bridge {
+    /// What servers do among themselves.
+    pub(super) fn server(&mut self, event: &Event) {
+        match event {
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                if let Some(account) = self.sessions.get_mut(&txn.session) {
+                    account.closing.insert(txn.zxid.epoch());
+                }
+            }
+            Event::Established { leader, epoch, .. } => {
+                self.leaders.left(*leader);
+                self.leaders.leading.insert(*leader, *epoch);
+            }
+            Event::LeftRole { server, .. }
+            | Event::Crashed { server, .. }
+            | Event::Exited { server, .. } => self.leaders.left(*server),
+            _ => {}
+        }
+    }
+
+    pub(super) fn created(&mut self, txn: &Txn) {
+        let account = Account {
+            created: txn.zxid,
+            closed: None,
+            client: None,
+            connections: 0,
+            disconnected: None,
+            writes: VecDeque::new(),
+            last_sent: Xid(0),
+            decided: None,
+            closing: BTreeSet::new(),
+        };
+        self.sessions.insert(txn.session, account);
+    }
+
+    pub(super) fn closed(&mut self, txn: &Txn) {
+        let now = self.leaders.now;
+        if let Some(account) = self.sessions.get_mut(&txn.session) {
+            account.closed.get_or_insert((txn.zxid, now));
+        }
+    }
+
+    /// A session changed its state as its client sees it.
+    pub(super) fn session(
+        &mut self,
+        client: ClientId,
+        session: Option<SessionId>,
+        state: SessionState,
+    ) -> Result<(), String> {
+        let Some(session) = session else {
+            // A program can close what no server has given it yet.
+            return match state {
+                SessionState::Closed => Ok(()),
+                _ => Err(format!("{client} was told {state} of a session that it has not.")),
+            };
+        };
+        match state {
+            SessionState::SyncConnected => self.accepted(client, session),
+            SessionState::Disconnected => {
+                self.connection(client, session)?;
+                self.end_connection(client, session);
+                Ok(())
+            }
+            SessionState::Expired => self.expired(client, session),
+            SessionState::Closed => self.closed_by_client(client, session),
+        }
+    }
+
+    /// The connection that a client has with this session; `None` where nothing is known of it.
+    pub(super) fn connection(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<Option<&mut Connection>, String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        match its {
+            Some(Client { unknown: true, .. }) => Ok(None),
+            Some(Client { connection: Some(connection), .. }) => Ok(Some(connection)),
+            _ => Err(format!("{client} has no connection with session {session}.")),
+        }
+    }
+
+    fn end_connection(&mut self, client: ClientId, session: SessionId) {
+        let now = self.leaders.now;
+        if let Some(its) = self.clients.get_mut(&client) {
+            (its.connection, its.unknown) = (None, false);
+        }
+        if let Some(account) = self.sessions.get_mut(&session) {
+            account.disconnected = Some(now);
+        }
+    }
+
+    fn accepted(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let Some(account) = self.sessions.get(&session) else {
+            return Err(format!("{client} was given session {session}, which has not begun."));
+        };
+        let its = self.clients.entry(client).or_default();
+        if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
+            return Err(format!("{client} was given session {session} beside the one it has."));
+        }
+        let view = match account.client {
+            None => {
+                self.begun(client, session)?;
+                self.sessions[&session].created
+            }
+            Some(other) if other != client || its.session.is_none() => {
+                return Err(format!(
+                    "{client} was given session {session}, which {other} has or had."
+                ));
+            }
+            Some(_) => {
+                let seen = its.last_zxid;
+                self.accepted_again(client, session, seen)?;
+                seen
+            }
+        };
+        let account = self.sessions.get_mut(&session).expect("it was just looked at");
+        account.connections += 1;
+        account.client = Some(client);
+        self.counts.accepted += 1;
+        let link = Link { open: true, session: Some(session), view, ..Link::default() };
+        let its = self.clients.get_mut(&client).expect("it was just put there");
+        its.session = Some(session);
+        its.unknown = false;
+        its.connection = Some(Connection { link, set_at: None });
+        Ok(())
+    }
+
+    /// A new session: behind the end of the one before, if that was refused.
+    fn begun(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let created = self.sessions[&session].created;
+        let its = self.clients.get_mut(&client).expect("a client with a session");
+        its.last_zxid = Zxid::ZERO;
+        let Some((old, refusers)) = its.refused.take() else { return Ok(()) };
+        let closed = self.sessions.get(&old).and_then(|account| account.closed);
+        if closed.is_some_and(|(closed, _)| closed < created) {
+            return Ok(());
+        }
+        if refusers.iter().any(|epoch| *epoch < created.epoch()) {
+            self.counts.begun_before_close += 1;
+            return Ok(());
+        }
+        Err(format!(
+            "{client}'s session {session} began at {created}, before session {old}, of which it was \
+             told that it has expired, was closed."
+        ))
+    }
+
+    /// The session comes back.
+    fn accepted_again(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        seen: Zxid,
+    ) -> Result<(), String> {
+        let account = &self.sessions[&session];
+        let Some((closed, when)) = account.closed else { return Ok(()) };
+        let began_before = account.disconnected.is_none_or(|lost| lost < when);
+        let since = account.disconnected.unwrap_or_default();
+        let unaware = self.leaders.since(since).any(|epoch| epoch < closed.epoch());
+        if closed > seen && (began_before || unaware) {
+            self.counts.accepted_after_close += 1;
+            return Ok(());
+        }
+        Err(format!(
+            "{client}'s session {session} was accepted again, although it was closed at {closed} \
+             and no leader could still take it for alive."
+        ))
+    }
+
+    fn expired(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let (Some(its), Some(account)) = (its, self.sessions.get(&session)) else {
+            return Err(format!(
+                "{client} was told that session {session} is expired, which it has not."
+            ));
+        };
+        let since = account.disconnected.unwrap_or_default();
+        let refuses =
+            |epoch: &Epoch| account.closing.contains(epoch) || *epoch < account.created.epoch();
+        let refusers: Vec<Epoch> = self.leaders.since(since).filter(refuses).collect();
+        if account.closed.is_none() && refusers.is_empty() {
+            return Err(format!(
+                "{client} was told that session {session} is expired, but nobody has closed it."
+            ));
+        }
+        *its = Client { refused: Some((session, refusers)), ..Client::default() };
+        Ok(())
+    }
+
+    /// The client closed its session: its server answered that, or the connection broke before.
+    fn closed_by_client(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let Some(its) = its else {
+            return Err(format!("{client} closed session {session}, which it has not."));
+        };
+        let open = its.connection.as_ref().filter(|_| !its.unknown);
+        if open.is_some_and(|connection| !connection.link.hung_up) {
+            return Err(format!("{client} took session {session} for closed without an answer."));
+        }
+        *its = Client::default();
+        Ok(())
+    }
+
+    /// A request in flight fails because its connection broke.
+    pub(super) fn lost(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        xid: Xid,
+        request: &Request,
+    ) -> Result<(), String> {
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        let in_flight = &mut connection.link.to_server;
+        let lost = |packet: &ClientPacket| matches!(packet, ClientPacket::Request { xid: sent, .. } if *sent == xid);
+        if !in_flight.iter().any(lost) {
+            return Err(format!(
+                "{client} lost request {} ({request}), which was not in flight.",
+                xid.0
+            ));
+        }
+        let account = self.sessions.get_mut(&session).expect("a connection has a session");
+        if let Some(at) = account.position(xid) {
+            account.writes[at].lost = true;
+        }
+        Ok(())
+    }
+}

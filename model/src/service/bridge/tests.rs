@@ -1,0 +1,264 @@
+//! What real runs seldom show: the liberties, each with what is still no liberty.
+
+use super::Bridge;
+use crate::error::Error;
+use crate::event::Event;
+use crate::id::{ServerId, SessionId};
+use crate::op::{EventType, Response, SessionState, WatchedEvent};
+use crate::property::testing::{
+    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, lost, replied,
+    sent, session, set_data_request, txn, z,
+};
+use crate::time::Duration;
+use crate::txn::{Txn, TxnBody};
+use crate::zxid::{Epoch, Zxid};
+use std::sync::Arc;
+
+fn established(leader: ServerId, epoch: u32) -> Event {
+    Event::Established { leader, epoch: Epoch(epoch), last_zxid: Zxid::ZERO }
+}
+
+fn left(server: ServerId) -> Event {
+    Event::LeftRole { server, reason: "no quorum" }
+}
+
+/// Server 1 leads epoch 1; the session began at 1:1 and is connected.
+fn trial() -> Trial<Bridge> {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.create_session(z(1, 1));
+    trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+    trial
+}
+
+/// The same, having created /a with request 1 at 1:2 and lost its connection.
+fn disconnected() -> Trial<Bridge> {
+    let mut trial = trial();
+    create(&mut trial);
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial
+}
+
+fn create(trial: &mut Trial<Bridge>) {
+    trial.accepts(sent(1, create_request("/a", "x")));
+    let body = Bodies(&trial.history).create("/a", "x");
+    trial.commit(z(1, 2), 1, body);
+    let result = trial.history.applied(z(1, 2)).expect("committed").result.clone();
+    trial.accepts(replied(1, z(1, 2), create_request("/a", "x"), result));
+}
+
+fn connected() -> Event {
+    session(SessionState::SyncConnected, Some(ONE))
+}
+
+fn close(zxid: Zxid) -> Arc<Txn> {
+    txn(zxid, 0, TxnBody::CloseSession { ephemerals: Vec::new() })
+}
+
+fn next_session(zxid: Zxid) -> (Event, Event) {
+    let new = SessionId(0x20);
+    let mut created = (*txn(zxid, 0, TxnBody::CreateSession { timeout: Duration::ZERO })).clone();
+    created.session = new;
+    let (server, state) = (Some(TWO), SessionState::SyncConnected);
+    let connected = Event::Session { client: CLIENT, session: Some(new), server, state };
+    (committed(Arc::new(created)), connected)
+}
+
+#[test]
+fn a_deposed_leader_may_accept_a_closed_session() {
+    for unaware in [true, false] {
+        let mut trial = disconnected();
+        if !unaware {
+            trial.accepts(left(ONE));
+            trial.accepts(connected());
+            trial.accepts(session(SessionState::Disconnected, None));
+        }
+        trial.accepts(established(TWO, 2));
+        trial.accepts(committed(close(z(2, 1))));
+        if unaware {
+            trial.accepts(connected());
+            continue;
+        }
+        // Its connection may have begun before the closeSession; the one after that has not.
+        trial.accepts(connected());
+        trial.accepts(session(SessionState::Disconnected, None));
+        assert_eq!(
+            trial.objects(connected()),
+            "bridge: client 1's session 0x10 was accepted again, although it was closed at 2:1 and \
+             no leader could still take it for alive."
+        );
+    }
+}
+
+#[test]
+fn a_deposed_leader_may_refuse_a_session_that_it_does_not_know() {
+    for deposed in [true, false] {
+        let mut trial = Trial::new(Bridge::new());
+        if deposed {
+            trial.accepts(established(ONE, 1));
+        }
+        trial.accepts(established(TWO, 2));
+        trial.create_session(z(2, 1));
+        trial.accepts(connected());
+        trial.accepts(session(SessionState::Disconnected, None));
+        let expired = session(SessionState::Expired, None);
+        match deposed {
+            true => trial.accepts(expired),
+            false => drop(trial.objects(expired)),
+        }
+    }
+}
+
+#[test]
+fn the_next_session_is_behind_the_closed_one_unless_its_leader_fell() {
+    for fell in [true, false] {
+        let mut trial = disconnected();
+        trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 3)) });
+        trial.accepts(session(SessionState::Expired, None));
+        if fell {
+            trial.accepts(left(ONE));
+            trial.accepts(established(TWO, 2));
+            let (created, connected) = next_session(z(2, 1));
+            trial.accepts(created);
+            trial.accepts(connected);
+        } else {
+            let (created, connected) = next_session(z(1, 4));
+            trial.accepts(created);
+            assert_eq!(
+                trial.objects(connected),
+                "bridge: client 1's session 0x20 began at 1:4, before session 0x10, of which it \
+                 was told that it has expired, was closed."
+            );
+        }
+    }
+}
+
+#[test]
+fn a_lost_write_may_be_committed_after_the_session_came_back_but_not_behind_its_next_write() {
+    let before = |trial: &mut Trial<Bridge>| {
+        create(trial);
+        trial.accepts(sent(2, set_data_request("/a", "late")));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(connected());
+        trial.accepts(sent(3, set_data_request("/a", "next")));
+    };
+    let set = |trial: &Trial<Bridge>, data| Bodies(&trial.history).set_data("/a", data);
+    let mut pending = trial();
+    before(&mut pending);
+    let (late, next) = (set(&pending, "late"), "next");
+    pending.commit(z(1, 3), 2, late);
+    let next = set(&pending, next);
+    pending.commit(z(1, 4), 3, next);
+
+    let mut settled = trial();
+    before(&mut settled);
+    let next = set(&settled, "next");
+    settled.commit(z(1, 3), 3, next);
+    // The leader may still say that it refuses it; that has no effect.
+    settled.commit(z(1, 4), 2, TxnBody::Error(Error::SessionMoved));
+    let late = set(&settled, "late");
+    settled.objects(committed(txn(z(1, 5), 2, late)));
+}
+
+#[test]
+fn a_lost_request_was_in_flight() {
+    let mut trial = trial();
+    trial.accepts(sent(1, exists("/a")));
+    trial.accepts(lost(1, exists("/a")));
+    assert_eq!(
+        trial.objects(lost(2, exists("/b"))),
+        "bridge: client 1 lost request 2 (exists /b), which was not in flight."
+    );
+}
+
+#[test]
+fn an_opening_zxid_is_a_place_only_of_an_established_leader() {
+    for known in [true, false] {
+        let mut trial = disconnected();
+        trial.accepts(left(ONE));
+        trial.accepts(connected());
+        if known {
+            trial.accepts(established(TWO, 2));
+        }
+        trial.accepts(sent(2, exists("/b")));
+        let reply = replied(2, z(2, 0), exists("/b"), Err(Error::NoNode));
+        match known {
+            true => trial.accepts(reply),
+            false => assert!(trial.objects(reply).contains("no place in the log")),
+        }
+    }
+}
+
+/// SetWatches at a server that stands anywhere from the client's last zxid on.
+#[test]
+fn set_watches_is_answered_at_a_prefix() {
+    let rearmed = |zxid| Event::Rearmed { client: CLIENT, session: SESSION, zxid };
+    let notified = |zxid| {
+        let event = WatchedEvent { kind: EventType::NodeDataChanged, path: "/a".into(), zxid };
+        Event::Notified { client: CLIENT, session: SESSION, event }
+    };
+    let start = || {
+        let mut trial = disconnected();
+        // Another session changes the znode meanwhile.
+        let (created, connected) = next_session(z(1, 3));
+        let Event::Session { session, server, state, .. } = connected else { unreachable!() };
+        let client = crate::id::ClientId(2);
+        trial.accepts(created);
+        trial.accepts(Event::Session { client, session, server, state });
+        let mut request = sent(1, set_data_request("/a", "y"));
+        if let Event::Sent { client: its, session: of, .. } = &mut request {
+            (*its, *of) = (client, SessionId(0x20));
+        }
+        trial.accepts(request);
+        let mut change = (*txn(z(1, 4), 1, Bodies(&trial.history).set_data("/a", "y"))).clone();
+        change.session = SessionId(0x20);
+        trial.accepts(committed(Arc::new(change)));
+        trial.accepts(self::connected());
+        trial.accepts(Event::Rearming {
+            client: CLIENT,
+            session: SESSION,
+            relative_zxid: z(1, 2),
+            data: vec!["/a".into()],
+            exist: Vec::new(),
+            child: Vec::new(),
+        });
+        trial
+    };
+    // A server behind arms the watch, which fires when the server comes to the change.
+    let mut behind = start();
+    behind.accepts(rearmed(z(1, 3)));
+    behind.accepts(notified(z(1, 4)));
+    // One that has applied it makes the event up, and arms nothing.
+    let mut ahead = start();
+    ahead.accepts(notified(z(1, 4)));
+    ahead.accepts(rearmed(z(1, 4)));
+    assert_eq!(
+        ahead.objects(notified(z(1, 4))),
+        "bridge: the notification NodeDataChanged /a (zxid 1:4) to client 1 comes of no watch of \
+         its connection."
+    );
+    // One that has applied it has something to say, and one that is behind the client no session.
+    assert!(start().objects(rearmed(z(1, 4))).contains("before this was read"));
+    assert!(start().objects(rearmed(z(1, 1))).contains("had been shown 1:2 before"));
+    // What is made up where nothing is missed is invented.
+    assert!(start().objects(notified(z(1, 3))).contains("comes of no watch"));
+}
+
+#[test]
+fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
+    let mut trial = trial();
+    create(&mut trial);
+    let watch = crate::op::Request::Exists { path: "/a".into(), watch: true };
+    trial.accepts(sent(2, watch.clone()));
+    let stat = trial.history.tree().stat("/a").expect("it exists");
+    trial.accepts(replied(2, z(1, 2), watch, Ok(Response::Exists(stat))));
+    trial.accepts(sent(3, set_data_request("/a", "y")));
+    let body = Bodies(&trial.history).set_data("/a", "y");
+    trial.commit(z(1, 3), 3, body);
+    let result = trial.history.applied(z(1, 3)).expect("committed").result.clone();
+    assert_eq!(
+        trial.objects(replied(3, z(1, 3), set_data_request("/a", "y"), result)),
+        "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before this was \
+         read, which comes first: notification NodeDataChanged /a (zxid 1:3)."
+    );
+}

@@ -1,0 +1,117 @@
+//! The bridge between the grains can object: real simulated runs are accepted, and each of them with
+//! one thing changed, as a faulty ensemble would have it, is rejected with a sentence that names the
+//! deviation.
+
+mod planted;
+
+use planted::{Plant, table};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium_model::event::Event;
+use vivarium_model::history::History;
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::service::Bridge;
+use vivarium_model::time::Time;
+use vivarium_sim::{HostKind, RunOptions, run};
+
+/// How many runs of each scenario there are to plant something in.
+const RUNS: u64 = 60;
+
+/// Everything that happened in some runs. In those of `churn` clients do everything, but seldom wait
+/// for a watch; in those of `lock` most of them do.
+fn runs() -> &'static [Vec<Event>] {
+    static ALL: OnceLock<Vec<Vec<Event>>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let of = |name| (0..RUNS).map(move |seed| record(name, seed));
+        of("churn").chain(of("lock")).collect()
+    })
+}
+
+fn record(name: &str, seed: u64) -> Vec<Event> {
+    let entry = catalogue().into_iter().find(|entry| entry.name == name).expect("it is there");
+    let mut scenario = (entry.build)(&Switches::default());
+    let recorder = Recorder::default();
+    let prototype = recorder.clone();
+    scenario.monitors = Arc::new(move |_drawn| vec![prototype.clone_box()]);
+    let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
+    let report = run(&scenario, seed, &options);
+    assert_eq!(report.violation.map(|violation| violation.objection), None, "{name}, seed {seed}");
+    std::mem::take(&mut recorder.0.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Writes down what happens.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Event>>>);
+
+impl Monitor for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+    fn class(&self) -> Class {
+        Class::Run
+    }
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        Ok(())
+    }
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+/// What the bridge says of a run, and what it counted.
+fn judge(events: &[Event]) -> (Result<(), (usize, Objection)>, Bridge) {
+    let mut bridge = Bridge::new();
+    let history = History::new();
+    let view = View { at: Time::ZERO, history: &history };
+    for (at, event) in events.iter().enumerate().filter(|(_, event)| bridge_hears(event)) {
+        if let Err(objection) = bridge.event(view, event) {
+            return (Err((at, objection)), bridge);
+        }
+    }
+    (Ok(()), bridge)
+}
+
+fn bridge_hears(event: &Event) -> bool {
+    Bridge::new().concerns(event)
+}
+
+#[test]
+fn real_runs_are_accepted_and_meet_what_can_be_compared() {
+    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+    for (number, events) in runs().iter().enumerate() {
+        let (verdict, bridge) = judge(events);
+        assert_eq!(verdict, Ok(()), "run {number}");
+        for (name, count) in bridge.measured() {
+            *totals.entry(name).or_default() += count;
+        }
+    }
+    for met in [
+        "writes decided alike",
+        "of these, failed alike",
+        "lost writes committed after the loss",
+        "lost writes committed after the session was accepted again",
+        "reads answered alike",
+        "of these, below the log's end",
+        "notifications of watches that fired",
+        "notifications made up by SetWatches",
+        "sessions accepted",
+    ] {
+        assert!(totals[met] > 0, "{met}: none in all runs ({totals:?})");
+    }
+}
+
+#[test]
+fn each_planted_deviation_is_rejected() {
+    let mut sentences = String::new();
+    for Plant { name, plant } in table() {
+        let planted = runs().iter().find_map(|events| plant(events));
+        let planted = planted.unwrap_or_else(|| panic!("no run to plant this in: {name}"));
+        let (verdict, _) = judge(&planted.events);
+        let Err((at, objection)) = verdict else { panic!("accepted: {name}") };
+        assert!(at >= planted.at, "{name}: objected before anything was planted: {objection}");
+        sentences.push_str(&format!("{name}\n  {objection}\n"));
+    }
+    insta::assert_snapshot!(sentences);
+}
