@@ -14,21 +14,43 @@ fn main() {
         .map(|_| {
             let work = work.clone();
             let lean = std::env::var("LEAN").unwrap_or_default();
-            program(move |z| { let (work, lean) = (work.clone(), lean.clone()); async move {
-                if lean.is_empty() { return lock_worker(z, work).await; }
-                let lock = lock::Lock::new(z.clone(), "/lock", work.mutants);
-                loop { match lock.acquire().await {
-                    Ok(guard) => {
-                        match lean.as_str() {
-                            "a" => { let _ = guard.while_held(z.write_resource("r", Some(guard.token().0), 0)).await; }
-                            "b" => { let _ = z.write_resource("r", Some(guard.token().0), 0).await; }
-                            _ => { z.now().await; }
+            program(move |z| {
+                let (work, lean) = (work.clone(), lean.clone());
+                async move {
+                    if lean.is_empty() {
+                        return lock_worker(z, work).await;
+                    }
+                    let lock = lock::Lock::new(z.clone(), "/lock", work.mutants);
+                    loop {
+                        match lock.acquire().await {
+                            Ok(guard) => {
+                                match lean.as_str() {
+                                    "a" => {
+                                        let _ = guard
+                                            .while_held(z.write_resource(
+                                                "r",
+                                                Some(guard.token().0),
+                                                0,
+                                            ))
+                                            .await;
+                                    }
+                                    "b" => {
+                                        let _ =
+                                            z.write_resource("r", Some(guard.token().0), 0).await;
+                                    }
+                                    _ => {
+                                        z.now().await;
+                                    }
+                                }
+                                guard.release().await;
+                                return Ok(());
+                            }
+                            Err(lock::AcquireError::SessionExpired) => {}
+                            Err(e) => return Err(e.to_string()),
                         }
-                        guard.release().await; return Ok(()); }
-                    Err(lock::AcquireError::SessionExpired) => {}
-                    Err(e) => return Err(e.to_string()),
-                } }
-            } })
+                    }
+                }
+            })
         })
         .collect();
     let budget = Budget { lost: num(2), expiries: num(3), cancels: num(4), ..Budget::default() };

@@ -123,15 +123,9 @@ impl Prep {
         Some(self.transaction(zxid, session, Xid(0), body, Time::ZERO))
     }
 
-    /// Takes back the newest transaction, which changed nothing, with its zxid. For the service
-    /// grain.
-    pub(crate) fn take_back(&mut self, txn: &Txn) {
-        assert!(
-            matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_))
-                && txn.zxid == self.last_zxid,
-            "only the newest transaction, and only one that failed, can be taken back"
-        );
-        self.last_zxid = txn.zxid.previous();
+    /// The next zxid is the one after this. For the service grain, which numbers in its own way.
+    pub(crate) fn go_on_from(&mut self, zxid: Zxid) {
+        self.last_zxid = zxid;
     }
 
     /// The leader's tree has applied this transaction: its changes are no longer outstanding, and a

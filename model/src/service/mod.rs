@@ -22,8 +22,8 @@
 //! | its connection lives on, and reads, for as long as its server has not applied that | 2.3 last rule, surprise 5 |
 //! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | 2.3, 2.4, 4.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
-//! What is left out because nobody could tell: a transaction that failed takes no zxid here (a gap
-//! tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,
+//! What is left out because nobody could tell: a transaction that failed takes no zxid here, and
+//! creates leave gaps before them (a gap tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,
 //! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
 //! is a lost connection too. Sessions have a number of their own client's instead of a server's.
 

@@ -231,18 +231,21 @@ impl Service {
         effects: &mut Effects,
     ) -> Result<Response, Error> {
         let log_end = Arc::clone(self.log.last());
-        let request = ServerRequest::Client(Arc::clone(request));
         let prep = self.prep.make_mut();
+        if request.is_create() {
+            prep.go_on_from(end_of_block(log_end.zxid()));
+        }
+        let request = ServerRequest::Client(Arc::clone(request));
         let txn = prep
             .request(&log_end.tree, session, Owner::Leader, xid, &request, Time::ZERO)
             .expect("a search does not use up the zxids of an epoch");
         match &txn.body {
             TxnBody::Error(error) => {
-                prep.take_back(&txn);
+                prep.go_on_from(log_end.zxid());
                 Err(*error)
             }
             TxnBody::FailedMulti(_) => {
-                prep.take_back(&txn);
+                prep.go_on_from(log_end.zxid());
                 DataTree::empty().apply(&txn).result
             }
             _ => self.append(txn, effects),
@@ -255,6 +258,14 @@ impl Service {
         let entry = self.log.append(txn);
         entry.applied.as_ref().expect("it was just applied").result.clone()
     }
+}
+
+/// Zxids come in blocks, and a create begins a new one. So a znode's czxid, which programs take for a
+/// fencing token, tells how many creates came before it and nothing else of their order with other
+/// writes; and gaps tell nobody anything, since every failed write of anybody makes one.
+fn end_of_block(zxid: Zxid) -> Zxid {
+    const BLOCK: u64 = 256;
+    Zxid((zxid.0 / BLOCK + 1) * BLOCK - 1)
 }
 
 /// A read's answer from a tree (semantics 1.8).

@@ -253,7 +253,9 @@ impl Recipes {
             && matches!(took.clients, Changed::Itself(_));
         unchanged
             && match took.choices.last().expect("a transition has a last step") {
-                Step::Serve { prefix, .. } => *prefix != Zxid::ZERO || scene.world.grain().reads(client),
+                Step::Serve { prefix, .. } => {
+                    *prefix != Zxid::ZERO || scene.world.grain().reads(client)
+                }
                 Step::Notify(_) | Step::Random { .. } => true,
                 Step::Fire(Timer::Client(..)) => true,
                 Step::ToClient(_) => !self.reads_matter,
