@@ -110,6 +110,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Snapshot(id)
         | Step::Restart(id)
         | Step::Rejoin(id)
+        | Step::Propose(id)
         | Step::Crash { server: id, .. } => server(id),
         Step::Fire(Timer::Server(id, ServerTimer::LearnerSilent(connection))) => {
             [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))]
@@ -129,6 +130,10 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::BreakLearner { connection, .. } => server(connection.learner),
         Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
         Step::Expire(_) => [None, None],
+        // Of the others, the largest will do: they are only looked up among the servers.
+        Step::Elect { leader, followers } => {
+            [Some(Machine::Server(leader)), followers.iter().last().map(Machine::Server)]
+        }
     }
 }
 

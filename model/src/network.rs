@@ -321,6 +321,27 @@ impl Network {
         found
     }
 
+    /// Whether any learner's connection is open at `server`.
+    pub fn has_learners(&self, server: ServerId) -> bool {
+        let is_open_there = |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
+        self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
+    }
+
+    /// Moves a learner's connections to the lowest slots, the oldest first, so that their numbers do
+    /// not tell how many there have been. Returns old and new names of those that moved, in the
+    /// order in which they must be renamed.
+    pub fn renumber(
+        &mut self,
+        learner: ServerId,
+    ) -> Vec<(LearnerConnection, LearnerConnection)> {
+        if self.learners[learner.index()].is_compact() {
+            return Vec::new();
+        }
+        let name = |slot| LearnerConnection { learner, slot };
+        let moved = self.learners[learner.index()].make_mut().compact();
+        moved.into_iter().map(|(from, to)| (name(from), name(to))).collect()
+    }
+
     /// The packets under way: to the leader, to the learner.
     pub fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
         self.learners[connection.learner.index()]

@@ -207,8 +207,11 @@ impl<H: Host, G: Grain> World<H, G> {
             _ => {}
         }
         self.tell(at, event)?;
-        if let Event::Established { leader, last_zxid, .. } = *event {
+        if let Event::Established { leader, epoch, last_zxid } = *event {
             self.commit_initial_history(at, leader, last_zxid, effects)?;
+            // What an older epoch proposed and this leader does not have is dead: every later leader
+            // has this one's history, or S4 objects.
+            self.proposed.retain(|zxid, _| zxid.epoch() >= epoch);
         }
         Ok(())
     }

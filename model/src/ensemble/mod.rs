@@ -2,6 +2,7 @@
 //! does to it.
 
 pub mod faults;
+pub mod oracle;
 pub mod view;
 
 use crate::config::Config;
@@ -110,6 +111,14 @@ impl Ensemble {
     /// What a step does to the ensemble. Programs' inputs and their hosts are the world's affair:
     /// [`Step::Input`] is not for here.
     pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
+        let status = self.apply_plainly(at, step, effects);
+        if status == Status::Done && self.config.election.is_oracle() {
+            self.tidy_connections(effects);
+        }
+        status
+    }
+
+    fn apply_plainly(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
         match *step {
             Step::ToServer(connection) => self.server_reads(connection, at, effects),
             Step::ToClient(connection) => self.client_machine_reads(connection, effects),
@@ -135,6 +144,8 @@ impl Ensemble {
                 self.machines().client_timer(client, timer, effects)
             }
             Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
+            Step::Propose(server) => self.on_server(server, at, effects, Server::propose_write),
+            Step::Elect { leader, followers } => self.elect(leader, followers, at, effects),
             Step::Start(client) => self.machines().start_program(client, effects),
             Step::Random { client, call, value } => {
                 self.machines().random(client, call, value, effects)

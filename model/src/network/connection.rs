@@ -152,6 +152,24 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
     }
 }
 
+impl<Up, Down> Opened<Up, Down> {
+    /// Whether the lowest slots are taken and no others, and the next in turn is the one after them.
+    pub(super) fn is_compact(&self) -> bool {
+        usize::from(self.next) == self.slots.len() && self.slots.iter().all(Option::is_some)
+    }
+
+    /// Makes it so; old and new slot of each connection that moved. Only for machines of which this
+    /// is asked after every step: then the order of slots is the order of age.
+    pub(super) fn compact(&mut self) -> Vec<(u8, u8)> {
+        let taken = self.slots.iter().enumerate().filter(|(_, open)| open.is_some());
+        let moved = taken.enumerate().filter(|(to, (from, _))| to != from);
+        let moved = moved.map(|(to, (from, _))| (from as u8, to as u8)).collect();
+        self.slots.retain(Option::is_some);
+        self.next = self.slots.len() as u8;
+        moved
+    }
+}
+
 pub(super) fn occupied<Up, Down>(
     links: &Opened<Up, Down>,
 ) -> impl Iterator<Item = (u8, &Connection<Up, Down>)> {

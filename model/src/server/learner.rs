@@ -87,6 +87,13 @@ impl Learner {
         self.connection
     }
 
+    /// The connection has a new number.
+    pub(super) fn rename_connection(&mut self, from: LearnerConnection, to: LearnerConnection) {
+        if self.connection == Some(from) {
+            self.connection = Some(to);
+        }
+    }
+
     /// Whether clients are served.
     pub fn is_serving(&self) -> bool {
         self.phase == Phase::Broadcast
@@ -165,7 +172,9 @@ impl Server {
         if learner.connection.is_some() || learner.phase != Phase::Discovery {
             return false;
         }
-        learner.attempts += 1;
+        if !context.config.election.is_oracle() {
+            learner.attempts += 1;
+        }
         let connection = context.network.open_learner(self.id, learner.leader);
         learner.connection = Some(connection);
         let accepted_epoch = context.disk.accepted_epoch();
@@ -185,7 +194,9 @@ impl Server {
             return;
         }
         match delivered {
-            Delivered::End { accepted: false } if learner.attempts < CONNECT_ATTEMPTS => {
+            Delivered::End { accepted: false }
+                if learner.attempts < CONNECT_ATTEMPTS && !context.config.election.is_oracle() =>
+            {
                 learner.connection = None;
                 context.arm(ServerTimer::ConnectLeader, CONNECT_RETRY);
             }

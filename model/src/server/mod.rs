@@ -13,6 +13,7 @@ pub mod disk;
 pub mod election;
 pub mod leader;
 pub mod learner;
+pub mod oracle;
 pub mod outstanding;
 pub mod pipeline;
 pub mod prep;
@@ -147,7 +148,7 @@ impl Server {
         }
         let mut server = Server {
             id: context.id,
-            start: context.disk.count_start(),
+            start: Server::count_start(context),
             next_session: 1,
             tree,
             committed_log,
@@ -225,6 +226,9 @@ impl Server {
     /// Begins an election.
     fn look(&mut self, context: &mut Context<'_>) {
         self.role = Role::Looking;
+        if context.config.election.is_oracle() {
+            return;
+        }
         let own = self.own_vote(context);
         if let Some(decision) = self.election.look(own, context) {
             self.take_role(decision, context);

@@ -1,8 +1,8 @@
 //! Activation and broadcast: propose, count acks, commit in order (semantics 6.7, 4.4).
 
-use super::{HandlerPhase, Leader, Phase, Proposal, ServerSet};
+use super::{HandlerPhase, Leader, Phase, Proposal};
 use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, SessionId, Xid};
+use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::op::Request;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
 use crate::server::prep::{Expiry, Prep};
@@ -66,7 +66,7 @@ impl Server {
         for (session, timeout) in self.tree.sessions() {
             context.arm(ServerTimer::SessionExpiry(*session), *timeout);
         }
-        self.election.established_in(epoch);
+        self.remember_epoch(epoch, context);
         context.disarm(ServerTimer::InitLimit);
         context.arm(ServerTimer::Ping, context.config.tick / 2);
         self.announce_established(epoch, history, context);
@@ -146,6 +146,17 @@ impl Server {
             Some(txn) => self.propose(txn, context),
             None => self.leave_role("the zxid counter is exhausted", context),
         }
+    }
+
+    /// Proposes a write that no client asked for: for searches without programs.
+    pub fn propose_write(&mut self, context: &mut Context<'_>) -> bool {
+        let Role::Leading(leader) = &mut self.role else { return false };
+        let Some(prep) = &mut leader.prep else { return false };
+        match prep.write(&self.tree, context.at) {
+            Some(txn) => self.propose(txn, context),
+            None => self.leave_role("the zxid counter is exhausted", context),
+        }
+        true
     }
 
     /// A session's time is up: closeSession goes into the pipeline (semantics 2.3). Ephemerals stay

@@ -10,7 +10,7 @@ pub mod sync;
 use super::prep::Prep;
 use super::{Context, Role, Server, Writing};
 use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, SessionId, Xid};
+use crate::id::{LearnerConnection, ServerSet, SessionId, Xid};
 use crate::packet::LeaderPacket;
 use crate::path::ZnodePath;
 use crate::timer::ServerTimer;
@@ -18,32 +18,6 @@ use crate::txn::Txn;
 use crate::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// A set of servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ServerSet(u64);
-
-impl ServerSet {
-    /// Adds a server (ids up to 64).
-    pub fn insert(&mut self, server: ServerId) {
-        self.0 |= 1 << server.index();
-    }
-
-    /// Whether a server is in it.
-    pub fn contains(self, server: ServerId) -> bool {
-        self.0 & (1 << server.index()) != 0
-    }
-
-    /// How many.
-    pub fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-
-    /// Whether it is empty.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
 
 /// How far the leader's main thread has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,6 +145,23 @@ impl Leader {
     /// The connections of its learners.
     pub fn connections(&self) -> Vec<LearnerConnection> {
         self.handlers.keys().copied().collect()
+    }
+
+    /// Whether this connection has a handler.
+    pub fn handles(&self, connection: LearnerConnection) -> bool {
+        self.handlers.contains_key(&connection)
+    }
+
+    /// A connection has a new number. (Requests of clients, which name it too, are not for ensembles
+    /// whose connections are renumbered.)
+    pub(in crate::server) fn rename_connection(
+        &mut self,
+        from: LearnerConnection,
+        to: LearnerConnection,
+    ) {
+        if let Some(handler) = self.handlers.remove(&from) {
+            self.handlers.insert(to, handler);
+        }
     }
 
     /// The sessions whose expiry it watches.

@@ -182,7 +182,7 @@ impl Server {
         let not_logged = std::mem::take(&mut learner.not_logged);
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
-        self.election.established_in(epoch);
+        self.remember_epoch(epoch, context);
         context.disarm(ServerTimer::InitLimit);
         self.stay_patient(context);
         for txn in not_logged {
