@@ -38,7 +38,7 @@ pub struct Config {
     pub sync_limit: u32,
     /// commitLogCount: transactions kept in memory for DIFF (500 in production).
     pub commit_log_count: usize,
-    /// snapCount: transactions after which a server takes a snapshot.
+    /// snapCount: transactions after which a server takes a snapshot; `u32::MAX` means never.
     pub snap_count: u32,
     /// Znodes per piece of a snapshot: the grain at which it is fuzzy.
     pub snapshot_piece: usize,

@@ -20,6 +20,21 @@ impl<T> Pipe<T> {
     pub(super) fn has_something(&self) -> bool {
         self.ended || !self.packets.is_empty()
     }
+
+    /// What a reader would find, `None` where it would wait.
+    pub(super) fn peek(&self) -> Option<Next<'_, T>> {
+        let packet = self.packets.front().map(Next::Packet);
+        packet.or(self.ended.then_some(Next::End))
+    }
+}
+
+/// What a reader would find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<'a, T> {
+    /// A packet.
+    Packet(&'a T),
+    /// The end of the stream.
+    End,
 }
 
 /// What a reader finds.

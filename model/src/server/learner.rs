@@ -23,7 +23,7 @@ const CONNECT_RETRY: Duration = Duration::from_millis(100);
 
 /// How far the learner has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Phase {
+pub(super) enum Phase {
     /// FOLLOWERINFO was sent; a refused connection is tried again.
     Discovery,
     /// LEADERINFO was read; `acceptedEpoch` is being written where the epoch is new.
@@ -48,12 +48,12 @@ pub struct Learner {
     leader: ServerId,
     connection: Option<LearnerConnection>,
     attempts: u8,
-    phase: Phase,
+    pub(super) phase: Phase,
     epoch: Epoch,
     /// SyncMode: set by DIFF, TRUNC or SNAP, cleared when NEWLEADER is acknowledged.
-    mode: Option<SyncMode>,
+    pub(super) mode: Option<SyncMode>,
     /// packetsNotLogged.
-    not_logged: VecDeque<Arc<Txn>>,
+    pub(super) not_logged: VecDeque<Arc<Txn>>,
     /// packetsCommitted.
     committed: VecDeque<Zxid>,
     /// pendingTxns: proposed and not yet committed.

@@ -10,6 +10,7 @@
 pub mod attach;
 pub mod committed_log;
 pub mod disk;
+pub mod eager;
 pub mod election;
 pub mod leader;
 pub mod learner;

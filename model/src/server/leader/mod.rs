@@ -10,7 +10,7 @@ pub mod sync;
 use super::prep::Prep;
 use super::{Context, Role, Server, Writing};
 use crate::event::Event;
-use crate::id::{LearnerConnection, ServerSet, SessionId, Xid};
+use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::packet::LeaderPacket;
 use crate::path::ZnodePath;
 use crate::timer::ServerTimer;
@@ -36,7 +36,7 @@ pub enum Phase {
 
 /// How far a learner's handler has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum HandlerPhase {
+pub(in crate::server) enum HandlerPhase {
     /// Reads FOLLOWERINFO.
     AwaitingInfo,
     /// Waits until the new epoch is fixed.
@@ -58,8 +58,8 @@ enum HandlerPhase {
 /// What happens between startForwarding and startSendingPackets, outside any lock (semantics 6.5):
 /// the tree of a SNAP is read piece by piece (semantics 6.4), while packets are queued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Stream {
-    is_snap: bool,
+pub(in crate::server) struct Stream {
+    pub(in crate::server) is_snap: bool,
     started: bool,
     cursor: Option<ZnodePath>,
     /// queuedPackets: what was forwarded meanwhile.
@@ -68,8 +68,8 @@ struct Stream {
 
 /// LearnerHandler.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Handler {
-    phase: HandlerPhase,
+pub(in crate::server) struct Handler {
+    pub(in crate::server) phase: HandlerPhase,
 }
 
 impl Handler {
@@ -122,11 +122,13 @@ pub struct Leader {
     election_finished: bool,
     /// Acks of NEWLEADER.
     new_leader_acks: ServerSet,
-    handlers: BTreeMap<LearnerConnection, Handler>,
+    pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
     outstanding: VecDeque<Proposal>,
     last_proposed: Zxid,
     last_committed: Zxid,
     prep: Option<Box<Prep>>,
+    /// How many servers there are.
+    servers: u8,
     /// Every second ping round is a tick (semantics 6.7 rule 3).
     skip_tick: bool,
 }
@@ -145,6 +147,23 @@ impl Leader {
     /// The connections of its learners.
     pub fn connections(&self) -> Vec<LearnerConnection> {
         self.handlers.keys().copied().collect()
+    }
+
+    /// Whether an ack of this zxid changes nothing (semantics 4.4 rule 3).
+    pub(in crate::server) fn ignores(&self, zxid: Zxid) -> bool {
+        zxid.is_opening() || zxid <= self.last_committed
+    }
+
+    /// Whether an ack of this zxid by this server would commit it.
+    pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
+        let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
+        let quorum = usize::from(self.servers) / 2 + 1;
+        first.is_some_and(|first| first.acks.with(server).len() >= quorum)
+    }
+
+    /// Whether its own vote for its NEWLEADER would be the last that it needs.
+    pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
+        self.new_leader_acks.with(id).len() >= usize::from(self.servers) / 2 + 1
     }
 
     /// Whether this connection has a handler.
@@ -221,6 +240,7 @@ impl Server {
             last_proposed: Zxid::ZERO,
             last_committed: Zxid::ZERO,
             prep: None,
+            servers: context.config.servers,
             skip_tick: true,
         };
         self.role = Role::Leading(Box::new(leader));
