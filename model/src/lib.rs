@@ -10,6 +10,8 @@ pub mod effect;
 pub mod ensemble;
 pub mod error;
 pub mod event;
+#[cfg(feature = "explore")]
+pub mod explore;
 pub mod fingerprint;
 pub mod grain;
 pub mod handle;

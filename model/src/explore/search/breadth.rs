@@ -1,0 +1,241 @@
+//! Breadth first, in the order of world steps.
+//!
+//! Actions can take several steps, so the frontier is a queue of levels (Dial's): level n holds the
+//! states whose cheapest known way takes n steps. Every action takes at least one, so when level n
+//! comes up its states have their least cost, and what they lead to belongs to later levels. A state
+//! found again more cheaply moves to the cheaper level; its stale copy is passed over later.
+//!
+//! A violation of cost n is reported when all levels below n are done: no other can be shorter, and
+//! of equally short ones the choice does not depend on the threads.
+
+use super::super::model::Model;
+use super::super::outcome::Bound;
+use super::super::visited::{Arrival, Id, Met};
+use super::shared::{Counts, Shared};
+use super::step::Taken;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many states go from worker to worker at once.
+const CHUNK: usize = 64;
+
+/// A state that waits to be expanded.
+struct Waiting<S> {
+    state: S,
+    id: Id,
+    /// The low bits of its fingerprint.
+    rank: u32,
+}
+
+type Chunk<S> = Vec<Waiting<S>>;
+
+/// The queue of levels.
+struct Frontier<S> {
+    levels: Mutex<BTreeMap<u32, Vec<Chunk<S>>>>,
+    /// Some state moved to a cheaper level: there are stale copies.
+    moved: AtomicBool,
+}
+
+/// What one thread does with a level.
+struct Worker<'a, M: Model> {
+    shared: &'a Shared<'a, M>,
+    frontier: &'a Frontier<M::State>,
+    /// Chunks being filled, by level.
+    filling: Vec<(u32, Chunk<M::State>)>,
+    actions: Vec<M::Action>,
+    counts: Counts,
+}
+
+/// Searches breadth first.
+pub(super) fn search<M: Model>(shared: &Shared<'_, M>) {
+    let frontier = Frontier { levels: Mutex::default(), moved: AtomicBool::new(false) };
+    Worker::new(shared, &frontier).start();
+    while let Some((level, chunks)) = frontier.next() {
+        if shared.is_halted() || shared.is_settled(level) {
+            frontier.put_back(level, chunks);
+            break;
+        }
+        let workers = shared.options.threads.get().min(chunks.len());
+        let chunks = Mutex::new(chunks);
+        in_threads(workers, || Worker::new(shared, &frontier).expand_all(level, &chunks));
+        frontier.put_back(level, chunks.into_inner().unwrap_or_else(PoisonError::into_inner));
+    }
+    frontier.discard(shared.options.threads.get());
+}
+
+/// Runs the same in several threads, one of which is the caller's.
+fn in_threads(threads: usize, work: impl Fn() + Sync) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(&work);
+        }
+        work();
+    });
+}
+
+impl<S: Send> Frontier<S> {
+    /// The states of the lowest level.
+    fn next(&self) -> Option<(u32, Vec<Chunk<S>>)> {
+        lock(&self.levels).pop_first()
+    }
+
+    fn add(&self, level: u32, chunk: Chunk<S>) {
+        lock(&self.levels).entry(level).or_default().push(chunk);
+    }
+
+    fn put_back(&self, level: u32, mut chunks: Vec<Chunk<S>>) {
+        if !chunks.is_empty() {
+            lock(&self.levels).entry(level).or_default().append(&mut chunks);
+        }
+    }
+
+    /// Drops what is left, which can be gigabytes in small pieces, with all threads.
+    fn discard(&self, threads: usize) {
+        let levels = std::mem::take(&mut *lock(&self.levels));
+        let chunks = Mutex::new(levels.into_values().flatten().collect::<Vec<_>>());
+        let pieces = lock(&chunks).len();
+        in_threads(threads.min(pieces), || while pop(&chunks).is_some() {});
+    }
+}
+
+impl<'a, M: Model> Worker<'a, M> {
+    fn new(shared: &'a Shared<'a, M>, frontier: &'a Frontier<M::State>) -> Worker<'a, M> {
+        let counts = Counts::default();
+        Worker { shared, frontier, filling: Vec::new(), actions: Vec::new(), counts }
+    }
+
+    /// Takes the initial states in.
+    fn start(mut self) {
+        let states = self.shared.model.init_states();
+        assert!(!states.is_empty(), "a model has an initial state");
+        for (place, state) in (0..).zip(states) {
+            self.counts.generated += 1;
+            if let Some(fingerprint) = self.shared.initial(&state, place) {
+                let arrival = Arrival { from: None, rank: 0, action: place, level: 0 };
+                // Two equal initial states are one.
+                let met = self.shared.visited.insert(fingerprint, arrival);
+                if let Met::New(id) = met {
+                    self.counts.distinct += 1;
+                    self.counts.frontier += 1;
+                    self.wait(Waiting { state, id, rank: fingerprint.0 as u32 }, 0);
+                }
+            }
+        }
+        self.finish();
+    }
+
+    /// Expands states of a level as long as there are any.
+    fn expand_all(mut self, level: u32, chunks: &Mutex<Vec<Chunk<M::State>>>) {
+        while !self.shared.is_halted()
+            && let Some(chunk) = pop(chunks)
+        {
+            for waiting in chunk {
+                if self.shared.is_halted() {
+                    break;
+                }
+                self.counts.held -= 1;
+                if !self.is_stale(&waiting, level) {
+                    self.counts.frontier -= 1;
+                    self.counts.depth = level;
+                    self.expand(&waiting, level);
+                }
+                self.shared.count(&mut self.counts);
+            }
+        }
+        self.finish();
+    }
+
+    fn finish(mut self) {
+        for (level, chunk) in std::mem::take(&mut self.filling) {
+            self.frontier.add(level, chunk);
+        }
+        self.shared.flush(&mut self.counts);
+    }
+
+    /// Whether the state was expanded from a cheaper level.
+    fn is_stale(&self, waiting: &Waiting<M::State>, level: u32) -> bool {
+        self.frontier.moved.load(Ordering::Relaxed)
+            && self.shared.visited.level(waiting.id) != level
+    }
+
+    fn expand(&mut self, waiting: &Waiting<M::State>, level: u32) {
+        let mut actions = std::mem::take(&mut self.actions);
+        let looked = self.shared.look(&waiting.state, &mut actions);
+        if let Err(objection) = looked {
+            self.shared.offer_state(waiting.id, level, objection);
+        } else if !actions.is_empty() {
+            if self.shared.options.max_depth.is_some_and(|depth| level >= depth) {
+                self.shared.cut(1);
+            } else {
+                self.take_all(waiting, level, &mut actions);
+            }
+        }
+        self.actions = actions;
+    }
+
+    fn take_all(&mut self, waiting: &Waiting<M::State>, level: u32, actions: &mut Vec<M::Action>) {
+        let mut has_successor = false;
+        for (place, action) in (0..).zip(actions.drain(..)) {
+            match self.shared.take(&waiting.state, action) {
+                Taken::Nothing => continue,
+                Taken::Objected(objection, length) => {
+                    self.shared.offer_step(waiting.id, level, place, length, objection);
+                }
+                Taken::Reached { state, fingerprint, length } => {
+                    let there = level.saturating_add(length);
+                    let Waiting { id, rank, .. } = *waiting;
+                    let arrival = Arrival { from: Some(id), rank, action: place, level: there };
+                    let met = self.shared.visited.insert(fingerprint, arrival);
+                    self.meet(met, state, fingerprint.0 as u32, there, level);
+                }
+            }
+            has_successor = true;
+            self.counts.generated += 1;
+        }
+        if !has_successor && let Err(objection) = self.shared.rest(&waiting.state) {
+            self.shared.offer_state(waiting.id, level, objection);
+        }
+    }
+
+    /// A state was reached, from a state of the level `from`.
+    fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32, from: u32) {
+        match met {
+            Met::New(id) => {
+                self.counts.distinct += 1;
+                self.counts.frontier += 1;
+                self.wait(Waiting { state, id, rank }, level);
+            }
+            Met::Cheaper(id) => {
+                self.frontier.moved.store(true, Ordering::Relaxed);
+                self.wait(Waiting { state, id, rank }, level);
+            }
+            Met::Known { level, .. } if level <= from => self.counts.edges_back += 1,
+            Met::Known { .. } => {}
+            Met::Full => self.shared.halt(Bound::Numbers),
+        }
+    }
+
+    fn wait(&mut self, waiting: Waiting<M::State>, level: u32) {
+        self.counts.held += 1;
+        let known = self.filling.iter().position(|(filling, _)| *filling == level);
+        let place = known.unwrap_or_else(|| {
+            self.shared.sample(&waiting.state, size_of::<Waiting<M::State>>());
+            self.filling.push((level, Vec::with_capacity(CHUNK)));
+            self.filling.len() - 1
+        });
+        self.filling[place].1.push(waiting);
+        if self.filling[place].1.len() == CHUNK {
+            let (level, chunk) = self.filling.swap_remove(place);
+            self.frontier.add(level, chunk);
+        }
+    }
+}
+
+fn pop<T>(pieces: &Mutex<Vec<T>>) -> Option<T> {
+    lock(pieces).pop()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,53 @@
+//! From a violation to the actions that lead to it: back along the predecessors, forth by the model.
+
+use super::super::model::Model;
+use super::shared::{Found, Shared};
+
+/// A path rebuilt.
+pub(super) struct Replayed<A> {
+    /// Which initial state it starts from.
+    pub(super) initial: usize,
+    /// The actions.
+    pub(super) path: Vec<A>,
+    /// World steps.
+    pub(super) length: u32,
+}
+
+/// Rebuilds the path to a violation.
+pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replayed<M::Action> {
+    let model = shared.model;
+    let Some((id, _)) = found.state else {
+        let initial = found.action.expect("an objectionable initial state has its place");
+        return Replayed { initial: initial as usize, path: Vec::new(), length: 0 };
+    };
+    // Backwards: each state's fingerprint and the place of the action that led to it.
+    let mut links = Vec::new();
+    let mut next = Some(id);
+    while let Some(id) = next {
+        let (fingerprint, arrival) = shared.visited.arrival(id);
+        links.push((fingerprint, arrival.action as usize));
+        next = arrival.from;
+    }
+    let (_, initial) = links.pop().expect("a path has its first state");
+    let mut state = model.init_states().swap_remove(initial);
+    let mut replayed = Replayed { initial, path: Vec::new(), length: 0 };
+    for (fingerprint, place) in links.into_iter().rev() {
+        let action = action_at(model, &state, place);
+        state = model.next_state(&state, action.clone()).expect("an action taken once is possible");
+        assert_eq!(model.fingerprint(&state), fingerprint, "the same action led somewhere else");
+        replayed.path.push(action);
+        replayed.length += model.length(&state);
+    }
+    if let Some(place) = found.action {
+        replayed.path.push(action_at(model, &state, place as usize));
+        replayed.length += found.length;
+    }
+    replayed
+}
+
+/// An action of a state, by its place.
+fn action_at<M: Model>(model: &M, state: &M::State, place: usize) -> M::Action {
+    let mut actions = Vec::new();
+    model.actions(state, &mut actions);
+    actions.swap_remove(place)
+}
