@@ -134,6 +134,13 @@ impl<T: Clone> Tracked<T> {
     }
 }
 
+impl<T> Tracked<T> {
+    /// Whether both are the same value in memory: then they are equal.
+    pub fn shares(&self, other: &Tracked<T>) -> bool {
+        Arc::ptr_eq(&self.value, &other.value)
+    }
+}
+
 impl<T: Hash> Tracked<T> {
     /// The component's fingerprint, from the cache where it is fresh.
     pub fn fingerprint(&self) -> Fingerprint {

@@ -3,9 +3,10 @@
 
 use super::Ensemble;
 use crate::effect::{Effects, Status};
-use crate::id::{ServerId, ServerSet};
+use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
 use crate::server::{Role, Server};
+use crate::step::Step;
 use crate::time::Time;
 
 impl Ensemble {
@@ -30,6 +31,40 @@ impl Ensemble {
     pub fn supporters(&self, leader: ServerId) -> ServerSet {
         let learners = self.network.learners_of(leader).into_iter();
         learners.map(|connection| connection.learner).collect::<ServerSet>().with(leader)
+    }
+
+    /// Whether a server is as it was before, without looking further than at who shares what.
+    pub fn is_unchanged(&self, before: &Ensemble, server: ServerId) -> bool {
+        self.servers[server.index()].shares(&before.servers[server.index()])
+    }
+
+    /// Connections between learners and leaders that are not broken yet.
+    pub fn breakable_connections(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.network.breakable()
+    }
+
+    /// The most packets that are under way on one of the connections of a server's process.
+    pub fn most_under_way(&self, server: ServerId) -> u8 {
+        let own = self.learner_connection(server).into_iter();
+        let own = own.map(|connection| self.network.under_way_learner(connection).0);
+        let learners = self.network.learners_of(server).into_iter();
+        let learners = learners.map(|connection| self.network.under_way_learner(connection).1);
+        own.chain(learners).max().unwrap_or(0) as u8
+    }
+
+    /// Whether a reader would read what comes on its connection, if something came.
+    pub fn can_read(&self, step: Step) -> bool {
+        let up_and_open = match step {
+            Step::ToLearner(connection) => {
+                self.learner_connection(connection.learner) == Some(connection)
+            }
+            Step::ToLeader(connection) => {
+                let leader = self.network.leader_of(connection);
+                leader.is_some_and(|leader| self.network.learners_of(leader).contains(&connection))
+            }
+            _ => false,
+        };
+        up_and_open && self.is_unblocked(&step)
     }
 
     /// Whether a server leads, or tries to.

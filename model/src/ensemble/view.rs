@@ -175,7 +175,7 @@ impl Ensemble {
     }
 
     /// Whether nothing blocks a possible step.
-    fn is_unblocked(&self, step: &Step) -> bool {
+    pub(super) fn is_unblocked(&self, step: &Step) -> bool {
         let is_open = |from, to| !self.network.is_cut(from, to);
         let (server, client) = (Machine::Server, Machine::Client);
         match *step {

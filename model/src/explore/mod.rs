@@ -7,6 +7,7 @@
 //! has the fewest; or depth first, which needs little memory beyond the table of visited states.
 //! It never calls an early stop a success: [`Ending`] tells exhausted, bounded and violated apart.
 
+pub mod ensemble;
 mod model;
 mod outcome;
 mod progress;

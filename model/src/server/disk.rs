@@ -119,6 +119,13 @@ impl Disk {
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
     }
 
+    /// Whether a committed transaction survives any crash: in the durable log, or in a durable
+    /// snapshot that was begun after it.
+    pub fn holds(&self, zxid: Zxid) -> bool {
+        let in_log = self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok();
+        in_log || self.snapshots.iter().any(|snapshot| snapshot.durable && snapshot.label >= zxid)
+    }
+
     /// How many transactions were appended but not fsynced.
     pub fn unsynced(&self) -> usize {
         self.log.len() - self.durable

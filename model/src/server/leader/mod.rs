@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::packet::LeaderPacket;
 use crate::path::ZnodePath;
+use crate::release::{Bug, Bugs};
 use crate::timer::ServerTimer;
 use crate::txn::Txn;
 use crate::zxid::{Epoch, Zxid};
@@ -164,6 +165,13 @@ impl Leader {
     /// Whether its own vote for its NEWLEADER would be the last that it needs.
     pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
         self.new_leader_acks.with(id).len() >= usize::from(self.servers) / 2 + 1
+    }
+
+    /// Whether it sends away whoever has accepted this epoch, and does no more about it.
+    pub fn would_refuse(&self, accepted: Epoch, bugs: Bugs) -> bool {
+        bugs.has(Bug::LeaderIgnoresNewerEpoch)
+            && self.phase > Phase::Discovery
+            && accepted > self.epoch
     }
 
     /// Whether this connection has a handler.
