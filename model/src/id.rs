@@ -40,6 +40,11 @@ impl ServerSet {
         self.0 |= 1 << server.index();
     }
 
+    /// Takes a server out.
+    pub fn remove(&mut self, server: ServerId) {
+        self.0 &= !(1 << server.index());
+    }
+
     /// Whether a server is in it.
     pub fn contains(self, server: ServerId) -> bool {
         self.0 & (1 << server.index()) != 0

@@ -183,14 +183,17 @@ fn may_time_out(ensemble: &Ensemble, server: ServerId, process: &Server) -> bool
 /// Every part of the unsynced log that may be left, with and without snapshots that were not fsynced
 /// (a record half written is ignored by every start, so it is as good as one that is missing).
 ///
-/// With reductions, no packet of the process survives it: what does can as well be read before,
-/// for whoever reads it learns of the crash only behind it. And the server starts again at once:
-/// one that is LOOKING does nothing until it is elected, as one that is down.
+/// With reductions, no packet of a leader survives its crash: what does can as well be read before,
+/// for a learner that reads it has nothing else to do and learns of the crash only behind it. (Of a
+/// learner's packets some do: its leader may read them when the learner has come back already.) And
+/// the server starts again at once: one that is LOOKING does nothing until it is elected, as one
+/// that is down.
 fn crashes(ensemble: &Ensemble, server: ServerId, reductions: bool, actions: &mut Vec<Action>) {
     let disk = ensemble.disk(server);
     let unsynced = disk.unsynced() as u8;
     let may_lose_snapshots = disk.snapshots().iter().any(|snapshot| !snapshot.durable);
-    let packets = if reductions { 0 } else { ensemble.most_under_way(server) };
+    let none_survive = reductions && ensemble.is_leading(server);
+    let packets = if none_survive { 0 } else { ensemble.most_under_way(server) };
     for survive in 0..=unsynced {
         for snapshots in [false, true] {
             if snapshots && !may_lose_snapshots {

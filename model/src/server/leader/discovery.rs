@@ -181,7 +181,10 @@ impl Server {
             .collect();
         self.write(Writing::CurrentEpochTmp, context);
         for (connection, last_zxid) in waiting {
-            self.synchronise(connection, last_zxid, context);
+            // One of them can have been an older registration of another.
+            if matches!(&self.role, Role::Leading(leader) if leader.handles(connection)) {
+                self.synchronise(connection, last_zxid, context);
+            }
         }
     }
 }
