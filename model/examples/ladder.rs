@@ -11,6 +11,7 @@
 //!   --steps                print the steps to a violation
 //! ```
 
+use stateright::Model as _;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use vivarium_model::config::Config;
@@ -18,7 +19,6 @@ use vivarium_model::explore::ensemble::{Budget, Election, EnsembleModel};
 use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs, Release};
-use stateright::Model as _;
 
 const LADDER: [&str; 8] =
     ["2/1/1", "2/2/2", "3/1/1", "3/2/0", "3/2/1", "2/2/1/1", "3/1/1/1", "3/1/1/0/1"];
@@ -99,7 +99,9 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
     let verdict = match &outcome.ending {
         Ending::Exhausted { .. } => "exhausted".to_owned(),
         Ending::Bounded { by, .. } => format!("bounded by {by}"),
-        Ending::Violated(found) => format!("violated after {} steps: {}", found.length, found.objection),
+        Ending::Violated(found) => {
+            format!("violated after {} steps: {}", found.length, found.objection)
+        }
     };
     println!(
         "{servers}/{txns}/{crashes}/{breaks}/{timeouts} {:7} {:>11} generated {:>10} distinct depth {:>3} \

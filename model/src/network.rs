@@ -322,7 +322,10 @@ impl Network {
     }
 
     /// What a learner would read from its connection to the leader.
-    pub fn next_from_leader(&self, connection: LearnerConnection) -> Option<Next<'_, LeaderPacket>> {
+    pub fn next_from_leader(
+        &self,
+        connection: LearnerConnection,
+    ) -> Option<Next<'_, LeaderPacket>> {
         let open = self.learners[connection.learner.index()].get(connection.slot)?;
         if open.opener_open { open.down.peek() } else { None }
     }
@@ -346,17 +349,15 @@ impl Network {
 
     /// Whether any learner's connection is open at `server`.
     pub fn has_learners(&self, server: ServerId) -> bool {
-        let is_open_there = |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
+        let is_open_there =
+            |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
         self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
     }
 
     /// Moves a learner's connections to the lowest slots, the oldest first, so that their numbers do
     /// not tell how many there have been. Returns old and new names of those that moved, in the
     /// order in which they must be renamed.
-    pub fn renumber(
-        &mut self,
-        learner: ServerId,
-    ) -> Vec<(LearnerConnection, LearnerConnection)> {
+    pub fn renumber(&mut self, learner: ServerId) -> Vec<(LearnerConnection, LearnerConnection)> {
         if self.learners[learner.index()].is_compact() {
             return Vec::new();
         }

@@ -255,13 +255,8 @@ impl stateright::Model for EnsembleModel {
         let mut world = World::new(Arc::clone(&self.config), NoPrograms, monitors);
         let mut effects = Effects::default();
         world.begin(&mut effects);
-        let mut state = State {
-            world,
-            left: self.budget,
-            timers: BTreeSet::new(),
-            length: 0,
-            objection: None,
-        };
+        let mut state =
+            State { world, left: self.budget, timers: BTreeSet::new(), length: 0, objection: None };
         if !self.config.election.is_oracle() {
             state.keep_timers(&Step::Propose(crate::id::ServerId(1)), &effects);
         }

@@ -50,7 +50,10 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
     }
     Err(Objection::new(
         "S3 committed means durable",
-        format!("{last} is committed, but durable on the disks of {holders} of {} servers.", ensemble.config().servers),
+        format!(
+            "{last} is committed, but durable on the disks of {holders} of {} servers.",
+            ensemble.config().servers
+        ),
     ))
 }
 
@@ -77,11 +80,8 @@ fn contiguous_log(server: ServerId, disk: &Disk) -> Result<(), Objection> {
     let newest = disk.snapshots().last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
     for pair in disk.log().windows(2) {
         let (one, next) = (pair[0].zxid, pair[1].zxid);
-        let follows = if next.epoch() > one.epoch() {
-            next.counter() == 1
-        } else {
-            one.next() == Some(next)
-        };
+        let follows =
+            if next.epoch() > one.epoch() { next.counter() == 1 } else { one.next() == Some(next) };
         if !follows && next > newest {
             return Err(Objection::new(
                 "S7 contiguous log",

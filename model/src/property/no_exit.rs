@@ -22,7 +22,10 @@ impl Monitor for NoExit {
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Exited { server, reason } = event else { return Ok(()) };
-        Err(Objection::new(self.name(), format!("{server} exited, although its disk is sound: {reason}.")))
+        Err(Objection::new(
+            self.name(),
+            format!("{server} exited, although its disk is sound: {reason}."),
+        ))
     }
 
     fn clone_box(&self) -> Box<dyn Monitor> {

@@ -179,7 +179,13 @@ impl Disk {
     #[must_use]
     pub fn truncate(&mut self, zxid: Zxid, bugs: Bugs) -> bool {
         if self.snapshots[0].label > zxid {
-            return false;
+            if zxid > Zxid::ZERO {
+                return false;
+            }
+            // The empty database needs nothing to be rebuilt from. (To ask its leader, who has no
+            // more than that, for a snapshot would bring an empty DIFF.)
+            let content = Arc::new(DataTree::new());
+            self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
         if bugs.has(Bug::TruncKeepsRecordBeyond)
@@ -285,6 +291,18 @@ impl Hash for Disk {
 mod tests {
     use super::*;
     use crate::release::Release;
+
+    #[test]
+    fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
+        let mut disk = Disk::new();
+        let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
+        let content = Arc::new(DataTree::empty());
+        disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
+        assert!(!disk.truncate(Zxid::new(Epoch(1), 2), bugs), "nothing to rebuild 1:2 from");
+        assert!(disk.truncate(Zxid::ZERO, bugs));
+        let (tree, _) = disk.load();
+        assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
+    }
 
     /// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
     /// the server crashed before its epoch file.

@@ -62,7 +62,8 @@ impl Server {
                 // Its own acks only count: eager unless they are the ones that commit, for what is
                 // proposed before a commit and after it goes out in another order.
                 Role::Leading(leader) => {
-                    !threats.crashes && self.to_ack.iter().all(|zxid| !leader.would_commit(self.id, *zxid))
+                    !threats.crashes
+                        && self.to_ack.iter().all(|zxid| !leader.would_commit(self.id, *zxid))
                 }
                 Role::Looking => false,
             }
@@ -99,9 +100,7 @@ impl Server {
         }
         match next {
             // Leaving the role flushes the log, which a crash would not.
-            Next::End => {
-                !threats.crashes || (self.log_queue.is_empty() && disk.unsynced() == 0)
-            }
+            Next::End => !threats.crashes || (self.log_queue.is_empty() && disk.unsynced() == 0),
             Next::Packet(packet) => {
                 threats.are_over() || learner.forgets(packet, disk, bugs, threats)
             }
@@ -139,13 +138,7 @@ impl Server {
 impl Learner {
     /// Whether nothing of this packet remains once the server has left its role or crashed, and
     /// reading it obliges to nothing (a disk operation that is begun holds up the end of the stream).
-    fn forgets(
-        &self,
-        packet: &LeaderPacket,
-        disk: &Disk,
-        bugs: Bugs,
-        threats: Threats,
-    ) -> bool {
+    fn forgets(&self, packet: &LeaderPacket, disk: &Disk, bugs: Bugs, threats: Threats) -> bool {
         match (&self.phase, packet) {
             // An epoch that was accepted before is answered at once; an older one makes it leave.
             (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
@@ -179,8 +172,8 @@ impl Leader {
 
     fn streams_no_snapshot(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);
-        handler.is_some_and(|handler| {
-            matches!(&handler.phase, HandlerPhase::Streaming(stream) if !stream.is_snap)
-        })
+        handler.is_some_and(
+            |handler| matches!(&handler.phase, HandlerPhase::Streaming(stream) if !stream.is_snap),
+        )
     }
 }

@@ -70,9 +70,7 @@ pub(super) fn of(state: &State, reductions: bool, actions: &mut Vec<Action>) {
     if ensemble.config().election.is_oracle() {
         elections(ensemble, reductions, actions);
     }
-    let fires = |timer: &&Timer| {
-        !matches!(timer, Timer::Server(_, ServerTimer::Notification))
-    };
+    let fires = |timer: &&Timer| !matches!(timer, Timer::Server(_, ServerTimer::Notification));
     actions.extend(state.timers.iter().filter(fires).map(|timer| Action::free(Step::Fire(*timer))));
     for server in ensemble.config().server_ids() {
         if !ensemble.is_up(server) {
@@ -127,8 +125,7 @@ fn would_be_heard(ensemble: &Ensemble, leader: ServerId, follower: ServerId) -> 
 /// A leader whose learners are gone, as it must have noticed: the ping round ends its role, or
 /// initLimit.
 fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
-    ensemble.is_leading(server)
-        && !ensemble.config().is_quorum(ensemble.supporters(server).len())
+    ensemble.is_leading(server) && !ensemble.config().is_quorum(ensemble.supporters(server).len())
 }
 
 /// Nothing happens: time limits end what has not come to serve, and elections begin anew.

@@ -13,20 +13,18 @@ pub(super) fn eager(ensemble: &Ensemble, threats: Threats) -> Option<Step> {
         return None;
     }
     let servers = ensemble.config().server_ids();
-    servers
-        .filter_map(|id| Some((id, ensemble.server(id)?)))
-        .find_map(|(id, process)| {
-            if process.appends_eagerly() {
-                return Some(Step::Append(id));
-            }
-            if process.fsyncs_eagerly(threats) {
-                return Some(Step::Fsync(id));
-            }
-            if process.writes_eagerly(threats) {
-                return Some(Step::Write(id));
-            }
-            eager_packet(ensemble, id, process, threats)
-        })
+    servers.filter_map(|id| Some((id, ensemble.server(id)?))).find_map(|(id, process)| {
+        if process.appends_eagerly() {
+            return Some(Step::Append(id));
+        }
+        if process.fsyncs_eagerly(threats) {
+            return Some(Step::Fsync(id));
+        }
+        if process.writes_eagerly(threats) {
+            return Some(Step::Write(id));
+        }
+        eager_packet(ensemble, id, process, threats)
+    })
 }
 
 fn eager_packet(

@@ -271,7 +271,11 @@ impl Server {
         true
     }
 
-    pub(super) fn drop_handler(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+    pub(super) fn drop_handler(
+        &mut self,
+        connection: LearnerConnection,
+        context: &mut Context<'_>,
+    ) {
         let Role::Leading(leader) = &mut self.role else { return };
         leader.handlers.remove(&connection);
         context.network.close_by_leader(connection, context.effects);

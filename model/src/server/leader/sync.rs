@@ -71,9 +71,8 @@ impl Server {
         for proposal in leader.outstanding.iter_mut().filter(|it| it.txn.zxid > sent) {
             proposal.acks.remove(connection.learner);
         }
-        let is_older = |other: &LearnerConnection| {
-            other.learner == connection.learner && *other != connection
-        };
+        let is_older =
+            |other: &LearnerConnection| other.learner == connection.learner && *other != connection;
         for older in leader.connections().into_iter().filter(is_older) {
             self.drop_handler(older, context);
         }
