@@ -36,8 +36,8 @@ pub enum Bug {
     /// A leader counts what a learner acknowledged before it registered again, although that
     /// synchronisation can have cut it: a learner whose last zxid is proposed and not yet committed
     /// is told to TRUNC (semantics 6.4 row 3; 4.4 rule 3). The transaction then commits while too few
-    /// disks hold it. Found here, by the explorer. Repaired: a learner that registers again leaves
-    /// its older connection, and its acks of what it is sent again are forgotten.
+    /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
+    /// its older acks are forgotten and those that still come by its older connection are ignored.
     AcksOutliveReconnect,
 }
 

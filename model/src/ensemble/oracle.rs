@@ -3,11 +3,14 @@
 
 use super::Ensemble;
 use crate::effect::{Effects, Status};
+use crate::fingerprint::Tracked;
 use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
+use crate::server::disk::Disk;
 use crate::server::{Role, Server};
 use crate::step::Step;
 use crate::time::Time;
+use crate::timer::Timer;
 
 impl Ensemble {
     /// The servers that are up and LOOKING.
@@ -33,9 +36,33 @@ impl Ensemble {
         learners.map(|connection| connection.learner).collect::<ServerSet>().with(leader)
     }
 
-    /// Whether a server is as it was before, without looking further than at who shares what.
-    pub fn is_unchanged(&self, before: &Ensemble, server: ServerId) -> bool {
-        self.servers[server.index()].shares(&before.servers[server.index()])
+    /// The server whose step this is, for steps that one server takes.
+    pub fn taker(&self, step: &Step) -> Option<ServerId> {
+        match *step {
+            Step::ToLeader(connection) | Step::Stream(connection) => self.leader_of(connection),
+            Step::ToLearner(connection) => Some(connection.learner),
+            Step::Vote { to, .. } => Some(to),
+            Step::Append(server)
+            | Step::Fsync(server)
+            | Step::Write(server)
+            | Step::Snapshot(server)
+            | Step::Crash { server, .. }
+            | Step::Restart(server)
+            | Step::Rejoin(server)
+            | Step::Propose(server)
+            | Step::Fire(Timer::Server(server, _)) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// A server's disk, to see later whether it has changed.
+    pub(crate) fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
+        self.servers[server.index()].disk.clone()
+    }
+
+    /// Whether a server's disk has changed since.
+    pub(crate) fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
+        !self.servers[server.index()].disk.shares(before)
     }
 
     /// Connections between learners and leaders that are not broken yet.

@@ -198,7 +198,9 @@ impl State {
             return true;
         }
         let mut effects = Effects::default();
-        let before = self.world.ensemble().clone();
+        let taker = self.ensemble().taker(&step);
+        let disk = taker.map(|server| self.ensemble().shared_disk(server));
+        let committed = self.world.history().last();
         let result = self.world.apply(Time::ZERO, &step, &mut effects);
         if !self.world.ensemble().config().election.is_oracle() {
             self.keep_timers(&step, &effects);
@@ -207,8 +209,11 @@ impl State {
         self.length += 1;
         let checked = result.and_then(|status| match status {
             Status::Done => {
-                invariants::check(&before, self.world.ensemble(), self.world.history())?;
-                Ok(true)
+                let (ensemble, history) = (self.world.ensemble(), self.world.history());
+                let Some((server, disk)) = taker.zip(disk) else { return Ok(true) };
+                let written = ensemble.has_written(server, &disk);
+                let longer = history.last() > committed;
+                invariants::check(ensemble, history, server, written, longer).map(|()| true)
             }
             Status::Blocked(_) | Status::NotEnabled => Ok(false),
         });

@@ -12,29 +12,29 @@ use crate::server::disk::Disk;
 use crate::server::{Role, Server};
 use crate::zxid::Zxid;
 
-/// Checks what a step may have broken.
+/// Checks what a step of this server may have broken; `disk_changed`: its disk is another now;
+/// `committed`: the history is longer.
 ///
 /// # Errors
 /// The first objection.
-pub fn check(before: &Ensemble, now: &Ensemble, history: &History) -> Result<(), Objection> {
-    let mut disks_changed = false;
-    for server in now.config().server_ids() {
-        if now.is_unchanged(before, server) {
-            continue;
-        }
-        let disk = now.disk(server);
-        if disk != before.disk(server) {
-            disks_changed = true;
-            contiguous_log(server, disk)?;
-            recoverable(server, disk, history)?;
-            epochs(server, disk)?;
-        }
-        if let Some(process) = now.server(server) {
-            no_more_than_the_disk(server, process, disk, history)?;
-            epoch_of_serving(server, process, disk)?;
-        }
+pub fn check(
+    ensemble: &Ensemble,
+    history: &History,
+    server: ServerId,
+    disk_changed: bool,
+    committed: bool,
+) -> Result<(), Objection> {
+    let disk = ensemble.disk(server);
+    if disk_changed {
+        contiguous_log(server, disk)?;
+        recoverable(server, disk, history)?;
+        epochs(server, disk)?;
     }
-    if disks_changed { durable(now, history) } else { Ok(()) }
+    if let Some(process) = ensemble.server(server) {
+        no_more_than_the_disk(server, process, disk, history)?;
+        epoch_of_serving(server, process, disk)?;
+    }
+    if disk_changed || committed { durable(ensemble, history) } else { Ok(()) }
 }
 
 /// S3: the last committed transaction, and so all before it, is durable on a quorum's disks.
@@ -59,7 +59,7 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
 
 /// S6: what a start would load is a prefix of the committed history, as far as it is committed.
 fn recoverable(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
-    let (tree, _) = disk.clone().load();
+    let (tree, _) = disk.load();
     let last = tree.last_processed();
     // What goes beyond the history is not committed yet, or never will be.
     let is_committed = last.is_opening() || history.get(last).is_some();

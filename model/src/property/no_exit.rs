@@ -20,6 +20,10 @@ impl Monitor for NoExit {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Exited { .. })
+    }
+
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Exited { server, reason } = event else { return Ok(()) };
         Err(Objection::new(

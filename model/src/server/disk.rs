@@ -4,7 +4,6 @@
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
 
-use crate::fingerprint::Fingerprint;
 use crate::release::{Bug, Bugs};
 use crate::step::Tail;
 use crate::tree::DataTree;
@@ -225,11 +224,15 @@ impl Disk {
         self.torn
     }
 
+    /// A start takes a half-written record for the end of the log.
+    pub fn mend(&mut self) {
+        self.torn = false;
+    }
+
     /// Loads the database: the newest snapshot and every logged transaction above its label, in
     /// order (semantics 6.9). Returns the tree and where in the log the replay began. A torn last
-    /// record is taken for the end of the file (semantics 6.7).
-    pub fn load(&mut self) -> (DataTree, usize) {
-        self.torn = false;
+    /// record is taken for the end of the file (semantics 6.7); whoever starts on it mends that first.
+    pub fn load(&self) -> (DataTree, usize) {
         let newest = self.snapshots.last().expect("there is always a snapshot");
         let mut tree = DataTree::clone(&newest.content);
         tree.set_last_processed(newest.label);
@@ -272,13 +275,9 @@ impl Disk {
 
 impl Hash for Disk {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The log's records are immutable and named by zxid; hashing their digests once per record
-        // would not be shorter, so only the identity of each goes in.
-        let mut log = Fingerprint::default();
         for txn in &self.log {
-            log.add(Fingerprint::of(&**txn));
+            txn.identity().hash(state);
         }
-        log.hash(state);
         self.log.len().hash(state);
         self.durable.hash(state);
         self.torn.hash(state);

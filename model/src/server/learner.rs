@@ -239,7 +239,7 @@ impl Server {
                 }
             }
             (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
-                self.tree = std::mem::take(tree);
+                self.tree = Arc::new(std::mem::take(tree));
                 self.committed_log.clear();
                 learner.phase = Phase::Synchronising;
             }

@@ -54,7 +54,7 @@ impl Server {
 
     /// Which start of this server it is.
     pub(super) fn count_start(context: &mut Context<'_>) -> u16 {
-        if context.config.election.is_oracle() { 0 } else { context.disk.count_start() }
+        if context.config.election.is_oracle() { 0 } else { context.disk.make_mut().count_start() }
     }
 
     /// Whether it reads from this learner's connection.

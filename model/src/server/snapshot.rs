@@ -61,7 +61,7 @@ impl Server {
             let SnapshotInProgress { label, mut content, .. } = snapshot;
             content.set_last_processed(label);
             let content = Arc::new(content);
-            context.disk.add_snapshot(Snapshot { label, content, durable: false });
+            context.disk.make_mut().add_snapshot(Snapshot { label, content, durable: false });
         } else {
             self.snapshot = Some(snapshot);
             context.effects.due(Step::Snapshot(self.id));
@@ -71,7 +71,7 @@ impl Server {
 
     /// A snapshot of the present tree in one piece, while nothing is applied.
     pub(super) fn whole_snapshot(&self, durable: bool) -> Snapshot {
-        let content = Arc::new(self.tree.clone());
+        let content = Arc::clone(&self.tree);
         Snapshot { label: self.tree.last_processed(), content, durable }
     }
 }

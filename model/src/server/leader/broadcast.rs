@@ -61,7 +61,7 @@ impl Server {
         let history = self.tree.last_processed();
         leader.phase = Phase::Broadcast;
         leader.last_committed = epoch.opening();
-        self.tree.set_last_processed(epoch.opening());
+        Arc::make_mut(&mut self.tree).set_last_processed(epoch.opening());
         leader.prep = Some(Box::new(Prep::new(epoch, &self.tree)));
         for (session, timeout) in self.tree.sessions() {
             context.arm(ServerTimer::SessionExpiry(*session), *timeout);
@@ -99,6 +99,7 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         match packet {
+            LearnerPacket::Ack(_) if self.is_superseded(connection) => {}
             LearnerPacket::Ack(zxid) => self.process_ack(connection.learner, zxid, context),
             LearnerPacket::Ping { touched } => {
                 for session in touched {
@@ -123,6 +124,13 @@ impl Server {
                 unreachable!("{}: {packet:?} in broadcast", self.id)
             }
         }
+    }
+
+    /// Whether its learner has registered again since (see
+    /// [`crate::release::Bug::AcksOutliveReconnect`]).
+    fn is_superseded(&self, connection: LearnerConnection) -> bool {
+        let Role::Leading(leader) = &self.role else { return false };
+        leader.handlers.get(&connection).is_some_and(|handler| handler.superseded)
     }
 
     /// Prep, then propose. A request that fails validation is proposed as an error transaction.

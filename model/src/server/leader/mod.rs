@@ -71,6 +71,9 @@ pub(in crate::server) struct Stream {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Handler {
     pub(in crate::server) phase: HandlerPhase,
+    /// The learner has registered again on another connection: what it acknowledged on this one, it
+    /// may not hold any more.
+    pub(in crate::server) superseded: bool,
 }
 
 impl Handler {
@@ -234,7 +237,9 @@ impl Server {
     /// Begins to lead: loadData kills orphans and snapshots the tree, uncommitted transactions
     /// included, before anything is established (semantics 6.3 rule 1, 9 rule 8).
     pub(super) fn lead(&mut self, context: &mut Context<'_>) {
-        self.tree.kill_orphans();
+        if self.tree.has_orphans() {
+            Arc::make_mut(&mut self.tree).kill_orphans();
+        }
         let leader = Leader {
             phase: Phase::Preparing,
             epoch: Epoch(0),
@@ -271,11 +276,7 @@ impl Server {
         true
     }
 
-    pub(super) fn drop_handler(
-        &mut self,
-        connection: LearnerConnection,
-        context: &mut Context<'_>,
-    ) {
+    fn drop_handler(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
         let Role::Leading(leader) = &mut self.role else { return };
         leader.handlers.remove(&connection);
         context.network.close_by_leader(connection, context.effects);
@@ -287,17 +288,17 @@ impl Server {
         match writing {
             Writing::LeadSnapshot => {
                 let snapshot = self.whole_snapshot(false);
-                context.disk.add_snapshot(snapshot);
+                context.disk.make_mut().add_snapshot(snapshot);
                 self.begin_discovery(context);
             }
             Writing::AcceptedEpoch => self.epoch_accepted(context),
             Writing::CurrentEpochTmp => {
                 let Role::Leading(leader) = &self.role else { return };
-                context.disk.write_current_epoch_tmp(leader.epoch);
+                context.disk.make_mut().write_current_epoch_tmp(leader.epoch);
                 self.write(Writing::CurrentEpoch, context);
             }
             Writing::CurrentEpoch => {
-                context.disk.rename_current_epoch();
+                context.disk.make_mut().rename_current_epoch();
                 self.begin_synchronization(context);
             }
             Writing::SyncSnapshot | Writing::SyncAppend | Writing::SyncFsync => {

@@ -39,7 +39,7 @@ impl Server {
         };
         context.effects.event(Event::Synchronising { leader: self.id, learner: connection, mode });
         if !context.config.bugs.has(Bug::AcksOutliveReconnect) {
-            self.forget_older_registration(connection, plan.sent, context);
+            self.supersede_older_registration(connection, plan.sent);
         }
         let Role::Leading(leader) = &mut self.role else { return };
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
@@ -61,20 +61,15 @@ impl Server {
 
     /// The learner has registered again: what it acknowledged before may be cut now, and is sent again
     /// to be acknowledged again (see [`Bug::AcksOutliveReconnect`]).
-    fn forget_older_registration(
-        &mut self,
-        connection: LearnerConnection,
-        sent: Zxid,
-        context: &mut Context<'_>,
-    ) {
+    fn supersede_older_registration(&mut self, connection: LearnerConnection, sent: Zxid) {
         let Role::Leading(leader) = &mut self.role else { return };
         for proposal in leader.outstanding.iter_mut().filter(|it| it.txn.zxid > sent) {
             proposal.acks.remove(connection.learner);
         }
         let is_older =
             |other: &LearnerConnection| other.learner == connection.learner && *other != connection;
-        for older in leader.connections().into_iter().filter(is_older) {
-            self.drop_handler(older, context);
+        for (_, older) in leader.handlers.iter_mut().filter(|(other, _)| is_older(other)) {
+            older.superseded = true;
         }
     }
 
