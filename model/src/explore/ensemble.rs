@@ -172,10 +172,11 @@ impl EnsembleModel {
     /// Takes an action and, with reductions, whatever may as well happen at once after it.
     fn perform(&self, state: &State, action: &Action, steps: &mut Vec<Step>) -> Option<State> {
         let mut next = state.clone();
+        let mut effects = Effects::default();
         next.length = 0;
         action.charge.pay(&mut next.left);
         for step in std::iter::once(action.step).chain(action.then) {
-            if !next.take(step, steps) {
+            if !next.take(step, steps, &mut effects) {
                 return None;
             }
         }
@@ -183,7 +184,7 @@ impl EnsembleModel {
             while next.objection.is_none()
                 && let Some(step) = reduction::eager(next.ensemble(), next.left.threats())
             {
-                let done = next.take(step, steps);
+                let done = next.take(step, steps, &mut effects);
                 assert!(done, "{step} was offered and is not enabled");
             }
         }
@@ -193,17 +194,17 @@ impl EnsembleModel {
 
 impl State {
     /// Takes one step of the world; `false` where it is not enabled.
-    fn take(&mut self, step: Step, steps: &mut Vec<Step>) -> bool {
+    fn take(&mut self, step: Step, steps: &mut Vec<Step>, effects: &mut Effects) -> bool {
         if self.objection.is_some() {
             return true;
         }
-        let mut effects = Effects::default();
+        effects.clear();
         let taker = self.ensemble().taker(&step);
         let disk = taker.map(|server| self.ensemble().shared_disk(server));
         let committed = self.world.history().last();
-        let result = self.world.apply(Time::ZERO, &step, &mut effects);
+        let result = self.world.apply(Time::ZERO, &step, effects);
         if !self.world.ensemble().config().election.is_oracle() {
-            self.keep_timers(&step, &effects);
+            self.keep_timers(&step, effects);
         }
         steps.push(step);
         self.length += 1;
