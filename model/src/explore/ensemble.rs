@@ -120,6 +120,26 @@ impl State {
     }
 }
 
+impl State {
+    fn fingerprint(&self) -> Fingerprint {
+        let objection = self.objection.as_ref().map(|objection| &objection.saw);
+        Fingerprint::of(&(self.world.fingerprint(), self.left, &self.timers, objection))
+    }
+}
+
+/// By fingerprint: what stateright's own checkers need.
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        self.fingerprint() == other.fingerprint()
+    }
+}
+
+impl std::hash::Hash for State {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.fingerprint().hash(hasher);
+    }
+}
+
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for server in self.ensemble().config().server_ids() {
@@ -279,6 +299,12 @@ impl stateright::Model for EnsembleModel {
         self.perform(last, &action, &mut Vec::new())
     }
 
+    fn properties(&self) -> Vec<stateright::Property<EnsembleModel>> {
+        vec![stateright::Property::always("nobody objects", |_, state: &State| {
+            state.objection.is_none()
+        })]
+    }
+
     fn format_action(&self, action: &Action) -> String {
         action.to_string()
     }
@@ -286,8 +312,7 @@ impl stateright::Model for EnsembleModel {
 
 impl Model for EnsembleModel {
     fn fingerprint(&self, state: &State) -> Fingerprint {
-        let objection = state.objection.as_ref().map(|objection| &objection.saw);
-        Fingerprint::of(&(state.world.fingerprint(), state.left, &state.timers, objection))
+        state.fingerprint()
     }
 
     fn objection<'a>(&self, state: &'a State) -> Option<&'a Objection> {
