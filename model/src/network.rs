@@ -12,7 +12,7 @@ pub use connection::{Delivered, Next};
 
 use crate::effect::{Blocker, Effects};
 use crate::fingerprint::Tracked;
-use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
 use crate::step::Step;
 use connection::{Opened, break_both, occupied};
@@ -306,6 +306,16 @@ impl Network {
             effects.due(Step::ToLearner(connection));
         }
         links.tidy(connection.slot);
+    }
+
+    /// The learners with a connection whose leader-side end is open at `server`.
+    pub fn supporters_of(&self, server: ServerId) -> ServerSet {
+        let is_open_there =
+            |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
+        let learners = self.learners.iter().enumerate();
+        let connected =
+            learners.filter(|(_, links)| occupied(links).any(|(_, open)| is_open_there(open)));
+        connected.map(|(at, _)| ServerId::at(at)).collect()
     }
 
     /// Every learner connection whose leader-side end is open at `server`.

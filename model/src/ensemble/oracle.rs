@@ -32,8 +32,7 @@ impl Ensemble {
     /// A leader and those who are connected to it, as it sees it: whoever has broken off without its
     /// having read so still counts.
     pub fn supporters(&self, leader: ServerId) -> ServerSet {
-        let learners = self.network.learners_of(leader).into_iter();
-        learners.map(|connection| connection.learner).collect::<ServerSet>().with(leader)
+        self.network.supporters_of(leader).with(leader)
     }
 
     /// The server whose step this is, for steps that one server takes.

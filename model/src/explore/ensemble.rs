@@ -192,7 +192,8 @@ impl EnsembleModel {
     /// Takes an action and, with reductions, whatever may as well happen at once after it.
     fn perform(&self, state: &State, action: &Action, steps: &mut Vec<Step>) -> Option<State> {
         let mut next = state.clone();
-        let mut effects = Effects::default();
+        let unheard = self.config.election.is_oracle();
+        let mut effects = Effects { unheard, ..Effects::default() };
         next.length = 0;
         action.charge.pay(&mut next.left);
         for step in std::iter::once(action.step).chain(action.then) {
@@ -253,14 +254,16 @@ impl State {
         }
         for effect in &effects.effects {
             match effect {
-                Effect::Arm { timer: timer @ Timer::Server(_, kind), .. }
-                    if matches!(
-                        kind,
-                        ServerTimer::Notification
+                Effect::Arm {
+                    timer:
+                        timer @ Timer::Server(
+                            _,
+                            ServerTimer::Notification
                             | ServerTimer::Finalize
-                            | ServerTimer::ConnectLeader
-                    ) =>
-                {
+                            | ServerTimer::ConnectLeader,
+                        ),
+                    ..
+                } => {
                     self.timers.insert(*timer);
                 }
                 Effect::Disarm(timer) => {

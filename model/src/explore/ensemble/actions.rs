@@ -123,8 +123,13 @@ fn would_be_heard(ensemble: &Ensemble, leader: ServerId, follower: ServerId) -> 
 }
 
 /// A leader whose learners are gone, as it must have noticed: the ping round ends its role, or
-/// initLimit.
+/// initLimit. (In the election of the code nobody can tell whether they are gone or yet to come, so
+/// there it has to wait until nothing else happens, or to pay.)
 fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
+    ensemble.config().election.is_oracle() && is_alone(ensemble, server)
+}
+
+fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
     ensemble.is_leading(server) && !ensemble.config().is_quorum(ensemble.supporters(server).len())
 }
 
@@ -133,7 +138,8 @@ fn out_of_patience(state: &State, actions: &mut Vec<Action>) {
     let ensemble = state.ensemble();
     for server in ensemble.config().server_ids() {
         let Some(process) = ensemble.server(server) else { continue };
-        if !process.is_looking() && !process.is_serving() {
+        let is_waiting = !process.is_serving() || is_alone(ensemble, server);
+        if !process.is_looking() && is_waiting {
             actions.push(Action::free(Step::Rejoin(server)));
         }
     }

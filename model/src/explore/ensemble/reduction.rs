@@ -46,7 +46,7 @@ fn eager_packet(
             if leader.is_deaf(process.writing()) {
                 return None;
             }
-            leader.connections().into_iter().find_map(|connection| {
+            leader.each_connection().find_map(|connection| {
                 if process.streams_eagerly(connection, threats) {
                     return Some(Step::Stream(connection));
                 }

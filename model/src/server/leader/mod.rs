@@ -150,7 +150,12 @@ impl Leader {
 
     /// The connections of its learners.
     pub fn connections(&self) -> Vec<LearnerConnection> {
-        self.handlers.keys().copied().collect()
+        self.each_connection().collect()
+    }
+
+    /// The same, one after the other.
+    pub fn each_connection(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.handlers.keys().copied()
     }
 
     /// Whether an ack of this zxid changes nothing (semantics 4.4 rule 3).
@@ -161,13 +166,13 @@ impl Leader {
     /// Whether an ack of this zxid by this server would commit it.
     pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
         let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
-        let quorum = usize::from(self.servers) / 2 + 1;
-        first.is_some_and(|first| first.acks.with(server).len() >= quorum)
+        let half = usize::from(self.servers) / 2;
+        first.is_some_and(|first| first.acks.with(server).len() > half)
     }
 
     /// Whether its own vote for its NEWLEADER would be the last that it needs.
     pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
-        self.new_leader_acks.with(id).len() >= usize::from(self.servers) / 2 + 1
+        self.new_leader_acks.with(id).len() > usize::from(self.servers) / 2
     }
 
     /// Whether it sends away whoever has accepted this epoch, and does no more about it.
