@@ -17,7 +17,8 @@
 //! happen at all, for every server that leads or follows and does not serve (initLimit). Pings do
 //! nothing else than put such limits off, so there are none; sessions do not exist.
 //!
-//! **Elections** are those of the oracle ([`crate::server::oracle`]) or those of the code.
+//! **Elections** are those of the oracle ([`crate::server::oracle`]) or those of the code. The rounds of
+//! the latter have no end, so of these a search sees the first three and is bounded by that.
 //!
 //! **Reductions** ([`crate::server::eager`], [`reduction`]) leave out orders of steps that nobody can
 //! tell apart. They can be switched off, and the tests compare.
@@ -78,6 +79,9 @@ impl Budget {
     }
 }
 
+/// The rounds of elections that are searched, in the election of the code.
+const ROUNDS: u32 = 3;
+
 /// No programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoPrograms;
@@ -112,6 +116,14 @@ impl State {
     /// The servers, disks and links.
     pub fn ensemble(&self) -> &Ensemble {
         self.world.ensemble()
+    }
+
+    /// In the election of the code rounds never end: whoever is impatient begins another. A search
+    /// looks at the first ones, and says so.
+    fn has_elected_enough(&self) -> bool {
+        let mut up =
+            self.ensemble().config().server_ids().filter_map(|id| self.ensemble().server(id));
+        up.any(|process| process.round() > ROUNDS)
     }
 
     /// What is left of the budget.
@@ -293,7 +305,7 @@ impl stateright::Model for EnsembleModel {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        if state.objection.is_none() {
+        if state.objection.is_none() && !state.has_elected_enough() {
             actions::of(state, self.reductions, actions);
         }
     }
@@ -330,7 +342,7 @@ impl Model for EnsembleModel {
         rest::check(state.ensemble())
     }
 
-    fn withheld(&self, _state: &State) -> Option<&'static str> {
-        None
+    fn withheld(&self, state: &State) -> Option<&'static str> {
+        state.has_elected_enough().then_some("elections beyond their third round")
     }
 }

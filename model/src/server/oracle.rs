@@ -34,6 +34,11 @@ impl Server {
         matches!(self.role, Role::Looking)
     }
 
+    /// The round of its election, in the election of the code.
+    pub fn round(&self) -> u32 {
+        self.election.round()
+    }
+
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
         Vote { peer_epoch: current_epoch, zxid: self.tree.last_processed(), leader: self.id }
