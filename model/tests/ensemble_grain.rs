@@ -12,7 +12,9 @@ use vivarium_model::effect::{Effects, Status};
 use vivarium_model::explore::ensemble::{
     Action, Budget, Election, EnsembleModel, NoPrograms, State,
 };
-use vivarium_model::explore::{Ending, Options, Outcome, Silent, Strategy, cross_check, search};
+use vivarium_model::explore::{
+    Bound, Ending, Options, Outcome, Silent, Strategy, cross_check, search,
+};
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::time::Time;
@@ -95,6 +97,28 @@ fn bugs_that_need_three_servers_are_found() {
     for (rung, bug, property) in bugs {
         let (found, _) = objection(rung, bug, REDUCED);
         assert!(found.starts_with(property), "{bug}: {found}");
+    }
+}
+
+/// Half a million states: `cargo test --release -- --ignored`.
+#[test]
+#[ignore = "takes long in a build for tests"]
+fn a_server_that_its_leader_ignores_is_missing_in_the_end() {
+    let (found, _) = objection([3, 0, 2, 0, 0], Bug::LeaderIgnoresNewerEpoch, REDUCED);
+    assert!(found.starts_with("L2"), "{found}");
+}
+
+/// Rounds of elections have no end, so a search that says it saw everything would be wrong.
+#[test]
+fn the_election_of_the_code_is_bounded_by_its_rounds() {
+    for reductions in [PLAIN, REDUCED] {
+        let (config, monitors) = (Config::new(2, 0), property::servers());
+        let rung = budget([2, 1, 0, 0, 0]);
+        let model = EnsembleModel::new(config, rung, Election::Fast, reductions, monitors);
+        let Ending::Bounded { by: Bound::Withheld(reasons), .. } = explore(&model).ending else {
+            panic!("it is bounded by what is withheld");
+        };
+        assert!(reasons.contains("elections beyond their third round"), "{reasons:?}");
     }
 }
 
