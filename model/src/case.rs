@@ -110,6 +110,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Snapshot(id)
         | Step::Restart(id)
         | Step::Rejoin(id)
+        | Step::Propose(id)
         | Step::Crash { server: id, .. } => server(id),
         Step::Fire(Timer::Server(id, ServerTimer::LearnerSilent(connection))) => {
             [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))]
@@ -130,6 +131,10 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
         Step::Serve { client: id, .. } | Step::Notify(id) => client(id),
         Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) => [None, None],
+        // Of the others, the largest will do: they are only looked up among the servers.
+        Step::Elect { leader, followers } => {
+            [Some(Machine::Server(leader)), followers.iter().last().map(Machine::Server)]
+        }
     }
 }
 

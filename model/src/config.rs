@@ -5,6 +5,26 @@ use crate::release::Bugs;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
+/// How servers that are LOOKING come to a leader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Election {
+    /// Fast leader election, notification by notification (semantics 5).
+    #[default]
+    Fast,
+    /// An oracle: LOOKING servers exchange nothing, and a [`crate::step::Step::Elect`] gives a quorum
+    /// of them its leader in one step. For searches, which would otherwise see more of elections
+    /// than of what they lead to. A run under the oracle has no clients' timers to miss either, so
+    /// whatever only a clock could tell apart is dropped (see [`crate::server::oracle`]).
+    Oracle,
+}
+
+impl Election {
+    /// Whether it is the oracle.
+    pub fn is_oracle(self) -> bool {
+        self == Election::Oracle
+    }
+}
+
 /// Configuration of an ensemble and its clients (ZooKeeper's own names where it has them).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Config {
@@ -18,7 +38,7 @@ pub struct Config {
     pub sync_limit: u32,
     /// commitLogCount: transactions kept in memory for DIFF (500 in production).
     pub commit_log_count: usize,
-    /// snapCount: transactions after which a server takes a snapshot.
+    /// snapCount: transactions after which a server takes a snapshot; `u32::MAX` means never.
     pub snap_count: u32,
     /// Znodes per piece of a snapshot: the grain at which it is fuzzy.
     pub snapshot_piece: usize,
@@ -26,6 +46,9 @@ pub struct Config {
     pub clients: Vec<ClientConfig>,
     /// Which defects the servers have.
     pub bugs: Bugs,
+    /// How leaders are elected.
+    #[serde(default)]
+    pub election: Election,
 }
 
 /// Configuration of one client machine.
@@ -56,6 +79,7 @@ impl Config {
             snapshot_piece: 4,
             clients: (0..clients).map(client).collect(),
             bugs: Bugs::NONE,
+            election: Election::Fast,
         }
     }
 

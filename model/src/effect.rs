@@ -75,6 +75,8 @@ pub struct Effects {
     /// The step only kept a connection alive: a ping or its answer was read. A timeline can do
     /// without it, unless it caused something.
     pub keep_alive: bool,
+    /// Nobody asks what became due: an engine that looks at the state for that. Events are kept.
+    pub unheard: bool,
     /// The run's rolling hash over (time, step, effects); absent in the explorer.
     pub hasher: Option<StableHasher>,
 }
@@ -118,7 +120,9 @@ impl Effects {
     /// Any effect.
     pub fn push(&mut self, effect: Effect) {
         self.absorb(&effect);
-        self.effects.push(effect);
+        if !self.unheard {
+            self.effects.push(effect);
+        }
     }
 
     /// An event for the monitors. It is not taken into the run's hash: whatever it tells of is there

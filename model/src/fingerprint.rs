@@ -29,7 +29,7 @@ impl Fingerprint {
     pub fn of<T: Hash + ?Sized>(value: &T) -> Fingerprint {
         let mut hasher = StableHasher::new();
         value.hash(&mut hasher);
-        hasher.fingerprint()
+        hasher.finished()
     }
 
     /// Adds a part of an unordered collection (wrapping sum, so the order does not matter).
@@ -75,6 +75,11 @@ impl StableHasher {
     /// A hasher that has seen nothing.
     pub fn new() -> StableHasher {
         StableHasher(StableSipHasher128::new())
+    }
+
+    /// The fingerprint of all that was written.
+    pub fn finished(self) -> Fingerprint {
+        self.0.finish()
     }
 
     /// The fingerprint of all that was written; the hasher can go on afterwards.
@@ -131,6 +136,13 @@ impl<T: Clone> Tracked<T> {
             self.cached = OnceLock::new();
         }
         Arc::make_mut(&mut self.value)
+    }
+}
+
+impl<T> Tracked<T> {
+    /// Whether both are the same value in memory: then they are equal.
+    pub fn shares(&self, other: &Tracked<T>) -> bool {
+        Arc::ptr_eq(&self.value, &other.value)
     }
 }
 

@@ -28,6 +28,64 @@ impl fmt::Display for ServerId {
     }
 }
 
+/// A set of servers.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ServerSet(u64);
+
+impl ServerSet {
+    /// Adds a server (ids up to 64).
+    pub fn insert(&mut self, server: ServerId) {
+        self.0 |= 1 << server.index();
+    }
+
+    /// Takes a server out.
+    pub fn remove(&mut self, server: ServerId) {
+        self.0 &= !(1 << server.index());
+    }
+
+    /// Whether a server is in it.
+    pub fn contains(self, server: ServerId) -> bool {
+        self.0 & (1 << server.index()) != 0
+    }
+
+    /// How many.
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// This set with one server more.
+    #[must_use]
+    pub fn with(mut self, server: ServerId) -> ServerSet {
+        self.insert(server);
+        self
+    }
+
+    /// The servers in it, in the order of their ids.
+    pub fn iter(self) -> impl Iterator<Item = ServerId> {
+        (0..64).filter(move |at| self.0 & (1 << at) != 0).map(ServerId::at)
+    }
+}
+
+impl FromIterator<ServerId> for ServerSet {
+    fn from_iter<T: IntoIterator<Item = ServerId>>(servers: T) -> ServerSet {
+        servers.into_iter().fold(ServerSet::default(), ServerSet::with)
+    }
+}
+
+impl fmt::Display for ServerSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.iter().map(|server| server.0.to_string()).collect();
+        write!(f, "servers {}", names.join(" and "))
+    }
+}
+
 /// A client machine and the one program that runs on it, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(pub u8);

@@ -8,11 +8,11 @@
 
 mod connection;
 
-pub use connection::Delivered;
+pub use connection::{Delivered, Next};
 
 use crate::effect::{Blocker, Effects};
 use crate::fingerprint::Tracked;
-use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
 use crate::step::Step;
 use connection::{Opened, break_both, occupied};
@@ -308,6 +308,16 @@ impl Network {
         links.tidy(connection.slot);
     }
 
+    /// The learners with a connection whose leader-side end is open at `server`.
+    pub fn supporters_of(&self, server: ServerId) -> ServerSet {
+        let is_open_there =
+            |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
+        let learners = self.learners.iter().enumerate();
+        let connected =
+            learners.filter(|(_, links)| occupied(links).any(|(_, open)| is_open_there(open)));
+        connected.map(|(at, _)| ServerId::at(at)).collect()
+    }
+
     /// Every learner connection whose leader-side end is open at `server`.
     pub fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
         let mut found = Vec::new();
@@ -319,6 +329,51 @@ impl Network {
             }
         }
         found
+    }
+
+    /// What a learner would read from its connection to the leader.
+    pub fn next_from_leader(
+        &self,
+        connection: LearnerConnection,
+    ) -> Option<Next<'_, LeaderPacket>> {
+        let open = self.learners[connection.learner.index()].get(connection.slot)?;
+        if open.opener_open { open.down.peek() } else { None }
+    }
+
+    /// What the leader would read from a learner's connection.
+    pub fn next_from_learner(
+        &self,
+        connection: LearnerConnection,
+    ) -> Option<Next<'_, LearnerPacket>> {
+        let open = self.learners[connection.learner.index()].get(connection.slot)?;
+        if open.acceptor_open { open.up.peek() } else { None }
+    }
+
+    /// Every connection of learners that is not broken yet, in a fixed order.
+    pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.learners.iter().enumerate().flat_map(|(at, links)| {
+            let whole = occupied(links).filter(|(_, open)| !(open.up.ended && open.down.ended));
+            whole.map(move |(slot, _)| LearnerConnection { learner: ServerId::at(at), slot })
+        })
+    }
+
+    /// Whether any learner's connection is open at `server`.
+    pub fn has_learners(&self, server: ServerId) -> bool {
+        let is_open_there =
+            |open: &connection::Connection<_, _>| open.to == server && open.acceptor_open;
+        self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
+    }
+
+    /// Moves a learner's connections to the lowest slots, the oldest first, so that their numbers do
+    /// not tell how many there have been. Returns old and new names of those that moved, in the
+    /// order in which they must be renamed.
+    pub fn renumber(&mut self, learner: ServerId) -> Vec<(LearnerConnection, LearnerConnection)> {
+        if self.learners[learner.index()].is_compact() {
+            return Vec::new();
+        }
+        let name = |slot| LearnerConnection { learner, slot };
+        let moved = self.learners[learner.index()].make_mut().compact();
+        moved.into_iter().map(|(from, to)| (name(from), name(to))).collect()
     }
 
     /// The packets under way: to the leader, to the learner.

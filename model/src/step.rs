@@ -6,7 +6,7 @@
 //! consequence, never another step.
 
 use crate::id::{
-    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
+    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
 };
 use crate::timer::Timer;
 use crate::zxid::Zxid;
@@ -152,6 +152,19 @@ pub enum Step {
     Resume(ClientId),
     /// A program's `cancelled()` answers: whatever it wraps is dropped at its present await point.
     Cancel(ClientId),
+
+    // ---- for searches without programs ----
+    /// An established leader proposes a write that no client asked for: the creation of a znode
+    /// named after its zxid.
+    Propose(ServerId),
+    /// The oracle's election: of LOOKING servers, `leader` leads and the rest follow it; or, if it
+    /// leads already, they join it. Only under [`crate::config::Election::Oracle`].
+    Elect {
+        /// Whom they elect.
+        leader: ServerId,
+        /// The others.
+        followers: ServerSet,
+    },
 }
 
 /// What a crash leaves of the appended but not yet durable transactions, and of snapshots that
@@ -206,6 +219,8 @@ impl fmt::Display for Step {
             Step::Snapshot(server) => write!(f, "{server}: snapshot piece written"),
             Step::Stream(connection) => write!(f, "SNAP piece streamed to {connection}"),
             Step::Fire(timer) => write!(f, "timer: {timer}"),
+            Step::Propose(server) => write!(f, "{server}: proposes a write"),
+            Step::Elect { leader, followers } => write!(f, "{followers} elect {leader}"),
             Step::Start(client) => write!(f, "{client}: program starts"),
             Step::Input(client) => write!(f, "{client}: program input"),
             Step::Random { client, .. } => write!(f, "{client}: random number"),

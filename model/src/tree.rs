@@ -246,6 +246,11 @@ impl DataTree {
         self.put(path, node);
     }
 
+    /// Whether a session that is not in the session map has ephemerals.
+    pub fn has_orphans(&self) -> bool {
+        self.ephemerals.keys().any(|session| !self.sessions.contains_key(session))
+    }
+
     /// Deletes the ephemerals of sessions that are not in the session map, without a transaction:
     /// what a new leader does before it snapshots (semantics 2.5, last paragraph). Returns how many.
     pub fn kill_orphans(&mut self) -> usize {

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::ensemble::Ensemble;
 use crate::event::Event;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, StableHasher};
 use crate::grain::Grain;
 use crate::history::History;
 use crate::host::{Host, Output};
@@ -20,6 +20,7 @@ use crate::time::Time;
 use crate::txn::Txn;
 use crate::zxid::Zxid;
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Everything that a run can change.
@@ -115,7 +116,10 @@ impl<H: Host, G: Grain> World<H, G> {
         let history = (self.history.last(), self.history.tree().digest());
         whole.add(Fingerprint::of(&("history", history)));
         if !self.proposed.is_empty() {
-            whole.add(Fingerprint::of(&("proposed", &self.proposed)));
+            // A zxid names its transaction: its epoch has one leader.
+            let mut hasher = StableHasher::new();
+            self.proposed.keys().for_each(|zxid| zxid.hash(&mut hasher));
+            whole.add(hasher.finished());
         }
         whole
     }
@@ -235,8 +239,11 @@ impl<H: Host, G: Grain> World<H, G> {
             _ => {}
         }
         self.tell(at, event)?;
-        if let Event::Established { leader, last_zxid, .. } = *event {
+        if let Event::Established { leader, epoch, last_zxid } = *event {
             self.commit_initial_history(at, leader, last_zxid, effects)?;
+            // What an older epoch proposed and this leader does not have is dead: every later leader
+            // has this one's history, or S4 objects.
+            self.proposed.retain(|zxid, _| zxid.epoch() >= epoch);
         }
         Ok(())
     }

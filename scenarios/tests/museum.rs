@@ -87,8 +87,10 @@ fn every_defect_and_every_mutant_has_its_place() {
     let switches: BTreeSet<&str> = MUSEUM.iter().map(|exhibit| exhibit.switch).collect();
     // A server shut out by a leader that ignores its newer epoch comes back as soon as that leader
     // falls, and healing makes that likely: 4,000 seeds of `churn` did not show it.
-    let not_shown = Bug::LeaderIgnoresNewerEpoch;
-    for bug in Bug::ALL.into_iter().filter(|bug| *bug != not_shown) {
+    // And that an ack outlives a reconnect takes two crashes within moments of each other to do harm.
+    // The explorer shows both (`model/tests/ensemble_grain.rs`).
+    let not_shown = [Bug::LeaderIgnoresNewerEpoch, Bug::AcksOutliveReconnect];
+    for bug in Bug::ALL.into_iter().filter(|bug| !not_shown.contains(bug)) {
         assert!(switches.contains(bug.name()), "{bug} is missing");
     }
 }

@@ -54,7 +54,7 @@ impl Ensemble {
         self.with_server(server, Time::ZERO, effects, Server::die);
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         *process = None;
-        let lost = disk.crash(tail);
+        let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });
         effects.push(Effect::Unblocked(Blocker::Busy(server)));
         true

@@ -2,12 +2,13 @@
 //! does to it.
 
 pub mod faults;
+pub mod oracle;
 pub mod view;
 
 use crate::config::Config;
 use crate::effect::{Blocker, Effects, Status};
 use crate::event::Event;
-use crate::fingerprint::{Fingerprint, Tracked};
+use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
 use crate::machines::{ClientNode, Machines, Resources, Wire};
 use crate::network::{Delivered, Network};
@@ -18,12 +19,13 @@ use crate::step::Step;
 use crate::time::Time;
 use crate::timer::Timer;
 use crate::words;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// A server's machine: a disk, and a process while it is up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ServerNode {
-    pub(crate) disk: Disk,
+    pub(crate) disk: Tracked<Disk>,
     pub(crate) process: Option<Server>,
 }
 
@@ -40,7 +42,8 @@ pub struct Ensemble {
 impl Ensemble {
     /// Servers that have never started and programs that have not either.
     pub fn new(config: Arc<Config>) -> Ensemble {
-        let server = |_| Tracked::new(ServerNode { disk: Disk::new(), process: None });
+        let server =
+            |_| Tracked::new(ServerNode { disk: Tracked::new(Disk::new()), process: None });
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
         Ensemble {
             servers: (0..usize::from(config.servers)).map(server).collect(),
@@ -66,8 +69,8 @@ impl Ensemble {
         &self.config
     }
 
-    /// The fingerprint: each part's, salted with its place, added up; parts that have not changed
-    /// since they were last asked come from the cache.
+    /// The fingerprint: that of all parts' in order; parts that have not changed since they were last
+    /// asked come from the cache.
     pub fn fingerprint(&self) -> Fingerprint {
         self.combine(Tracked::fingerprint, Tracked::fingerprint)
     }
@@ -82,14 +85,11 @@ impl Ensemble {
         server: impl Fn(&Tracked<ServerNode>) -> Fingerprint,
         client: impl Fn(&Tracked<ClientNode>) -> Fingerprint,
     ) -> Fingerprint {
-        let mut whole = Fingerprint::of(&(&self.network, &self.resources));
-        for (at, node) in self.servers.iter().enumerate() {
-            whole.add(Fingerprint::of(&("server", at, server(node))));
-        }
-        for (at, node) in self.clients.iter().enumerate() {
-            whole.add(Fingerprint::of(&("client", at, client(node))));
-        }
-        whole
+        let mut hasher = StableHasher::new();
+        (&self.network, &self.resources).hash(&mut hasher);
+        self.servers.iter().for_each(|node| server(node).hash(&mut hasher));
+        self.clients.iter().for_each(|node| client(node).hash(&mut hasher));
+        hasher.finished()
     }
 
     /// Runs a function on a server's process.
@@ -110,6 +110,14 @@ impl Ensemble {
     /// What a step does to the ensemble. Programs' inputs and their hosts are the world's affair:
     /// [`Step::Input`] is not for here.
     pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
+        let status = self.apply_plainly(at, step, effects);
+        if status == Status::Done && self.config.election.is_oracle() {
+            self.tidy_connections(effects);
+        }
+        status
+    }
+
+    fn apply_plainly(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
         match *step {
             Step::ToServer(connection) => self.server_reads(connection, at, effects),
             Step::ToClient(connection) => self.client_machine_reads(connection, effects),
@@ -135,6 +143,8 @@ impl Ensemble {
                 self.machines().client_timer(client, timer, effects)
             }
             Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
+            Step::Propose(server) => self.on_server(server, at, effects, Server::propose_write),
+            Step::Elect { leader, followers } => self.elect(leader, followers, at, effects),
             Step::Start(client) => self.machines().start_program(client, effects),
             Step::Random { client, call, value } => {
                 self.machines().random(client, call, value, effects)

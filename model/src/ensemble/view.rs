@@ -145,7 +145,7 @@ impl Ensemble {
                 steps.push(Step::Snapshot(server));
             }
             if let Role::Leading(leader) = process.role() {
-                let streaming = leader.connections().into_iter();
+                let streaming = leader.each_connection();
                 let streaming = streaming.filter(|connection| process.can_stream(*connection));
                 steps.extend(streaming.map(Step::Stream));
             }
@@ -153,8 +153,14 @@ impl Ensemble {
         for at in 0..self.clients.len() {
             self.enabled_on_client(ClientId::at(at), draws, steps);
         }
-        let possible = steps.split_off(from);
-        steps.extend(possible.into_iter().filter(|step| self.is_unblocked(step)));
+        let mut kept = from;
+        for at in from..steps.len() {
+            if self.is_unblocked(&steps[at]) {
+                steps.swap(kept, at);
+                kept += 1;
+            }
+        }
+        steps.truncate(kept);
     }
 
     fn enabled_on_client(&self, client: ClientId, draws: &[u64], steps: &mut Vec<Step>) {
@@ -175,7 +181,7 @@ impl Ensemble {
     }
 
     /// Whether nothing blocks a possible step.
-    fn is_unblocked(&self, step: &Step) -> bool {
+    pub(super) fn is_unblocked(&self, step: &Step) -> bool {
         let is_open = |from, to| !self.network.is_cut(from, to);
         let (server, client) = (Machine::Server, Machine::Client);
         match *step {

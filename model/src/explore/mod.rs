@@ -8,6 +8,7 @@
 //! It never calls an early stop a success: [`Ending`] tells exhausted, bounded and violated apart.
 
 mod arena;
+pub mod ensemble;
 pub mod memo;
 mod model;
 mod outcome;

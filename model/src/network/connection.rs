@@ -20,6 +20,21 @@ impl<T> Pipe<T> {
     pub(super) fn has_something(&self) -> bool {
         self.ended || !self.packets.is_empty()
     }
+
+    /// What a reader would find, `None` where it would wait.
+    pub(super) fn peek(&self) -> Option<Next<'_, T>> {
+        let packet = self.packets.front().map(Next::Packet);
+        packet.or(self.ended.then_some(Next::End))
+    }
+}
+
+/// What a reader would find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<'a, T> {
+    /// A packet.
+    Packet(&'a T),
+    /// The end of the stream.
+    End,
 }
 
 /// What a reader finds.
@@ -149,6 +164,24 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
         if self.get(slot).is_some_and(Connection::is_over) {
             self.slots[usize::from(slot)] = None;
         }
+    }
+}
+
+impl<Up, Down> Opened<Up, Down> {
+    /// Whether the lowest slots are taken and no others, and the next in turn is the one after them.
+    pub(super) fn is_compact(&self) -> bool {
+        usize::from(self.next) == self.slots.len() && self.slots.iter().all(Option::is_some)
+    }
+
+    /// Makes it so; old and new slot of each connection that moved. Only for machines of which this
+    /// is asked after every step: then the order of slots is the order of age.
+    pub(super) fn compact(&mut self) -> Vec<(u8, u8)> {
+        let taken = self.slots.iter().enumerate().filter(|(_, open)| open.is_some());
+        let moved = taken.enumerate().filter(|(to, (from, _))| to != from);
+        let moved = moved.map(|(to, (from, _))| (from as u8, to as u8)).collect();
+        self.slots.retain(Option::is_some);
+        self.next = self.slots.len() as u8;
+        moved
     }
 }
 

@@ -105,6 +105,18 @@ impl Monitor for CommittedPrefix {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Committed { .. }
+                | Event::Applied { .. }
+                | Event::Serving { .. }
+                | Event::LeftRole { .. }
+                | Event::Crashed { .. }
+                | Event::Exited { .. }
+        )
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let seen = match event {
             Event::Committed { txn, .. } => {

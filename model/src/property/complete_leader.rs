@@ -29,6 +29,10 @@ impl Monitor for CompleteLeader {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Established { .. })
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Established { leader, epoch, last_zxid } = event else { return Ok(()) };
         let committed = view.history.last_up_to(epoch.opening());

@@ -31,6 +31,10 @@ impl Monitor for DurableAck {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Acked { .. } | Event::AckedNewLeader { .. })
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no

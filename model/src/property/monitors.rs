@@ -68,12 +68,9 @@ impl Monitors {
 
     /// Of the states of those that both engines have ([`Class::Event`]).
     pub fn fingerprint(&self) -> Fingerprint {
-        let mut whole = Fingerprint::default();
-        for (at, slot) in self.0.iter().enumerate() {
-            if slot.0.class() == Class::Event {
-                whole.add(Fingerprint::of(&("monitor", at, slot.fingerprint())));
-            }
-        }
-        whole
+        let mut whole = StableHasher::new();
+        let hashed = self.0.iter().filter(|slot| slot.0.class() == Class::Event);
+        hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
+        whole.finished()
     }
 }

@@ -50,6 +50,10 @@ impl Monitor for NoPhantom {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Applied { .. } | Event::Serving { .. })
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Applied { server, txn, digest } => self.check(view, *server, txn.zxid, *digest),

@@ -34,6 +34,10 @@ impl Monitor for OneLeader {
         Class::Event
     }
 
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Established { .. })
+    }
+
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Established { leader, epoch, .. } = event else { return Ok(()) };
         match self.established.insert(*epoch, *leader) {

@@ -4,7 +4,6 @@
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
 
-use crate::fingerprint::Fingerprint;
 use crate::release::{Bug, Bugs};
 use crate::step::Tail;
 use crate::tree::DataTree;
@@ -119,6 +118,13 @@ impl Disk {
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
     }
 
+    /// Whether a committed transaction survives any crash: in the durable log, or in a durable
+    /// snapshot that was begun after it.
+    pub fn holds(&self, zxid: Zxid) -> bool {
+        let in_log = self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok();
+        in_log || self.snapshots.iter().any(|snapshot| snapshot.durable && snapshot.label >= zxid)
+    }
+
     /// How many transactions were appended but not fsynced.
     pub fn unsynced(&self) -> usize {
         self.log.len() - self.durable
@@ -172,7 +178,13 @@ impl Disk {
     #[must_use]
     pub fn truncate(&mut self, zxid: Zxid, bugs: Bugs) -> bool {
         if self.snapshots[0].label > zxid {
-            return false;
+            if zxid > Zxid::ZERO {
+                return false;
+            }
+            // The empty database needs nothing to be rebuilt from. (To ask its leader, who has no
+            // more than that, for a snapshot would bring an empty DIFF.)
+            let content = Arc::new(DataTree::new());
+            self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
         if bugs.has(Bug::TruncKeepsRecordBeyond)
@@ -212,11 +224,15 @@ impl Disk {
         self.torn
     }
 
+    /// A start takes a half-written record for the end of the log.
+    pub fn mend(&mut self) {
+        self.torn = false;
+    }
+
     /// Loads the database: the newest snapshot and every logged transaction above its label, in
     /// order (semantics 6.9). Returns the tree and where in the log the replay began. A torn last
-    /// record is taken for the end of the file (semantics 6.7).
-    pub fn load(&mut self) -> (DataTree, usize) {
-        self.torn = false;
+    /// record is taken for the end of the file (semantics 6.7); whoever starts on it mends that first.
+    pub fn load(&self) -> (DataTree, usize) {
         let newest = self.snapshots.last().expect("there is always a snapshot");
         let mut tree = DataTree::clone(&newest.content);
         tree.set_last_processed(newest.label);
@@ -259,13 +275,9 @@ impl Disk {
 
 impl Hash for Disk {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The log's records are immutable and named by zxid; hashing their digests once per record
-        // would not be shorter, so only the identity of each goes in.
-        let mut log = Fingerprint::default();
         for txn in &self.log {
-            log.add(Fingerprint::of(&**txn));
+            txn.identity().hash(state);
         }
-        log.hash(state);
         self.log.len().hash(state);
         self.durable.hash(state);
         self.torn.hash(state);
@@ -278,6 +290,18 @@ impl Hash for Disk {
 mod tests {
     use super::*;
     use crate::release::Release;
+
+    #[test]
+    fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
+        let mut disk = Disk::new();
+        let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
+        let content = Arc::new(DataTree::empty());
+        disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
+        assert!(!disk.truncate(Zxid::new(Epoch(1), 2), bugs), "nothing to rebuild 1:2 from");
+        assert!(disk.truncate(Zxid::ZERO, bugs));
+        let (tree, _) = disk.load();
+        assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
+    }
 
     /// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
     /// the server crashed before its epoch file.

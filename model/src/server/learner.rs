@@ -23,7 +23,7 @@ const CONNECT_RETRY: Duration = Duration::from_millis(100);
 
 /// How far the learner has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Phase {
+pub(super) enum Phase {
     /// FOLLOWERINFO was sent; a refused connection is tried again.
     Discovery,
     /// LEADERINFO was read; `acceptedEpoch` is being written where the epoch is new.
@@ -48,12 +48,12 @@ pub struct Learner {
     leader: ServerId,
     connection: Option<LearnerConnection>,
     attempts: u8,
-    phase: Phase,
+    pub(super) phase: Phase,
     epoch: Epoch,
     /// SyncMode: set by DIFF, TRUNC or SNAP, cleared when NEWLEADER is acknowledged.
-    mode: Option<SyncMode>,
+    pub(super) mode: Option<SyncMode>,
     /// packetsNotLogged.
-    not_logged: VecDeque<Arc<Txn>>,
+    pub(super) not_logged: VecDeque<Arc<Txn>>,
     /// packetsCommitted.
     committed: VecDeque<Zxid>,
     /// pendingTxns: proposed and not yet committed.
@@ -85,6 +85,13 @@ impl Learner {
     /// The connection to the leader.
     pub fn connection(&self) -> Option<LearnerConnection> {
         self.connection
+    }
+
+    /// The connection has a new number.
+    pub(super) fn rename_connection(&mut self, from: LearnerConnection, to: LearnerConnection) {
+        if self.connection == Some(from) {
+            self.connection = Some(to);
+        }
     }
 
     /// Whether clients are served.
@@ -165,7 +172,9 @@ impl Server {
         if learner.connection.is_some() || learner.phase != Phase::Discovery {
             return false;
         }
-        learner.attempts += 1;
+        if !context.config.election.is_oracle() {
+            learner.attempts += 1;
+        }
         let connection = context.network.open_learner(self.id, learner.leader);
         learner.connection = Some(connection);
         let accepted_epoch = context.disk.accepted_epoch();
@@ -185,7 +194,9 @@ impl Server {
             return;
         }
         match delivered {
-            Delivered::End { accepted: false } if learner.attempts < CONNECT_ATTEMPTS => {
+            Delivered::End { accepted: false }
+                if learner.attempts < CONNECT_ATTEMPTS && !context.config.election.is_oracle() =>
+            {
                 learner.connection = None;
                 context.arm(ServerTimer::ConnectLeader, CONNECT_RETRY);
             }
@@ -228,7 +239,7 @@ impl Server {
                 }
             }
             (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
-                self.tree = std::mem::take(tree);
+                self.tree = Arc::new(std::mem::take(tree));
                 self.committed_log.clear();
                 learner.phase = Phase::Synchronising;
             }

@@ -10,9 +10,11 @@
 pub mod attach;
 pub mod committed_log;
 pub mod disk;
+pub mod eager;
 pub mod election;
 pub mod leader;
 pub mod learner;
+pub mod oracle;
 pub mod outstanding;
 pub mod pipeline;
 pub mod prep;
@@ -23,6 +25,7 @@ pub mod tracker;
 use crate::config::Config;
 use crate::effect::Effects;
 use crate::event::Event;
+use crate::fingerprint::Tracked;
 use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
 use crate::network::Network;
 use crate::packet::{LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket, Vote};
@@ -54,7 +57,7 @@ pub struct Context<'a> {
     /// The network, to send by.
     pub network: &'a mut Network,
     /// The server's own disk.
-    pub disk: &'a mut Disk,
+    pub disk: &'a mut Tracked<Disk>,
     /// Where the step's effects go.
     pub effects: &'a mut Effects,
 }
@@ -113,7 +116,7 @@ pub struct Server {
     /// Which start of this server it is: part of the session ids it issues.
     start: u16,
     next_session: u32,
-    tree: DataTree,
+    tree: Arc<DataTree>,
     committed_log: CommittedLog,
     election: Election,
     role: Role,
@@ -139,17 +142,21 @@ impl Server {
     /// # Errors
     /// The sentence with which it refuses to start (semantics 6.2).
     pub fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
+        if context.disk.is_torn() {
+            context.disk.make_mut().mend();
+        }
         let (tree, from) = context.disk.load();
-        context.disk.check_epochs(tree.last_processed(), context.config.bugs)?;
+        let last = tree.last_processed();
+        context.disk.make_mut().check_epochs(last, context.config.bugs)?;
         let mut committed_log = CommittedLog::default();
         for txn in &context.disk.log()[from..] {
             committed_log.add(Arc::clone(txn), context.config.commit_log_count);
         }
         let mut server = Server {
             id: context.id,
-            start: context.disk.count_start(),
+            start: Server::count_start(context),
             next_session: 1,
-            tree,
+            tree: Arc::new(tree),
             committed_log,
             election: Election::new(context.id),
             role: Role::Looking,
@@ -225,6 +232,9 @@ impl Server {
     /// Begins an election.
     fn look(&mut self, context: &mut Context<'_>) {
         self.role = Role::Looking;
+        if context.config.election.is_oracle() {
+            return;
+        }
         let own = self.own_vote(context);
         if let Some(decision) = self.election.look(own, context) {
             self.take_role(decision, context);
@@ -308,7 +318,7 @@ impl Server {
         }
         self.to_ack.push(txn.zxid);
         context.effects.note(|| format!("{} appends to its log: {txn}", self.id));
-        context.disk.append(txn);
+        context.disk.make_mut().append(txn);
         self.count_for_snapshot(context);
         true
     }
@@ -323,7 +333,9 @@ impl Server {
         if self.to_ack.is_empty() {
             return false;
         }
-        context.disk.fsync();
+        if context.disk.unsynced() > 0 {
+            context.disk.make_mut().fsync();
+        }
         let durable = context.disk.last_durable();
         for zxid in std::mem::take(&mut self.to_ack) {
             context.effects.event(Event::Acked { server: self.id, zxid, durable });

@@ -177,7 +177,7 @@ impl Server {
     /// A committed transaction is applied: watches fire, then its client is answered, in one step:
     /// so an event always precedes a reply that reflects it (semantics 3.2 W1).
     pub(super) fn deliver(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
-        let Applied { result, changes } = self.tree.apply(&txn);
+        let Applied { result, changes } = Arc::make_mut(&mut self.tree).apply(&txn);
         self.committed_log.add(Arc::clone(&txn), context.config.commit_log_count);
         self.applied_at_leader(&txn, context);
         if self.is_serving() {

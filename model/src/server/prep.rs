@@ -103,6 +103,20 @@ impl Prep {
         Some(self.transaction(zxid, session, xid, body, at))
     }
 
+    /// A write that no client asked for: creates a znode named after its zxid, for session 0, which
+    /// is nobody's and is not checked. `None`: no zxid is left in this epoch.
+    pub fn write(&mut self, tree: &DataTree, at: Time) -> Option<Arc<Txn>> {
+        let zxid = self.next_zxid()?;
+        let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
+        let body = self.change(tree, zxid, SessionId(0), Owner::Leader).create(
+            &path,
+            &Arc::from([]),
+            CreateMode::Persistent,
+        );
+        let body = body.unwrap_or_else(TxnBody::Error);
+        Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
+    }
+
     /// A session's time is up: marks it closing and closes it (semantics 2.3).
     pub fn expire(&mut self, tree: &DataTree, session: SessionId, at: Time) -> Expiry {
         if self.sessions.touch(session).is_none() {

@@ -52,16 +52,18 @@ impl Server {
 
     fn finish_log_queue(&mut self, context: &mut Context<'_>) {
         for txn in self.log_queue.drain(..) {
-            context.disk.append(txn);
+            context.disk.make_mut().append(txn);
         }
         self.to_ack.clear();
-        context.disk.fsync();
+        if context.disk.unsynced() > 0 {
+            context.disk.make_mut().fsync();
+        }
     }
 
     /// Loads the database from disk: drops what memory had.
     pub(super) fn reload(&mut self, context: &mut Context<'_>) {
         let (tree, from) = context.disk.load();
-        self.tree = tree;
+        self.tree = Arc::new(tree);
         self.committed_log.clear();
         for txn in &context.disk.log()[from..] {
             self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
@@ -73,7 +75,7 @@ impl Server {
         let last = self.tree.last_processed();
         let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
         for txn in &context.disk.log()[from..] {
-            self.tree.apply(txn);
+            Arc::make_mut(&mut self.tree).apply(txn);
             self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
         }
     }

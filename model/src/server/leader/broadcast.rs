@@ -1,8 +1,8 @@
 //! Activation and broadcast: propose, count acks, commit in order (semantics 6.7, 4.4).
 
-use super::{HandlerPhase, Leader, Phase, Proposal, ServerSet};
+use super::{HandlerPhase, Leader, Phase, Proposal};
 use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, SessionId, Xid};
+use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::op::Request;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
 use crate::server::prep::{Expiry, Prep};
@@ -61,12 +61,12 @@ impl Server {
         let history = self.tree.last_processed();
         leader.phase = Phase::Broadcast;
         leader.last_committed = epoch.opening();
-        self.tree.set_last_processed(epoch.opening());
+        Arc::make_mut(&mut self.tree).set_last_processed(epoch.opening());
         leader.prep = Some(Box::new(Prep::new(epoch, &self.tree)));
         for (session, timeout) in self.tree.sessions() {
             context.arm(ServerTimer::SessionExpiry(*session), *timeout);
         }
-        self.election.established_in(epoch);
+        self.remember_epoch(epoch, context);
         context.disarm(ServerTimer::InitLimit);
         context.arm(ServerTimer::Ping, context.config.tick / 2);
         self.announce_established(epoch, history, context);
@@ -99,6 +99,7 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         match packet {
+            LearnerPacket::Ack(_) if self.is_superseded(connection) => {}
             LearnerPacket::Ack(zxid) => self.process_ack(connection.learner, zxid, context),
             LearnerPacket::Ping { touched } => {
                 for session in touched {
@@ -125,6 +126,13 @@ impl Server {
         }
     }
 
+    /// Whether its learner has registered again since (see
+    /// [`crate::release::Bug::AcksOutliveReconnect`]).
+    fn is_superseded(&self, connection: LearnerConnection) -> bool {
+        let Role::Leading(leader) = &self.role else { return false };
+        leader.handlers.get(&connection).is_some_and(|handler| handler.superseded)
+    }
+
     /// Prep, then propose. A request that fails validation is proposed as an error transaction.
     pub(in crate::server) fn prepare(
         &mut self,
@@ -146,6 +154,17 @@ impl Server {
             Some(txn) => self.propose(txn, context),
             None => self.leave_role("the zxid counter is exhausted", context),
         }
+    }
+
+    /// Proposes a write that no client asked for: for searches without programs.
+    pub fn propose_write(&mut self, context: &mut Context<'_>) -> bool {
+        let Role::Leading(leader) = &mut self.role else { return false };
+        let Some(prep) = &mut leader.prep else { return false };
+        match prep.write(&self.tree, context.at) {
+            Some(txn) => self.propose(txn, context),
+            None => self.leave_role("the zxid counter is exhausted", context),
+        }
+        true
     }
 
     /// A session's time is up: closeSession goes into the pipeline (semantics 2.3). Ephemerals stay

@@ -41,7 +41,7 @@ impl Server {
         };
         let handler = leader.handlers.entry(connection).or_insert_with(|| {
             context.network.accept_learner(connection);
-            Handler { phase: HandlerPhase::AwaitingInfo }
+            Handler { phase: HandlerPhase::AwaitingInfo, superseded: false }
         });
         // A fresh handler's first deadline is initLimit + syncLimit ticks (semantics 6.7 rule 3).
         let ticks = match handler.phase {
@@ -111,7 +111,7 @@ impl Server {
     /// The new epoch is accepted, durably: everybody who waits is told.
     pub(super) fn epoch_accepted(&mut self, context: &mut Context<'_>) {
         let Role::Leading(leader) = &mut self.role else { return };
-        context.disk.write_accepted_epoch(leader.epoch);
+        context.disk.make_mut().write_accepted_epoch(leader.epoch);
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
         leader.electing.insert(self.id);

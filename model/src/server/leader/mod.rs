@@ -10,40 +10,15 @@ pub mod sync;
 use super::prep::Prep;
 use super::{Context, Role, Server, Writing};
 use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, SessionId, Xid};
+use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::packet::LeaderPacket;
 use crate::path::ZnodePath;
+use crate::release::{Bug, Bugs};
 use crate::timer::ServerTimer;
 use crate::txn::Txn;
 use crate::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// A set of servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ServerSet(u64);
-
-impl ServerSet {
-    /// Adds a server (ids up to 64).
-    pub fn insert(&mut self, server: ServerId) {
-        self.0 |= 1 << server.index();
-    }
-
-    /// Whether a server is in it.
-    pub fn contains(self, server: ServerId) -> bool {
-        self.0 & (1 << server.index()) != 0
-    }
-
-    /// How many.
-    pub fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-
-    /// Whether it is empty.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
 
 /// How far the leader's main thread has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +37,7 @@ pub enum Phase {
 
 /// How far a learner's handler has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum HandlerPhase {
+pub(in crate::server) enum HandlerPhase {
     /// Reads FOLLOWERINFO.
     AwaitingInfo,
     /// Waits until the new epoch is fixed.
@@ -84,8 +59,8 @@ enum HandlerPhase {
 /// What happens between startForwarding and startSendingPackets, outside any lock (semantics 6.5):
 /// the tree of a SNAP is read piece by piece (semantics 6.4), while packets are queued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Stream {
-    is_snap: bool,
+pub(in crate::server) struct Stream {
+    pub(in crate::server) is_snap: bool,
     started: bool,
     cursor: Option<ZnodePath>,
     /// queuedPackets: what was forwarded meanwhile.
@@ -94,8 +69,11 @@ struct Stream {
 
 /// LearnerHandler.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Handler {
-    phase: HandlerPhase,
+pub(in crate::server) struct Handler {
+    pub(in crate::server) phase: HandlerPhase,
+    /// The learner has registered again on another connection: what it acknowledged on this one, it
+    /// may not hold any more.
+    pub(in crate::server) superseded: bool,
 }
 
 impl Handler {
@@ -148,11 +126,13 @@ pub struct Leader {
     election_finished: bool,
     /// Acks of NEWLEADER.
     new_leader_acks: ServerSet,
-    handlers: BTreeMap<LearnerConnection, Handler>,
+    pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
     outstanding: VecDeque<Proposal>,
     last_proposed: Zxid,
     last_committed: Zxid,
     prep: Option<Box<Prep>>,
+    /// How many servers there are.
+    servers: u8,
     /// Every second ping round is a tick (semantics 6.7 rule 3).
     skip_tick: bool,
 }
@@ -170,7 +150,53 @@ impl Leader {
 
     /// The connections of its learners.
     pub fn connections(&self) -> Vec<LearnerConnection> {
-        self.handlers.keys().copied().collect()
+        self.each_connection().collect()
+    }
+
+    /// The same, one after the other.
+    pub fn each_connection(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.handlers.keys().copied()
+    }
+
+    /// Whether an ack of this zxid changes nothing (semantics 4.4 rule 3).
+    pub(in crate::server) fn ignores(&self, zxid: Zxid) -> bool {
+        zxid.is_opening() || zxid <= self.last_committed
+    }
+
+    /// Whether an ack of this zxid by this server would commit it.
+    pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
+        let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
+        let half = usize::from(self.servers) / 2;
+        first.is_some_and(|first| first.acks.with(server).len() > half)
+    }
+
+    /// Whether its own vote for its NEWLEADER would be the last that it needs.
+    pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
+        self.new_leader_acks.with(id).len() > usize::from(self.servers) / 2
+    }
+
+    /// Whether it sends away whoever has accepted this epoch, and does no more about it.
+    pub fn would_refuse(&self, accepted: Epoch, bugs: Bugs) -> bool {
+        bugs.has(Bug::LeaderIgnoresNewerEpoch)
+            && self.phase > Phase::Discovery
+            && accepted > self.epoch
+    }
+
+    /// Whether this connection has a handler.
+    pub fn handles(&self, connection: LearnerConnection) -> bool {
+        self.handlers.contains_key(&connection)
+    }
+
+    /// A connection has a new number. (Requests of clients, which name it too, are not for ensembles
+    /// whose connections are renumbered.)
+    pub(in crate::server) fn rename_connection(
+        &mut self,
+        from: LearnerConnection,
+        to: LearnerConnection,
+    ) {
+        if let Some(handler) = self.handlers.remove(&from) {
+            self.handlers.insert(to, handler);
+        }
     }
 
     /// The sessions whose expiry it watches.
@@ -216,7 +242,9 @@ impl Server {
     /// Begins to lead: loadData kills orphans and snapshots the tree, uncommitted transactions
     /// included, before anything is established (semantics 6.3 rule 1, 9 rule 8).
     pub(super) fn lead(&mut self, context: &mut Context<'_>) {
-        self.tree.kill_orphans();
+        if self.tree.has_orphans() {
+            Arc::make_mut(&mut self.tree).kill_orphans();
+        }
         let leader = Leader {
             phase: Phase::Preparing,
             epoch: Epoch(0),
@@ -230,6 +258,7 @@ impl Server {
             last_proposed: Zxid::ZERO,
             last_committed: Zxid::ZERO,
             prep: None,
+            servers: context.config.servers,
             skip_tick: true,
         };
         self.role = Role::Leading(Box::new(leader));
@@ -264,17 +293,17 @@ impl Server {
         match writing {
             Writing::LeadSnapshot => {
                 let snapshot = self.whole_snapshot(false);
-                context.disk.add_snapshot(snapshot);
+                context.disk.make_mut().add_snapshot(snapshot);
                 self.begin_discovery(context);
             }
             Writing::AcceptedEpoch => self.epoch_accepted(context),
             Writing::CurrentEpochTmp => {
                 let Role::Leading(leader) = &self.role else { return };
-                context.disk.write_current_epoch_tmp(leader.epoch);
+                context.disk.make_mut().write_current_epoch_tmp(leader.epoch);
                 self.write(Writing::CurrentEpoch, context);
             }
             Writing::CurrentEpoch => {
-                context.disk.rename_current_epoch();
+                context.disk.make_mut().rename_current_epoch();
                 self.begin_synchronization(context);
             }
             Writing::SyncSnapshot | Writing::SyncAppend | Writing::SyncFsync => {

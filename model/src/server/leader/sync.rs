@@ -8,6 +8,7 @@ use super::{Handler, HandlerPhase, Stream};
 use crate::event::{Event, SyncMode};
 use crate::id::LearnerConnection;
 use crate::packet::LeaderPacket;
+use crate::release::Bug;
 use crate::server::{Context, Role, Server};
 use crate::step::Step;
 use crate::zxid::{Epoch, Zxid};
@@ -37,6 +38,9 @@ impl Server {
             None => SyncMode::Snap,
         };
         context.effects.event(Event::Synchronising { leader: self.id, learner: connection, mode });
+        if !context.config.bugs.has(Bug::AcksOutliveReconnect) {
+            self.supersede_older_registration(connection, plan.sent);
+        }
         let Role::Leading(leader) = &mut self.role else { return };
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
         let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
@@ -52,6 +56,20 @@ impl Server {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
             }
+        }
+    }
+
+    /// The learner has registered again: what it acknowledged before may be cut now, and is sent again
+    /// to be acknowledged again (see [`Bug::AcksOutliveReconnect`]).
+    fn supersede_older_registration(&mut self, connection: LearnerConnection, sent: Zxid) {
+        let Role::Leading(leader) = &mut self.role else { return };
+        for proposal in leader.outstanding.iter_mut().filter(|it| it.txn.zxid > sent) {
+            proposal.acks.remove(connection.learner);
+        }
+        let is_older =
+            |other: &LearnerConnection| other.learner == connection.learner && *other != connection;
+        for (_, older) in leader.handlers.iter_mut().filter(|(other, _)| is_older(other)) {
+            older.superseded = true;
         }
     }
 

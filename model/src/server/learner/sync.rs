@@ -25,13 +25,13 @@ impl Server {
             LeaderPacket::Trunc(zxid) => {
                 learner.mode = Some(SyncMode::Trunc);
                 learner.phase = Phase::Synchronising;
-                if !context.disk.truncate(zxid, context.config.bugs) {
+                if !context.disk.make_mut().truncate(zxid, context.config.bugs) {
                     learner.ask_for_snapshot = true;
                     self.reconnect_for_snapshot(context);
                     return;
                 }
                 self.reload(context);
-                self.tree.set_last_processed(zxid);
+                Arc::make_mut(&mut self.tree).set_last_processed(zxid);
             }
             LeaderPacket::Snap(label) => {
                 learner.mode = Some(SyncMode::Snap);
@@ -67,7 +67,7 @@ impl Server {
         }
         if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
-            self.tree.apply(&txn);
+            Arc::make_mut(&mut self.tree).apply(&txn);
             self.committed_log.add(txn, context.config.commit_log_count);
         }
     }
@@ -99,7 +99,7 @@ impl Server {
         let Role::Following(learner) = &mut self.role else { return };
         match writing {
             Writing::AcceptedEpoch => {
-                context.disk.write_accepted_epoch(learner.epoch);
+                context.disk.make_mut().write_accepted_epoch(learner.epoch);
                 let current = context.disk.current_epoch();
                 self.ack_epoch(Some(current), context);
             }
@@ -110,15 +110,15 @@ impl Server {
             }
             Writing::SyncAppend => self.append_committed(context),
             Writing::SyncFsync => {
-                context.disk.fsync();
+                context.disk.make_mut().fsync();
                 self.write(Writing::CurrentEpochTmp, context);
             }
             Writing::CurrentEpochTmp => {
-                context.disk.write_current_epoch_tmp(learner.epoch);
+                context.disk.make_mut().write_current_epoch_tmp(learner.epoch);
                 self.write(Writing::CurrentEpoch, context);
             }
             Writing::CurrentEpoch => {
-                context.disk.rename_current_epoch();
+                context.disk.make_mut().rename_current_epoch();
                 self.ack_new_leader(context);
             }
             Writing::LeadSnapshot => unreachable!("only a leader writes this"),
@@ -137,9 +137,9 @@ impl Server {
         let has_gap = is_snap || is_ahead_of_log && !bugs.has(Bug::TruncSnapshotUnsynced);
         let snapshot: Snapshot = self.whole_snapshot(has_gap);
         if has_gap {
-            context.disk.replace_by_snapshot(snapshot, bugs);
+            context.disk.make_mut().replace_by_snapshot(snapshot, bugs);
         } else {
-            context.disk.add_snapshot(snapshot);
+            context.disk.make_mut().add_snapshot(snapshot);
         }
         self.logged_since_snapshot = 0;
     }
@@ -150,8 +150,8 @@ impl Server {
         let zxid = learner.committed.pop_front().expect("there was one to append");
         if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
-            context.disk.append(Arc::clone(&txn));
-            self.tree.apply(&txn);
+            context.disk.make_mut().append(Arc::clone(&txn));
+            Arc::make_mut(&mut self.tree).apply(&txn);
             self.committed_log.add(txn, context.config.commit_log_count);
         }
         let next =
@@ -182,7 +182,7 @@ impl Server {
         let not_logged = std::mem::take(&mut learner.not_logged);
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
-        self.election.established_in(epoch);
+        self.remember_epoch(epoch, context);
         context.disarm(ServerTimer::InitLimit);
         self.stay_patient(context);
         for txn in not_logged {

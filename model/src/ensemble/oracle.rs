@@ -1,0 +1,157 @@
+//! The oracle's election (see [`crate::server::oracle`]): who can be elected by whom, and what
+//! becomes of connections that nobody counts.
+
+use super::Ensemble;
+use crate::effect::{Effects, Status};
+use crate::fingerprint::Tracked;
+use crate::id::{LearnerConnection, ServerId, ServerSet};
+use crate::packet::Vote;
+use crate::server::disk::Disk;
+use crate::server::{Role, Server};
+use crate::step::Step;
+use crate::time::Time;
+use crate::timer::Timer;
+
+impl Ensemble {
+    /// The servers that are up and LOOKING.
+    pub fn looking(&self) -> ServerSet {
+        let looking = |id: &ServerId| self.server(*id).is_some_and(Server::is_looking);
+        self.config().server_ids().filter(looking).collect()
+    }
+
+    /// A server's vote for itself, if it is up.
+    pub fn vote_of(&self, server: ServerId) -> Option<Vote> {
+        self.server(server).map(|process| process.vote(self.disk(server).current_epoch()))
+    }
+
+    /// The leader that these servers would elect.
+    pub fn favourite(&self, among: ServerSet) -> Option<ServerId> {
+        among.iter().filter_map(|id| self.vote_of(id)).max().map(|vote| vote.leader)
+    }
+
+    /// A leader and those who are connected to it, as it sees it: whoever has broken off without its
+    /// having read so still counts.
+    pub fn supporters(&self, leader: ServerId) -> ServerSet {
+        self.network.supporters_of(leader).with(leader)
+    }
+
+    /// The server whose step this is, for steps that one server takes.
+    pub fn taker(&self, step: &Step) -> Option<ServerId> {
+        match *step {
+            Step::ToLeader(connection) | Step::Stream(connection) => self.leader_of(connection),
+            Step::ToLearner(connection) => Some(connection.learner),
+            Step::Vote { to, .. } => Some(to),
+            Step::Append(server)
+            | Step::Fsync(server)
+            | Step::Write(server)
+            | Step::Snapshot(server)
+            | Step::Crash { server, .. }
+            | Step::Restart(server)
+            | Step::Rejoin(server)
+            | Step::Propose(server)
+            | Step::Fire(Timer::Server(server, _)) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// A server's disk, to see later whether it has changed.
+    pub(crate) fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
+        self.servers[server.index()].disk.clone()
+    }
+
+    /// Whether a server's disk has changed since.
+    pub(crate) fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
+        !self.servers[server.index()].disk.shares(before)
+    }
+
+    /// Connections between learners and leaders that are not broken yet.
+    pub fn breakable_connections(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.network.breakable()
+    }
+
+    /// The most packets that are under way on one of the connections of a server's process.
+    pub fn most_under_way(&self, server: ServerId) -> u8 {
+        let own = self.learner_connection(server).into_iter();
+        let own = own.map(|connection| self.network.under_way_learner(connection).0);
+        let learners = self.network.learners_of(server).into_iter();
+        let learners = learners.map(|connection| self.network.under_way_learner(connection).1);
+        own.chain(learners).max().unwrap_or(0) as u8
+    }
+
+    /// Whether a reader would read what comes on its connection, if something came.
+    pub fn can_read(&self, step: Step) -> bool {
+        let up_and_open = match step {
+            Step::ToLearner(connection) => {
+                self.learner_connection(connection.learner) == Some(connection)
+            }
+            Step::ToLeader(connection) => {
+                let leader = self.network.leader_of(connection);
+                leader.is_some_and(|leader| self.network.learners_of(leader).contains(&connection))
+            }
+            _ => false,
+        };
+        up_and_open && self.is_unblocked(&step)
+    }
+
+    /// Whether a server leads, or tries to.
+    pub fn is_leading(&self, server: ServerId) -> bool {
+        self.server(server).is_some_and(|process| matches!(process.role(), Role::Leading(_)))
+    }
+
+    /// Whether a LOOKING server would be told to follow this leader: a quorum says that it leads.
+    pub fn can_be_joined(&self, leader: ServerId) -> bool {
+        self.is_leading(leader) && self.config().is_quorum(self.supporters(leader).len())
+    }
+
+    pub(super) fn elect(
+        &mut self,
+        leader: ServerId,
+        followers: ServerSet,
+        at: Time,
+        effects: &mut Effects,
+    ) -> Status {
+        let looking = self.looking();
+        let are_looking = followers.iter().all(|id| id != leader && looking.contains(id));
+        let joins = followers.len() == 1 && self.can_be_joined(leader);
+        let quorum = followers.with(leader);
+        let elects = looking.contains(leader)
+            && self.config().is_quorum(quorum.len())
+            && self.favourite(quorum) == Some(leader);
+        if !self.config().election.is_oracle() || !are_looking || !(joins || elects) {
+            return Status::NotEnabled;
+        }
+        if elects {
+            self.with_server(leader, at, effects, |it, context| it.elected(leader, context));
+        }
+        for follower in followers.iter() {
+            self.with_server(follower, at, effects, |it, context| it.elected(leader, context));
+        }
+        Status::Done
+    }
+
+    /// Under the oracle, after every step: connections to servers that do not lead are refused at
+    /// once (their listening socket is closed, and a learner that is refused can be elected into
+    /// the same place again), and the numbers of connections start again from the lowest.
+    pub(super) fn tidy_connections(&mut self, effects: &mut Effects) {
+        for server in self.config.server_ids() {
+            if !self.is_leading(server) && self.network.has_learners(server) {
+                for connection in self.network.learners_of(server) {
+                    self.network.close_by_leader(connection, effects);
+                }
+            }
+        }
+        for learner in self.config.server_ids() {
+            for (from, to) in self.network.renumber(learner) {
+                if self.learner_connection(learner) == Some(from) {
+                    let process = self.servers[learner.index()].make_mut().process.as_mut();
+                    process.expect("it has a connection").rename_connection(from, to);
+                }
+                let Some(leader) = self.network.leader_of(to) else { continue };
+                if self.server(leader).is_some_and(|process| process.handles(from)) {
+                    let process = self.servers[leader.index()].make_mut().process.as_mut();
+                    process.expect("it handles a connection").rename_connection(from, to);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The servers' state properties: functions of the world, checked after every step of a search
+//! (semantics 8.2, S3 and S6 to S9).
+//!
+//! They look at disks and memory directly, which events cannot tell. Only the servers that a step
+//! has changed are looked at, and durability only when a disk or the history has changed.
+
+use super::Objection;
+use crate::ensemble::Ensemble;
+use crate::history::History;
+use crate::id::ServerId;
+use crate::server::disk::Disk;
+use crate::zxid::Zxid;
+
+/// Checks what a step of this server may have broken; `disk_changed`: its disk is another now;
+/// `committed`: the history is longer.
+///
+/// # Errors
+/// The first objection.
+pub fn check(
+    ensemble: &Ensemble,
+    history: &History,
+    server: ServerId,
+    disk_changed: bool,
+    committed: bool,
+) -> Result<(), Objection> {
+    let disk = ensemble.disk(server);
+    if disk_changed {
+        contiguous_log(server, disk)?;
+        recoverable(server, disk, history)?;
+        epochs(server, disk)?;
+    }
+    if let Some(process) = ensemble.server(server) {
+        if process.is_looking() {
+            no_more_than_the_disk(server, process.tree().last_processed(), disk, history)?;
+        }
+        if process.is_serving() {
+            epoch_of_serving(server, disk)?;
+        }
+    }
+    if disk_changed || committed { durable(ensemble, history) } else { Ok(()) }
+}
+
+/// S3: the last committed transaction, and so all before it, is durable on a quorum's disks.
+pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+    let last = history.last();
+    if last == Zxid::ZERO {
+        return Ok(());
+    }
+    let has = |server: &ServerId| ensemble.disk(*server).holds(last);
+    let holders = ensemble.config().server_ids().filter(has).count();
+    if ensemble.config().is_quorum(holders) {
+        return Ok(());
+    }
+    Err(Objection::new(
+        "S3 committed means durable",
+        format!(
+            "{last} is committed, but durable on the disks of {holders} of {} servers.",
+            ensemble.config().servers
+        ),
+    ))
+}
+
+/// S6: what a start would load is a prefix of the committed history, as far as it is committed.
+fn recoverable(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
+    let (tree, _) = disk.load();
+    let last = tree.last_processed();
+    // What goes beyond the history is not committed yet, or never will be.
+    let is_committed = last.is_opening() || history.get(last).is_some();
+    if !is_committed || last > history.last().max(last.epoch().opening()) {
+        return Ok(());
+    }
+    if tree.digest() == history.digest_at(last) {
+        return Ok(());
+    }
+    Err(Objection::new(
+        "S6 durable recovery",
+        format!("{server} would start with a tree at {last} that is not the committed one."),
+    ))
+}
+
+/// S7: zxids in the log grow, and by one inside an epoch.
+fn contiguous_log(server: ServerId, disk: &Disk) -> Result<(), Objection> {
+    let newest = disk.snapshots().last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
+    for pair in disk.log().windows(2) {
+        let (one, next) = (pair[0].zxid, pair[1].zxid);
+        let follows =
+            if next.epoch() > one.epoch() { next.counter() == 1 } else { one.next() == Some(next) };
+        if !follows && next > newest {
+            return Err(Objection::new(
+                "S7 contiguous log",
+                format!("in the log of {server}, {next} comes directly after {one}."),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// S8: while LOOKING, memory is not ahead of the disk.
+fn no_more_than_the_disk(
+    server: ServerId,
+    memory: Zxid,
+    disk: &Disk,
+    history: &History,
+) -> Result<(), Objection> {
+    let vouched = if memory.is_opening() { history.last_up_to(memory) } else { memory };
+    if vouched <= disk.last_logged() {
+        return Ok(());
+    }
+    Err(Objection::new(
+        "S8 memory within the disk",
+        format!(
+            "{server} looks for a leader with {memory} in memory, but its disk ends at {}.",
+            disk.last_logged()
+        ),
+    ))
+}
+
+/// S9, of disks: the accepted epoch is never below the current one.
+fn epochs(server: ServerId, disk: &Disk) -> Result<(), Objection> {
+    if disk.accepted_epoch() >= disk.current_epoch() {
+        return Ok(());
+    }
+    Err(Objection::new(
+        "S9 epochs in order",
+        format!(
+            "{server} has accepted epoch {}, but its current epoch is {}.",
+            disk.accepted_epoch(),
+            disk.current_epoch()
+        ),
+    ))
+}
+
+/// S9, of servers: who serves has the current epoch of all it has logged. (Before, a synchronisation
+/// may have logged more; the start-up rule for `currentEpoch.tmp` is for those that crash then.)
+fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
+    if disk.current_epoch() >= disk.last_logged().epoch() {
+        return Ok(());
+    }
+    Err(Objection::new(
+        "S9 epochs in order",
+        format!(
+            "{server} serves with {} in its log, but its current epoch is {}.",
+            disk.last_logged(),
+            disk.current_epoch()
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::property::testing::{Bodies, ONE, txn, z};
+    use crate::server::disk::Snapshot;
+    use crate::txn::Txn;
+    use crate::zxid::Epoch;
+    use std::sync::Arc;
+
+    /// /a at 1:1 and /b at 1:2 are committed.
+    fn history() -> History {
+        let mut history = History::new();
+        for (zxid, path) in [(z(1, 1), "/a"), (z(1, 2), "/b")] {
+            let body = Bodies(&history).create(path, "");
+            history.commit(txn(zxid, 0, body));
+        }
+        history
+    }
+
+    fn disk(txns: &[Arc<Txn>]) -> Disk {
+        let mut disk = Disk::new();
+        txns.iter().for_each(|txn| disk.append(Arc::clone(txn)));
+        disk.write_accepted_epoch(Epoch(1));
+        disk.fsync();
+        disk
+    }
+
+    fn words(result: Result<(), Objection>) -> String {
+        result.expect_err("it is a violation").to_string()
+    }
+
+    #[test]
+    fn what_is_committed_is_on_no_disk() {
+        let ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
+        assert_eq!(durable(&ensemble, &History::new()), Ok(()));
+        assert_eq!(
+            words(durable(&ensemble, &history())),
+            "S3 committed means durable: 1:2 is committed, but durable on the disks of 0 of 3 servers."
+        );
+    }
+
+    #[test]
+    fn a_disk_holds_what_is_fsynced_or_in_a_durable_snapshot() {
+        let history = history();
+        let mut half = disk(&history.txns()[..1]);
+        half.append(Arc::clone(&history.txns()[1]));
+        assert!(half.holds(z(1, 1)) && !half.holds(z(1, 2)));
+        let content = Arc::new(history.tree().clone());
+        half.add_snapshot(Snapshot { label: z(1, 2), content, durable: true });
+        assert!(half.holds(z(1, 2)));
+    }
+
+    #[test]
+    fn a_disk_from_which_another_tree_would_be_loaded() {
+        let history = history();
+        assert_eq!(recoverable(ONE, &disk(history.txns()), &history), Ok(()));
+        assert_eq!(recoverable(ONE, &disk(&history.txns()[..1]), &history), Ok(()));
+        let holed = disk(&history.txns()[1..]);
+        assert_eq!(
+            words(recoverable(ONE, &holed, &history)),
+            "S6 durable recovery: server 1 would start with a tree at 1:2 that is not the \
+             committed one."
+        );
+    }
+
+    #[test]
+    fn a_log_with_a_gap() {
+        let mut third = (*history().txns()[0]).clone();
+        third.zxid = z(1, 3);
+        let holed = disk(&[Arc::clone(&history().txns()[0]), Arc::new(third)]);
+        assert_eq!(contiguous_log(ONE, &disk(history().txns())), Ok(()));
+        assert_eq!(
+            words(contiguous_log(ONE, &holed)),
+            "S7 contiguous log: in the log of server 1, 1:3 comes directly after 1:1."
+        );
+    }
+
+    #[test]
+    fn memory_ahead_of_the_disk() {
+        let history = history();
+        let disk = disk(&history.txns()[..1]);
+        assert_eq!(no_more_than_the_disk(ONE, z(1, 1), &disk, &history), Ok(()));
+        // An opening zxid stands for what is committed below it.
+        assert_eq!(no_more_than_the_disk(ONE, z(1, 0), &disk, &history), Ok(()));
+        assert!(no_more_than_the_disk(ONE, z(2, 0), &disk, &history).is_err());
+        assert_eq!(
+            words(no_more_than_the_disk(ONE, z(1, 2), &disk, &history)),
+            "S8 memory within the disk: server 1 looks for a leader with 1:2 in memory, but its disk \
+             ends at 1:1."
+        );
+    }
+
+    #[test]
+    fn epochs_out_of_order() {
+        let mut disk = disk(history().txns());
+        assert_eq!(epochs(ONE, &disk), Ok(()));
+        assert!(words(epoch_of_serving(ONE, &disk)).contains("serves with 1:2 in its log"));
+        disk.write_current_epoch_tmp(Epoch(2));
+        disk.rename_current_epoch();
+        assert_eq!(epoch_of_serving(ONE, &disk), Ok(()));
+        assert_eq!(
+            words(epochs(ONE, &disk)),
+            "S9 epochs in order: server 1 has accepted epoch 1, but its current epoch is 2."
+        );
+    }
+}

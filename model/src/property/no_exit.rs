@@ -1,0 +1,56 @@
+//! S13: no server gives up.
+//!
+//! A server that starts from an undamaged disk starts (semantics 8.2, L5), and no process ends but by
+//! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
+//! must never be is a panic, which every engine reports as a violation as well.
+
+use super::{Class, Monitor, Objection, View};
+use crate::event::Event;
+
+/// The monitor of S13. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoExit;
+
+impl Monitor for NoExit {
+    fn name(&self) -> &'static str {
+        "S13 no server gives up"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Exited { .. })
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Exited { server, reason } = event else { return Ok(()) };
+        Err(Objection::new(
+            self.name(),
+            format!("{server} exited, although its disk is sound: {reason}."),
+        ))
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{TWO, Trial};
+
+    #[test]
+    fn a_server_that_refuses_to_start() {
+        let mut trial = Trial::new(NoExit);
+        trial.accepts(Event::Crashed { server: TWO, lost: 0 });
+        trial.accepts(Event::Restarted { server: TWO });
+        assert_eq!(
+            trial.objects(Event::Exited { server: TWO, reason: "a log newer than currentEpoch" }),
+            "S13 no server gives up: server 2 exited, although its disk is sound: a log newer than \
+             currentEpoch."
+        );
+    }
+}

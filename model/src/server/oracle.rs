@@ -1,0 +1,78 @@
+//! The oracle's election, and what else a server does without under it.
+//!
+//! [`crate::step::Step::Elect`] gives a quorum of LOOKING servers its leader: the largest of
+//! (currentEpoch, lastZxid, id) among them, which is what fast leader election computes once the
+//! votes of these servers have reached each other in one round (semantics 5.3). Every quorum of
+//! LOOKING servers can be the one whose votes met, so every leader that an election with prompt
+//! notifications can have is tried. A LOOKING server can also join a leader of whom a quorum says
+//! that it leads (5.3, FOLLOWING and LEADING votes).
+//!
+//! What fast leader election can produce beyond that: a server that decides on votes of an older
+//! stint of a member of its quorum, so that it leads or follows alone. Such a server finds no
+//! quorum, or no leader, and is LOOKING again after its time limits; a search reaches the same by a
+//! server that leaves its role, which takes one of its timeouts. Two things are out of reach: a
+//! leader that is not the largest of its quorum (a vote overtaken by a crash), and the delays of
+//! elections themselves. The election as in the code is searched apart ([`Election::Fast`]).
+//!
+//! Under the oracle nothing may depend on how often something was tried before, or equal states
+//! would be kept apart: rounds and votes stay as they were at the start, attempts to connect are
+//! not counted (a server whose connection is refused is LOOKING at once and can be elected into the
+//! same place again), starts are not counted (they only make session ids, and there are no clients),
+//! and a learner's connections are numbered anew as soon as older ones are gone.
+//!
+//! [`Election::Fast`]: crate::config::Election::Fast
+
+use super::election::Decision;
+use super::{Context, Role, Server};
+use crate::id::{LearnerConnection, ServerId};
+use crate::packet::Vote;
+use crate::zxid::Epoch;
+
+impl Server {
+    /// Whether it is in an election.
+    pub fn is_looking(&self) -> bool {
+        matches!(self.role, Role::Looking)
+    }
+
+    /// The round of its election, in the election of the code.
+    pub fn round(&self) -> u32 {
+        self.election.round()
+    }
+
+    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
+    pub fn vote(&self, current_epoch: Epoch) -> Vote {
+        Vote { peer_epoch: current_epoch, zxid: self.tree.last_processed(), leader: self.id }
+    }
+
+    /// The oracle has spoken: leads, or follows.
+    pub(crate) fn elected(&mut self, leader: ServerId, context: &mut Context<'_>) {
+        debug_assert!(self.is_looking(), "only who looks for a leader is told of one");
+        self.take_role(Decision { leader, round: 0 }, context);
+    }
+
+    /// Established in an epoch: whoever looks for a leader is told so, where anybody asks.
+    pub(super) fn remember_epoch(&mut self, epoch: Epoch, context: &Context<'_>) {
+        if !context.config.election.is_oracle() {
+            self.election.established_in(epoch);
+        }
+    }
+
+    /// Which start of this server it is.
+    pub(super) fn count_start(context: &mut Context<'_>) -> u16 {
+        if context.config.election.is_oracle() { 0 } else { context.disk.make_mut().count_start() }
+    }
+
+    /// Whether it reads from this learner's connection.
+    pub(crate) fn handles(&self, connection: LearnerConnection) -> bool {
+        matches!(&self.role, Role::Leading(leader) if leader.handles(connection))
+    }
+
+    /// A connection has a new number.
+    pub(crate) fn rename_connection(&mut self, from: LearnerConnection, to: LearnerConnection) {
+        match &mut self.role {
+            Role::Looking => {}
+            Role::Following(learner) => learner.rename_connection(from, to),
+            Role::Leading(leader) => leader.rename_connection(from, to),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The explorer on the ensemble grain: small budgets are exhausted, the servers' bugs are found, and
+//! the reductions change neither.
+//!
+//! A test runs what takes seconds; `cargo run --release --example ladder` climbs further.
+
+#![cfg(feature = "explore")]
+
+use stateright::Model as _;
+use std::sync::Arc;
+use vivarium_model::config::Config;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::explore::ensemble::{
+    Action, Budget, Election, EnsembleModel, NoPrograms, State,
+};
+use vivarium_model::explore::{
+    Bound, Ending, Options, Outcome, Silent, Strategy, cross_check, search,
+};
+use vivarium_model::property;
+use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::time::Time;
+use vivarium_model::world::World;
+
+const PLAIN: bool = false;
+const REDUCED: bool = true;
+
+fn budget([servers, txns, crashes, breaks, timeouts]: [u8; 5]) -> Budget {
+    Budget { servers, txns, crashes, breaks, timeouts }
+}
+
+fn model(rung: [u8; 5], bugs: Bugs, reductions: bool) -> EnsembleModel {
+    let mut config = Config::new(rung[0], 0);
+    config.bugs = bugs;
+    let monitors = property::servers();
+    EnsembleModel::new(config, budget(rung), Election::Oracle, reductions, monitors)
+}
+
+fn explore(model: &EnsembleModel) -> Outcome<Action> {
+    search(model, &Options::new(Strategy::BreadthFirst), &Silent)
+}
+
+fn distinct_if_exhausted(rung: [u8; 5], reductions: bool) -> u64 {
+    match explore(&model(rung, Bugs::NONE, reductions)).ending {
+        Ending::Exhausted { states, .. } => states,
+        ending => panic!("{rung:?}, reductions {reductions}: {ending:?}"),
+    }
+}
+
+#[test]
+fn small_rungs_are_exhausted_with_and_without_reductions() {
+    let rungs = [
+        [2, 0, 0, 0, 0],
+        [2, 1, 0, 0, 0],
+        [2, 2, 0, 0, 0],
+        [2, 0, 1, 0, 0],
+        [2, 1, 1, 0, 0],
+        [2, 1, 0, 1, 0],
+        [2, 1, 0, 0, 1],
+        [3, 0, 0, 0, 0],
+    ];
+    for rung in rungs {
+        let reduced = distinct_if_exhausted(rung, REDUCED);
+        let plain = distinct_if_exhausted(rung, PLAIN);
+        assert!(reduced < plain, "{rung:?}: {reduced} of {plain} states");
+    }
+}
+
+/// The property that objects to a bug within a budget, and how many steps it takes.
+fn objection(rung: [u8; 5], bug: Bug, reductions: bool) -> (String, u32) {
+    match explore(&model(rung, Bugs::NONE.with(bug), reductions)).ending {
+        Ending::Violated(found) => (found.objection.property, found.length),
+        ending => panic!("{bug} with {rung:?}, reductions {reductions}: {ending:?}"),
+    }
+}
+
+#[test]
+fn bugs_of_two_servers_are_found_with_and_without_reductions() {
+    let bugs = [
+        ([2, 1, 1, 0, 0], Bug::TruncKeepsRecordBeyond, "S5"),
+        ([2, 1, 1, 0, 0], Bug::AcksOutliveReconnect, "S3"),
+    ];
+    for (rung, bug, property) in bugs {
+        let reduced = objection(rung, bug, REDUCED);
+        let plain = objection(rung, bug, PLAIN);
+        assert!(reduced.0.starts_with(property), "{bug}: {reduced:?}");
+        assert!(plain.0.starts_with(property), "{bug}: {plain:?}");
+        // A reduction takes steps early that the shortest way may do without.
+        assert!(plain.1 <= reduced.1, "{bug}: {plain:?}, {reduced:?}");
+    }
+}
+
+#[test]
+fn bugs_that_need_three_servers_are_found() {
+    let bugs = [
+        ([3, 1, 1, 0, 0], Bug::RefuseNewerZxid, "S13"),
+        ([3, 1, 1, 0, 0], Bug::TruncSnapshotUnsynced, "S12"),
+    ];
+    for (rung, bug, property) in bugs {
+        let (found, _) = objection(rung, bug, REDUCED);
+        assert!(found.starts_with(property), "{bug}: {found}");
+    }
+}
+
+/// Half a million states: `cargo test --release -- --ignored`.
+#[test]
+#[ignore = "takes long in a build for tests"]
+fn a_server_that_its_leader_ignores_is_missing_in_the_end() {
+    let (found, _) = objection([3, 0, 2, 0, 0], Bug::LeaderIgnoresNewerEpoch, REDUCED);
+    assert!(found.starts_with("L2"), "{found}");
+}
+
+/// Rounds of elections have no end, so a search that says it saw everything would be wrong.
+#[test]
+fn the_election_of_the_code_is_bounded_by_its_rounds() {
+    for reductions in [PLAIN, REDUCED] {
+        let (config, monitors) = (Config::new(2, 0), property::servers());
+        let rung = budget([2, 1, 0, 0, 0]);
+        let model = EnsembleModel::new(config, rung, Election::Fast, reductions, monitors);
+        let Ending::Bounded { by: Bound::Withheld(reasons), .. } = explore(&model).ending else {
+            panic!("it is bounded by what is withheld");
+        };
+        assert!(reasons.contains("elections beyond their third round"), "{reasons:?}");
+    }
+}
+
+#[test]
+fn stateright_counts_the_same_states() {
+    for reductions in [PLAIN, REDUCED] {
+        let rung = [2, 1, 1, 0, 0];
+        let ours = distinct_if_exhausted(rung, reductions);
+        let theirs = cross_check(model(rung, Bugs::NONE, reductions), Strategy::BreadthFirst);
+        assert_eq!((theirs.distinct, theirs.discoveries), (ours, Vec::new()));
+    }
+}
+
+/// The states on the way to a violation, and the steps of the world that lead there.
+fn replayed(model: &EnsembleModel, path: &[Action]) -> (State, Vec<vivarium_model::step::Step>) {
+    let mut state = model.init_states().remove(0);
+    let mut steps = Vec::new();
+    for action in path {
+        steps.extend(model.steps(&state, action));
+        state = model.next_state(&state, *action).expect("it led on before");
+    }
+    (state, steps)
+}
+
+/// What a case holds is enough to see the violation again, without the explorer.
+#[test]
+fn the_steps_of_a_counterexample_lead_to_it_in_a_plain_world() {
+    let bugs = Bugs::NONE.with(Bug::TruncKeepsRecordBeyond);
+    let model = model([2, 1, 1, 0, 0], bugs, REDUCED);
+    let Ending::Violated(found) = explore(&model).ending else { panic!("it is a bug") };
+    let (_, steps) = replayed(&model, &found.path);
+    assert_eq!(steps.len(), found.length as usize);
+    let monitors = property::servers();
+    let mut world = World::new(Arc::clone(model.config()), NoPrograms, monitors);
+    world.begin(&mut Effects::default());
+    let (last, before) = steps.split_last().expect("a way somewhere has steps");
+    for step in before {
+        let status = world.apply(Time::ZERO, step, &mut Effects::default());
+        assert_eq!(status, Ok(Status::Done), "{step}");
+    }
+    let objection = world.apply(Time::ZERO, last, &mut Effects::default());
+    assert_eq!(objection, Err(found.objection));
+}
+
+/// Every cached fingerprint on the way is that of the value.
+#[test]
+fn caches_are_true_along_a_way() {
+    let bugs = Bugs::NONE.with(Bug::AcksOutliveReconnect);
+    let model = model([2, 1, 1, 0, 0], bugs, PLAIN);
+    let Ending::Violated(found) = explore(&model).ending else { panic!("it is a bug") };
+    let mut state = model.init_states().remove(0);
+    for action in &found.path {
+        state = model.next_state(&state, *action).expect("it led on before");
+        let ensemble = state.ensemble();
+        assert_eq!(ensemble.fingerprint(), ensemble.recomputed_fingerprint());
+    }
+}
