@@ -20,18 +20,15 @@ pub struct Budget {
 
 impl Budget {
     pub(super) fn fingerprint(self) -> Fingerprint {
-        let Budget { lost, expiries, cancels, timers, kills } = self;
-        let left = [lost, expiries, cancels, timers, kills];
-        let left = left.iter().fold(0_u128, |sum, number| sum << 8 | u128::from(*number));
         // The multiplier is odd, so no two budgets fall together.
-        Fingerprint(left.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+        Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    /// Which kinds there are any left of, as bits: all that a client's choices depend on.
-    pub(super) fn kinds(self) -> u8 {
+    /// All of it in one number.
+    pub(super) fn packed(self) -> u128 {
         let Budget { lost, expiries, cancels, timers, kills } = self;
         let left = [lost, expiries, cancels, timers, kills];
-        left.iter().fold(0, |bits, number| bits << 1 | u8::from(*number > 0))
+        left.iter().fold(0, |sum, number| sum << 8 | u128::from(*number))
     }
 }
 

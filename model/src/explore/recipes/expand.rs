@@ -1,6 +1,6 @@
 //! What clients can do: worked out in a world, kept in tables.
 
-use super::pieces::{Changed, Choices, Client, Number, Shared, Spent, Table, Transition, Watchers};
+use super::pieces::{Changed, Choices, Client, Number, Shared, Table, Transition, Watchers};
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
 use super::{Recipes, quiet};
@@ -14,7 +14,6 @@ use crate::property::Objection;
 use crate::service::Service;
 use crate::step::Step;
 use crate::time::Time;
-use crate::timer::Timer;
 use crate::world::World;
 use crate::zxid::Zxid;
 use std::sync::Arc;
@@ -160,11 +159,11 @@ impl Recipes {
     /// What a client can do in a state.
     pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
         let number = state.clients[client.index()].expect("there is such a client");
-        let key = u128::from(number.get()) << 96
-            | u128::from(state.shared.get()) << 64
-            | u128::from(state.watchers.get()) << 32
-            | u128::from(state.left.kinds()) << 8
-            | u128::from(client.0);
+        // A piece tells whose it is. The budget's 40 bits are folded into the places of numbers that
+        // no search comes to: a table of 2^29 pieces is beyond any memory.
+        let numbers = [number, state.shared, state.watchers].map(|number| u128::from(number.get()));
+        assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
+        let key = numbers.iter().fold(state.left.packed(), |key, number| key << 29 | number);
         if let Some(number) = self.tables.choices.find(key) {
             return number;
         }
@@ -177,7 +176,7 @@ impl Recipes {
     }
 
     fn work_out(&self, state: &State, client: ClientId) -> Choices {
-        let mut found = Choices::default();
+        let mut found = Choices::new(state.left);
         let scene = self.scene(state);
         let mut sleeps = Vec::new();
         scene.world.grain().sleeps(client, &mut sleeps);
@@ -197,36 +196,42 @@ impl Recipes {
     /// step that may, or until it has to wait.
     fn wander(&self, state: &State, client: ClientId, found: &mut Choices) {
         let own = |state: &State| state.clients[client.index()];
-        let mut seen = vec![own(state)];
+        let mut seen = vec![(own(state), state.shared, state.left)];
         let mut open = vec![(State { length: 0, ..state.clone() }, Vec::new())];
         while let Some(nearest) = (0..open.len()).min_by_key(|at| open[*at].0.length) {
             let (here, way) = open.swap_remove(nearest);
             let scene = self.scene(&here);
             let mut steps = Vec::new();
-            faults_of(&scene, client, &mut steps);
-            for step in steps.drain(..) {
-                found.faults.extend(self.transition(&here, &scene, client, &way, step, false));
-            }
             self.ordinary_of(&scene, client, &mut steps);
             if steps.is_empty() && !way.is_empty() {
-                found.ordinary.push(self.wait(&here, client, &way));
+                Self::record(found, self.wait(&here, client, &way));
             }
+            faults_of(&scene, client, &mut steps);
             for step in steps {
                 let Some(took) = self.transition(&here, &scene, client, &way, step, false) else {
                     continue;
                 };
                 if !self.reductions || !self.concerns_nobody_else(&here, &scene, client, &took) {
-                    found.ordinary.push(took);
+                    Self::record(found, took);
                     continue;
                 }
                 let next = here.after(self, client, &took);
-                if !seen.contains(&own(&next)) {
-                    seen.push(own(&next));
+                let place = (own(&next), next.shared, next.left);
+                if !seen.contains(&place) {
+                    seen.push(place);
                     let mut way = way.clone();
                     way.push(step);
                     open.push((next, way));
                 }
             }
+        }
+    }
+
+    /// A way with a fault on it is a fault.
+    fn record(found: &mut Choices, took: Transition) {
+        match took.left == found.left {
+            true => found.ordinary.push(took),
+            false => found.faults.push(took),
         }
     }
 
@@ -247,17 +252,20 @@ impl Recipes {
         client: ClientId,
         took: &Transition,
     ) -> bool {
-        let unchanged = took.shared == before.shared
-            && took.watchers == before.watchers
+        let step = took.choices.last().expect("a transition has a last step");
+        let unchanged = took.watchers == before.watchers
             && took.objection.is_none()
-            && matches!(took.clients, Changed::Itself(_));
+            && matches!(took.clients, Changed::Itself(_))
+            // That a session has expired is known to the leader, but matters to its client only.
+            && (took.shared == before.shared || matches!(step, Step::Expire(_)));
         unchanged
-            && match took.choices.last().expect("a transition has a last step") {
+            && match step {
                 Step::Serve { prefix, .. } => {
                     *prefix != Zxid::ZERO || scene.world.grain().reads(client)
                 }
-                Step::Notify(_) | Step::Random { .. } => true,
-                Step::Fire(Timer::Client(..)) => true,
+                Step::Notify(_) | Step::Random { .. } | Step::Expire(_) => true,
+                Step::Fire(_) => true,
+                Step::BreakClient { .. } | Step::Cancel(_) => !self.reads_matter,
                 Step::ToClient(_) => !self.reads_matter,
                 Step::Input(_) => self.is_quiet_input(scene, client),
                 _ => false,
@@ -272,7 +280,7 @@ impl Recipes {
             shared: here.shared,
             watchers: here.watchers,
             length: here.length,
-            spent: Spent::Nothing,
+            left: here.left,
             objection: None,
         }
     }
@@ -288,7 +296,6 @@ impl Recipes {
         at_rest: bool,
     ) -> Option<Transition> {
         let mut next = scene.clone();
-        let spent = if at_rest { Spent::Nothing } else { spent(scene, &step) };
         let result = self.run(&mut next, client, step, at_rest).transpose()?;
         let folded = self.fold(&next, None);
         let others = self.clients().any(|other| {
@@ -306,7 +313,7 @@ impl Recipes {
             shared: folded.shared,
             watchers: folded.watchers,
             length: here.length + length,
-            spent,
+            left: next.left,
             objection: result.err().map(Arc::new),
         })
     }
@@ -336,18 +343,6 @@ impl Recipes {
             self.settle(scene, client, &mut effects)?;
         }
         Ok(Some(()))
-    }
-}
-
-fn spent(scene: &Scene, step: &Step) -> Spent {
-    match step {
-        Step::BreakClient { .. } => Spent::Lost,
-        Step::Cancel(_) => Spent::Cancel,
-        Step::Kill(_) => Spent::Kill,
-        // The expiry of a session that nobody keeps alive is no fault.
-        Step::Expire(session) if !scene.world.grain().is_orphan(*session) => Spent::Expiry,
-        Step::Fire(Timer::Sleep(..)) => Spent::Timer,
-        _ => Spent::Nothing,
     }
 }
 

@@ -5,6 +5,7 @@
 //! client can do in a state, which depends on its own piece and the shared ones only, is worked out
 //! once and looked up ever after.
 
+use super::Budget;
 use crate::explore::arena::Arena;
 use crate::explore::trie::NodeId;
 use crate::fingerprint::Fingerprint;
@@ -55,7 +56,8 @@ pub(super) struct Transition {
     pub(super) watchers: Number,
     /// How many steps of the world it is.
     pub(super) length: u32,
-    pub(super) spent: Spent,
+    /// What is left of the budget.
+    pub(super) left: Budget,
     pub(super) objection: Option<Arc<Objection>>,
 }
 
@@ -68,20 +70,10 @@ pub(super) enum Changed {
     All(Arc<[Number]>),
 }
 
-/// What a transition takes off the budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spent {
-    Nothing,
-    Lost,
-    Expiry,
-    Cancel,
-    Timer,
-    Kill,
-}
-
 /// What a client can do.
-#[derive(Default)]
 pub(super) struct Choices {
+    /// What was left of the budget before.
+    pub(super) left: Budget,
     /// No faults.
     pub(super) ordinary: Vec<Transition>,
     /// Faults, and timers that fire early.
@@ -92,6 +84,19 @@ pub(super) struct Choices {
     pub(super) withheld: bool,
     /// Another client's piece was changed: what this client can do depends on more than its own.
     pub(super) depends_on_others: bool,
+}
+
+impl Choices {
+    pub(super) fn new(left: Budget) -> Choices {
+        Choices {
+            left,
+            ordinary: Vec::new(),
+            faults: Vec::new(),
+            sleeps: Vec::new(),
+            withheld: false,
+            depends_on_others: false,
+        }
+    }
 }
 
 /// Everything of one kind, once, by fingerprint.

@@ -1,6 +1,6 @@
 //! A state of the search over programs: numbers of its pieces.
 
-use super::pieces::{Changed, Number, Spent, Transition};
+use super::pieces::{Changed, Number, Transition};
 use super::{Budget, Recipes};
 use crate::fingerprint::Fingerprint;
 use crate::id::ClientId;
@@ -53,14 +53,7 @@ impl State {
                 }
             }
         }
-        match took.spent {
-            Spent::Nothing => {}
-            Spent::Lost => next.left.lost -= 1,
-            Spent::Expiry => next.left.expiries -= 1,
-            Spent::Cancel => next.left.cancels -= 1,
-            Spent::Timer => next.left.timers -= 1,
-            Spent::Kill => next.left.kills -= 1,
-        }
+        next.left = took.left;
         next.fingerprint = model.fingerprint_of(&next);
         next
     }
