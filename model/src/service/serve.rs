@@ -6,7 +6,7 @@ use crate::effect::{Effects, Status};
 use crate::error::Error;
 use crate::event::Event;
 use crate::id::{ClientId, SessionId, Xid};
-use crate::op::{Request, Response};
+use crate::op::{Op, Request, Response};
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::server::tracker::Owner;
 use crate::time::{Duration, Time};
@@ -108,7 +108,9 @@ impl Service {
         }
         self.links.late.remove(&session);
         let log_end = Arc::clone(self.log.last());
-        let txn = self.prep.make_mut().close(&log_end.tree, session);
+        let prep = self.prep.make_mut();
+        prep.go_on_from(before(&Request::CloseSession, log_end.zxid()));
+        let txn = prep.close(&log_end.tree, session);
         let txn = txn.expect("a search does not use up the zxids of an epoch");
         let _ = self.append(txn, effects);
         Status::Done
@@ -232,9 +234,7 @@ impl Service {
     ) -> Result<Response, Error> {
         let log_end = Arc::clone(self.log.last());
         let prep = self.prep.make_mut();
-        if request.is_create() {
-            prep.go_on_from(end_of_block(log_end.zxid()));
-        }
+        prep.go_on_from(before(request, log_end.zxid()));
         let request = ServerRequest::Client(Arc::clone(request));
         let txn = prep
             .request(&log_end.tree, session, Owner::Leader, xid, &request, Time::ZERO)
@@ -260,12 +260,20 @@ impl Service {
     }
 }
 
-/// Zxids come in blocks, and a create begins a new one. So a znode's czxid, which programs take for a
-/// fencing token, tells how many creates came before it and nothing else of their order with other
-/// writes; and gaps tell nobody anything, since every failed write of anybody makes one.
-fn end_of_block(zxid: Zxid) -> Zxid {
-    const BLOCK: u64 = 256;
-    Zxid((zxid.0 / BLOCK + 1) * BLOCK - 1)
+/// The zxid before that of this write. Zxids come in blocks: a create begins a large one, a write that
+/// can delete a small one. So a znode's czxid, which programs take for a fencing token, tells how many
+/// creates came before it and nothing else of their order with other writes, a pzxid not how many
+/// writes came between that change no children; and gaps tell nobody anything, since every failed
+/// write of anybody makes one.
+fn before(request: &Request, last: Zxid) -> Zxid {
+    let block = match request {
+        request if request.is_create() => 1 << 16,
+        Request::CloseSession
+        | Request::Write(Op::Delete { .. })
+        | Request::Multi(_) => 1 << 8,
+        _ => 1,
+    };
+    Zxid((last.0 / block + 1) * block - 1)
 }
 
 /// A read's answer from a tree (semantics 1.8).
