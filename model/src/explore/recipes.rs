@@ -22,10 +22,12 @@
 mod budget;
 mod model;
 mod quiet;
+mod shorten;
 mod state;
 mod trace;
 
 pub use budget::Budget;
+pub use shorten::Shortest;
 pub use state::State;
 
 use crate::config::Config;

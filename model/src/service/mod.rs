@@ -30,6 +30,7 @@
 mod choices;
 mod link;
 mod log;
+pub mod retake;
 mod serve;
 
 pub use choices::Prefixes;

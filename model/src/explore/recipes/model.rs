@@ -8,14 +8,12 @@ use crate::grain::Grain;
 use crate::id::{ClientId, SessionId};
 use crate::machines::ProgramState;
 use crate::property::Objection;
+use crate::service::retake::waiting;
 use crate::step::Step;
 use crate::timer::Timer;
 use crate::zxid::Zxid;
 use stateright::Property;
 use std::sync::Arc;
-
-/// The property that nobody waits for ever.
-pub const PROGRESS: &str = "progress";
 
 impl Recipes {
     /// The state before anything can go wrong: every program has a session.
@@ -198,16 +196,7 @@ impl Model for Recipes {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
-        let service = state.world.grain();
-        let waiting: Vec<String> = (0..self.config.clients.len())
-            .map(ClientId::at)
-            .filter(|client| service.program(*client) != ProgramState::Finished)
-            .map(|client| format!("{client} waits for {}", service.waits_for(client)))
-            .collect();
-        if !waiting.is_empty() {
-            let saw = format!("nothing can happen any more, but {}", waiting.join("; "));
-            return Err(Objection::new(PROGRESS, saw));
-        }
+        waiting(&state.world)?;
         state.world.clone().end(crate::time::Time::ZERO)
     }
 

@@ -9,6 +9,7 @@ use crate::host::Output;
 use crate::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::property::{Monitor, Monitors, Objection};
+use crate::service::retake::judge;
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::{ClientTimer, Timer};
@@ -27,27 +28,17 @@ impl Recipes {
         effects: &mut Effects,
     ) -> Result<Status, Objection> {
         effects.clear();
-        let status = state.world.apply(Time::ZERO, &step, effects)?;
-        if status != Status::Done {
+        let applied = state.world.apply(Time::ZERO, &step, effects);
+        if let Ok(status @ (Status::Blocked(_) | Status::NotEnabled)) = applied {
             return Ok(status);
         }
+        // The step that is objected to belongs to the way there.
         state.length += 1;
         if let Some(steps) = &mut state.steps {
             steps.push(step);
         }
-        for event in &effects.events {
-            match event {
-                Event::Finished { client, result: Err(message) } => {
-                    let saw = format!("{client}'s program failed: {message}");
-                    return Err(Objection::new("program", saw));
-                }
-                Event::Panicked { client, message } => {
-                    let saw = format!("{client}'s program panicked: {message}");
-                    return Err(Objection::new("program", saw));
-                }
-                _ => {}
-            }
-        }
+        let status = applied?;
+        judge(&effects.events)?;
         match state.world.host().dependent() {
             Some(why) => Err(Objection::new("a function of its inputs", why)),
             None => Ok(status),
