@@ -132,8 +132,6 @@ pub struct Finding {
 pub struct Way {
     /// Steps of the world, without the clients' first sessions, with which every way begins.
     pub length: usize,
-    /// Steps of these first sessions.
-    pub common: usize,
     /// How many steps of what the search found were left out, because nothing depends on them.
     pub left_out: usize,
     /// Whether it is proven that no way is shorter.

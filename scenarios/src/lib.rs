@@ -42,7 +42,7 @@ pub mod seeds;
 mod test;
 
 #[cfg(feature = "explore")]
-pub use exploration::Exploration;
+pub use exploration::{Exploration, explore};
 pub use test::{Test, TestFailure};
 pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;

@@ -5,8 +5,6 @@ use crate::seeds::{SeedRange, parse_seed};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-#[cfg(feature = "explore")]
-use vivarium_model::explore::Silent;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
@@ -218,8 +216,8 @@ impl Test {
     #[cfg(feature = "explore")]
     pub fn explored(self, exploration: &crate::Exploration) -> ExplorationReport {
         let scenario = self.scenario();
-        let answer = crate::exploration::explore(&scenario, &[], exploration, &Silent);
-        let mut report = answer.expect("a test's programs can be explored").report;
+        let answer = crate::explore(&scenario, exploration);
+        let mut report = answer.expect("a test's programs can be explored");
         if let Some(finding) = &mut report.finding {
             finding.replay = cargo_test(std::thread::current().name());
         }

@@ -147,7 +147,7 @@ fn search(
     let exploration = exploration.stop(stop);
     let meter = SearchMeter::new(selected.entry.name.to_string());
     let answer =
-        guard::guarded(|| exploration::explore(&selected.scenario, bugs, &exploration, &meter));
+        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, &meter));
     meter.finish();
     let Answer { mut report, case } = answer??;
     if let (Some(finding), Some(case)) = (&mut report.finding, case) {

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use vivarium_model::case::Case;
 use vivarium_model::explore::recipes::Budget;
-use vivarium_model::explore::{Observer, Options, Strategy};
+use vivarium_model::explore::{Observer, Options, Silent, Strategy};
 use vivarium_reports::exploration::ExplorationReport;
 use vivarium_sim::{Choice, Explored, Scenario};
 
@@ -177,11 +177,22 @@ pub(crate) struct Answer {
     pub(crate) case: Option<Case>,
 }
 
-/// Explores a scenario. `bugs` are the names of what is switched on in it.
+/// Explores a scenario of the catalogue, or one of your own.
 ///
 /// # Errors
 /// It cannot be explored: one sentence.
-pub(crate) fn explore(
+pub fn explore(
+    scenario: &Scenario,
+    exploration: &Exploration,
+) -> Result<ExplorationReport, String> {
+    answer(scenario, &[], exploration, &Silent).map(|answer| answer.report)
+}
+
+/// Explores. `bugs` are the names of what is switched on in the scenario.
+///
+/// # Errors
+/// It cannot be explored: one sentence.
+pub(crate) fn answer(
     scenario: &Scenario,
     bugs: &[String],
     exploration: &Exploration,

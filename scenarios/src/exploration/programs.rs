@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::explore::recipes::{Budget, Recipes, Shortest};
 use vivarium_model::explore::{
-    Counterexample, Observer, Outcome, Statistics, Strategy, search, serve as serve_model,
+    Counterexample, Observer, Options, Outcome, Statistics, Strategy, search, serve as serve_model,
 };
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Class;
@@ -83,7 +83,7 @@ pub(super) fn explore(
             report.verdict = verdict;
             None
         }
-        Err(counterexample) => Some(question.violated(counterexample, &mut report)),
+        Err(counterexample) => Some(question.violated(counterexample, observer, &mut report)),
     };
     Answer { report, case }
 }
@@ -119,9 +119,15 @@ impl Question<'_> {
     }
 
     /// Tells the way to a violation, as short as it gets, and makes a case of it.
-    fn violated(&self, found: &Counterexample<Step>, report: &mut ExplorationReport) -> Case {
-        let threads = self.exploration.options.threads;
-        let shortest = self.model.shortest(found, threads, LOOK_FOR_SHORTER);
+    fn violated(
+        &self,
+        found: &Counterexample<Step>,
+        observer: &dyn Observer,
+        report: &mut ExplorationReport,
+    ) -> Case {
+        let options =
+            Options { max_states: Some(LOOK_FOR_SHORTER), ..self.exploration.options.clone() };
+        let shortest = self.model.shortest(found, &options, observer);
         // A program that is no function of its inputs leads somewhere else the second time. What the
         // search saw is told all the same.
         let shortest = shortest.unwrap_or_else(|| Shortest {
@@ -152,7 +158,7 @@ impl Question<'_> {
             replay: String::new(),
             story: Vec::new(),
             trace: lines,
-            way: Some(Way { length, common, left_out, proven }),
+            way: Some(Way { length, left_out, proven }),
         });
         self.case(steps, hash, objection)
     }

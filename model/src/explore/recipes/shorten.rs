@@ -9,7 +9,7 @@
 //!    that. Where it sees everything up to there, the way is proven to be the shortest.
 
 use super::{Budget, Recipes};
-use crate::explore::{Bound, Counterexample, Ending, Options, Silent, Strategy, search};
+use crate::explore::{Bound, Counterexample, Ending, Observer, Options, Strategy, search};
 use crate::grain::Grain;
 use crate::host::Host;
 use crate::id::ClientId;
@@ -20,7 +20,6 @@ use crate::service::retake::{Retaken, can_go_on, has_ordinary_step, retake};
 use crate::step::Step;
 use crate::timer::Timer;
 use crate::world::World;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// A way to a violation, with nothing on it that could be left out.
@@ -40,14 +39,16 @@ pub struct Shortest {
 const WORTH: usize = 200;
 
 impl Recipes {
-    /// Makes a counterexample shorter, and looks in so many states whether there is anything shorter
-    /// still. `None` if taking its steps again does not lead to an objection: a program that is no
-    /// function of its inputs.
+    /// Makes a counterexample shorter, and looks within the bounds of these options whether there is
+    /// anything shorter still. `None` if taking its steps again does not lead to an objection: a
+    /// program that is no function of its inputs.
+    ///
+    /// Which way it is does not depend on the threads. With a bound of time it can depend on that.
     pub fn shortest(
         &self,
         counterexample: &Counterexample<Step>,
-        threads: NonZeroUsize,
-        max_states: u64,
+        options: &Options,
+        observer: &dyn Observer,
     ) -> Option<Shortest> {
         let all = self.all_steps(counterexample);
         let (steps, objection) = self.shorten(&all, &counterexample.objection.property)?;
@@ -58,11 +59,12 @@ impl Recipes {
             return Some(shortest);
         }
         let unreduced = self.unreduced();
-        let mut options = Options::new(Strategy::BreadthFirst);
-        options.threads = threads;
-        options.max_states = Some(max_states);
-        options.max_depth = Some(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX));
-        match search(&unreduced, &options, &Silent).ending {
+        let options = Options {
+            strategy: Strategy::BreadthFirst,
+            max_depth: Some(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)),
+            ..options.clone()
+        };
+        match search(&unreduced, &options, observer).ending {
             Ending::Exhausted { .. } => shortest.proven = true,
             Ending::Bounded { by: Bound::Depth(_) | Bound::Withheld(_), .. } => {
                 shortest.proven = true;
@@ -85,7 +87,8 @@ impl Recipes {
         Some(shortest)
     }
 
-    /// Leaves steps out as long as the same property is violated at the end, within the budget.
+    /// Leaves steps out as long as the same property is violated at the end, within the budget. The
+    /// clients' first sessions stay: every way begins with them.
     pub fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let mut best = self.violating(steps, property)?;
         loop {
@@ -104,9 +107,10 @@ impl Recipes {
 
     /// Groups of steps that stand together, from the last to the first.
     fn leave_out_groups(&self, best: &mut (Vec<Step>, Objection), size: usize, property: &str) {
+        let common = self.common().len();
         let mut end = best.0.len();
-        while end > 0 {
-            let start = end.saturating_sub(size);
+        while end > common {
+            let start = end.saturating_sub(size).max(common);
             let without: Vec<Step> = [&best.0[..start], &best.0[end..]].concat();
             if let Some(shorter) = self.shorter(best, &without, property) {
                 *best = shorter;
@@ -117,9 +121,10 @@ impl Recipes {
 
     /// The last steps of one client, the most first.
     fn leave_out_tails(&self, best: &mut (Vec<Step>, Objection), property: &str) {
+        let common = self.common();
         for client in 0..self.config.clients.len() {
             let own = |step: &Step| client_of(step).is_some_and(|owner| owner.index() == client);
-            let mut kept = 0;
+            let mut kept = common.iter().filter(|step| own(step)).count();
             while kept < best.0.iter().filter(|step| own(step)).count() {
                 let mut seen = 0;
                 let mut is_kept = |step: &&Step| {
@@ -221,3 +226,7 @@ fn client_of(step: &Step) -> Option<ClientId> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "shorten_tests.rs"]
+mod tests;
