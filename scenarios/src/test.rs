@@ -188,13 +188,13 @@ impl Test {
     ///         zookeeper.connect().await;
     ///         match zookeeper.create("/member", b"", CreateMode::Persistent).await {
     ///             Ok(_) | Err(Error::NodeExists) => return Ok(()),
-    ///             Err(Error::ConnectionLoss | Error::SessionExpired) => continue,
+    ///             Err(Error::ConnectionLoss) => continue,
     ///             Err(error) => return Err(error.to_string()),
     ///         }
     ///     }
     /// })
-    /// .explore(&Exploration::new().clients(2).lost(1).expiries(1));
-    /// assert!(report.figures.distinct > 100);
+    /// .explore(&Exploration::new().clients(2).lost(2));
+    /// assert!(report.figures.distinct > 10);
     /// ```
     ///
     /// # Panics

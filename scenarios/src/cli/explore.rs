@@ -69,6 +69,7 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         text.as_deref().map_or(Ok(0), |text| number(flag, text, 0, u8::MAX.into()).map(to_small))
     };
     let mut exploration = Exploration::new()
+        .unbounded()
         .lost(small("--lost", &arguments.lost)?)
         .expiries(small("--expiries", &arguments.expiries)?)
         .cancels(small("--cancels", &arguments.cancels)?)

@@ -19,10 +19,16 @@ use vivarium_sim::{Choice, Explored, Scenario};
 /// How far to explore, and how.
 ///
 /// Unless told otherwise: no faults, reductions on, breadth first (so that a violation found is a
-/// short one), one thread per core, no bound.
+/// short one), one thread per core, at most ten million states.
 ///
 /// Each `lost`, `expiries`, … is how often that may happen on one path; together they are the
 /// dimensions in which a search is exhaustive.
+///
+/// A program that can try again without end has runs without end, and only a bound ends its search.
+/// Beware of trying again at once after [`Error::SessionExpired`](crate::prelude::Error): a leader
+/// says so before the client's server knows, so [`connect`](crate::prelude::ZooKeeper::connect) still
+/// answers with the old session, and the next request is refused again. Wait for the end of the
+/// session in [`session_events`](crate::prelude::ZooKeeper::session_events) first.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
@@ -32,6 +38,9 @@ pub struct Exploration {
     pub(crate) may_be_bounded: bool,
     pub(crate) options: Options,
 }
+
+/// So many states are looked at where nobody says how many: a test should not run for ever.
+const MAX_STATES: u64 = 10_000_000;
 
 impl Default for Exploration {
     fn default() -> Exploration {
@@ -49,7 +58,11 @@ impl Exploration {
             setup: Vec::new(),
             reductions: true,
             may_be_bounded: false,
-            options: Options { threads, ..Options::new(Strategy::BreadthFirst) },
+            options: Options {
+                threads,
+                max_states: Some(MAX_STATES),
+                ..Options::new(Strategy::BreadthFirst)
+            },
         }
     }
 
@@ -116,6 +129,13 @@ impl Exploration {
     #[must_use]
     pub fn max_states(mut self, states: u64) -> Exploration {
         self.options.max_states = Some(states);
+        self
+    }
+
+    /// Goes on for as many states as there are.
+    #[must_use]
+    pub fn unbounded(mut self) -> Exploration {
+        self.options.max_states = None;
         self
     }
 
