@@ -1,7 +1,7 @@
 //! `vivarium explore`: every order of events of a scenario, within a budget.
 
 use super::arguments::ExploreArguments;
-use super::output::emit;
+use super::output::{emit, to_stderr};
 use super::progress::SearchMeter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
@@ -191,6 +191,10 @@ fn serve(selected: &Selected<'_>, exploration: &Exploration, text: &str) -> Resu
     let address: SocketAddr = addresses.next().ok_or_else(|| refused("no such host".into()))?;
     // Asked here, because stateright would panic.
     TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
+    to_stderr(&format!(
+        "The states of {} are at http://{address}/ until Ctrl-C",
+        selected.entry.name
+    ));
     guard::guarded(|| exploration::serve(&selected.scenario, exploration, address))??;
     Ok(0)
 }
