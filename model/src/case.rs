@@ -13,6 +13,26 @@ use crate::time::Time;
 use crate::timer::{ServerTimer, Timer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// At which grain ZooKeeper is modelled in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrainKind {
+    /// Servers, disks and links ([`crate::ensemble`]).
+    #[default]
+    Ensemble,
+    /// One log, and what each session may have seen of it ([`crate::service`]).
+    Service,
+}
+
+impl fmt::Display for GrainKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GrainKind::Ensemble => "ensemble",
+            GrainKind::Service => "service",
+        })
+    }
+}
 
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +41,9 @@ pub struct Case {
     pub version: u32,
     /// The scenario's name.
     pub scenario: String,
+    /// The grain of the run; version 1 knew only one.
+    #[serde(default)]
+    pub grain: GrainKind,
     /// The scenario's parameters, by name, as text.
     pub parameters: BTreeMap<String, String>,
     /// The seed that the steps were drawn from, if any.
@@ -39,7 +62,7 @@ pub struct Case {
 
 impl Case {
     /// The version that this build writes, and the newest that it reads.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// Looks for what would make a replay meaningless: machines that the configuration does not
     /// have, time that runs backwards. A file can hold anything, so this is asked before a replay.
@@ -146,6 +169,7 @@ mod tests {
         Case {
             version: Case::VERSION,
             scenario: "lock".into(),
+            grain: GrainKind::Ensemble,
             parameters: BTreeMap::new(),
             seed: Some(1),
             bugs: Vec::new(),

@@ -69,7 +69,7 @@ pub enum CaseFileError {
     },
     /// Written in a version of the format that this build does not know.
     #[error(
-        "the case file `{}` has version {version}, but this build of Vivarium reads version {}: \
+        "the case file `{}` has version {version}, but this build of Vivarium reads up to version {}: \
          replay it with the build that wrote it, or replay its seed",
         path.display(),
         Case::VERSION
@@ -127,6 +127,7 @@ pub fn to_text(case: &Case) -> String {
         ("format", json(&FORMAT)),
         ("version", json(&case.version)),
         ("scenario", json(&case.scenario)),
+        ("grain", json(&case.grain)),
         ("parameters", json(&case.parameters)),
         ("seed", json(&case.seed)),
         ("bugs", json(&case.bugs)),
@@ -184,7 +185,7 @@ fn check_envelope(path: &Path, document: &Value) -> Result<(), CaseFileError> {
         None => return foreign("it does not"),
     }
     match fields.get("version").and_then(Value::as_u64) {
-        Some(version) if version == u64::from(Case::VERSION) => Ok(()),
+        Some(version) if (1..=u64::from(Case::VERSION)).contains(&version) => Ok(()),
         Some(version) => Err(CaseFileError::OtherVersion { path, version }),
         None => {
             Err(CaseFileError::Damaged { path, reason: "its version is no number".to_string() })

@@ -48,7 +48,7 @@
 
 use crate::story::story;
 use crate::summary::{Count, Finding, ScenarioReport};
-use crate::timeline::timeline;
+use crate::timeline::{steps, timeline};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use vivarium_model::config::Config;
@@ -94,7 +94,7 @@ struct Scenario<'a> {
 }
 
 #[derive(Serialize)]
-struct Violated<'a> {
+pub(crate) struct Violated<'a> {
     property: &'a str,
     saw: &'a str,
     seed: Option<u64>,
@@ -147,7 +147,7 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
     }
 }
 
-fn violated(finding: &Finding) -> Violated<'_> {
+pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
     let violation = &finding.violation;
     let (case_file, case_file_error) = match &finding.case_file {
         Some(Ok(path)) => (Some(path.as_str()), None),
@@ -167,7 +167,10 @@ fn violated(finding: &Finding) -> Violated<'_> {
         options: &finding.options,
         config: &finding.config,
         story: lines(&story(&finding.story, &violation.objection.saw)),
-        timeline: lines(&timeline(&finding.trace)),
+        timeline: match finding.way {
+            Some(_) => lines(&steps(&finding.trace)),
+            None => lines(&timeline(&finding.trace)),
+        },
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod case_file;
 pub mod determinism;
+pub mod exploration;
 pub mod json;
 pub mod junit;
 mod story;

@@ -1,11 +1,13 @@
 //! The data of a report: what was run, what happened in it, and the verdict.
 
 use crate::table::grouped;
+use std::fmt;
 use std::time::Duration;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_model::words::plural;
 
 /// How often something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +121,29 @@ pub struct Finding {
     pub replay: String,
     /// The run's turns ([`vivarium_model::event::Event::is_milestone`]), up to its end.
     pub story: Vec<TraceLine>,
-    /// The last steps.
+    /// The last steps; all of them if a search found the way.
     pub trace: Vec<TraceLine>,
+    /// For the way that a search found: how short it is.
+    pub way: Option<Way>,
+}
+
+/// A way to a violation that a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Steps of the world, without the clients' first sessions, with which every way begins.
+    pub length: usize,
+    /// How many steps of what the search found were left out, because nothing depends on them.
+    pub left_out: usize,
+    /// Whether it is proven that no way is shorter.
+    pub proven: bool,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} after the clients' first sessions", plural(self.length, "step"))?;
+        match self.proven {
+            true => f.write_str(", and no way is shorter"),
+            false => f.write_str("; there may be a shorter way"),
+        }
+    }
 }

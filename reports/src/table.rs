@@ -105,7 +105,7 @@ fn counts(
     Some(table.trim_fmt())
 }
 
-fn new_table(width: u16) -> Table {
+pub(crate) fn new_table(width: u16) -> Table {
     let mut table = Table::new();
     table
         .load_style(STYLE)

@@ -10,6 +10,7 @@ use vivarium_model::event::Event;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
+use vivarium_model::zxid::Zxid;
 
 /// Longer lines are cut.
 const WIDTH: usize = 160;
@@ -49,6 +50,25 @@ pub fn timeline(lines: &[TraceLine]) -> String {
     text
 }
 
+/// The steps as text, whole: number and step on one line; below it what [`timeline`] has there. For
+/// runs in which no time passes.
+pub fn steps(lines: &[TraceLine]) -> String {
+    let digits = digits(lines);
+    let mut text = String::new();
+    for line in lines {
+        let Telling { headline, notes, events } = tell(line);
+        let indent = " ".repeat(digits + 4);
+        let _ = writeln!(text, "{:>width$}  {headline}", line.number, width = digits + 2);
+        for note in notes {
+            let _ = writeln!(text, "{indent}· {note}");
+        }
+        for event in events {
+            let _ = writeln!(text, "{indent}→ {event}");
+        }
+    }
+    text
+}
+
 /// How wide the numbers of these steps are.
 pub(crate) fn digits(lines: &[TraceLine]) -> usize {
     lines.last().map_or(1, |line| line.number.to_string().len())
@@ -76,6 +96,9 @@ pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
     let itself = events.iter().find(|event| is_the_step(step, event));
     let is_noted = is_told_by_note(step) && !notes.is_empty();
     let (headline, notes) = match (step, itself) {
+        (Step::Serve { prefix, .. }, _) if is_noted && *prefix > Zxid::ZERO => {
+            (format!("{}, and shows the log up to {prefix}", notes[0]), &notes[1..])
+        }
         _ if is_noted => (notes[0].clone(), &notes[1..]),
         (Step::Crash { tail, .. }, Some(Event::Crashed { lost, .. })) => {
             (format!("{step}: {}", loss(*tail, *lost)), &notes[..])
@@ -105,6 +128,9 @@ fn is_told_by_note(step: &Step) -> bool {
             | Step::Append(_)
             | Step::Write(_)
             | Step::Input(_)
+            | Step::Serve { .. }
+            | Step::Notify(_)
+            | Step::Late(_)
     )
 }
 

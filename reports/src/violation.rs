@@ -2,7 +2,7 @@
 //! came to that.
 
 use crate::summary::Finding;
-use crate::timeline::last_steps;
+use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
 
 /// The report as text. The one command that replays the run stands on a line of its own.
@@ -17,7 +17,10 @@ pub fn violation_report(finding: &Finding) -> String {
     if let Some(seed) = violation.seed {
         line("seed", &seed.to_string());
     }
-    line("at", &format!("{}, step {}", violation.at, violation.step));
+    match finding.way {
+        Some(way) => line("way", &way.to_string()),
+        None => line("at", &format!("{}, step {}", violation.at, violation.step)),
+    }
     line("hash", &violation.hash.to_string());
     match &finding.case_file {
         Some(Ok(path)) => line("case file", path),
@@ -28,12 +31,16 @@ pub fn violation_report(finding: &Finding) -> String {
 
     let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
     if !finding.options.trim().is_empty() {
-        report.push_str("\nWhat the seed stands for:\n");
+        let what =
+            if finding.way.is_some() { "What was asked" } else { "What the seed stands for" };
+        let _ = writeln!(report, "\n{what}:");
         for option in finding.options.trim_end().lines() {
             writeln!(report, "  {option}").expect("strings take all that is written");
         }
     }
-    if !finding.trace.is_empty() {
+    if finding.way.is_some() {
+        let _ = write!(report, "\nStep by step:\n{}", steps(&finding.trace));
+    } else if !finding.trace.is_empty() {
         report.push('\n');
         report.push_str(&last_steps(&finding.story, &finding.trace, &violation.objection.saw));
     }

@@ -5,6 +5,7 @@ mod common;
 use common::case;
 use std::fs;
 use std::path::{Path, PathBuf};
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::step::Step;
 use vivarium_model::{id::ServerId, time::Time};
 use vivarium_reports::case_file::{CaseFileError, from_text, load, save, to_text};
@@ -91,13 +92,13 @@ fn a_truncated_file_at_every_length() {
 
 #[test]
 fn another_version_says_what_to_do() {
-    let text = to_text(&case()).replace("\"version\": 1", "\"version\": 2");
+    let text = to_text(&case()).replace("\"version\": 2", "\"version\": 3");
     assert_eq!(
         refusal(&text),
-        "the case file `some.json` has version 2, but this build of Vivarium reads version 1: \
+        "the case file `some.json` has version 3, but this build of Vivarium reads up to version 2: \
          replay it with the build that wrote it, or replay its seed"
     );
-    let text = to_text(&case()).replace("\"version\": 1", "\"version\": \"new\"");
+    let text = to_text(&case()).replace("\"version\": 2", "\"version\": \"new\"");
     assert_eq!(refusal(&text), "the case file `some.json` is damaged: its version is no number");
 }
 
@@ -115,4 +116,15 @@ fn a_damaged_case_says_where() {
     );
     let text = to_text(&common::case()).replace("fffffffffffffff8", "xyz");
     assert!(refusal(&text).contains("is not a fingerprint of 32 hexadecimal digits"));
+}
+
+/// Version 1 knew only one grain, and did not name it.
+#[test]
+fn a_case_of_version_1_is_one_of_the_ensemble() {
+    let text = to_text(&case()).replace("\"version\": 2", "\"version\": 1");
+    let text = text.replace("  \"grain\": \"Ensemble\",\n", "");
+    let read = from_text(Path::new("old.json"), &text).expect("it is well formed");
+    assert_eq!((read.version, read.grain), (1, GrainKind::Ensemble));
+    let current = Case { version: Case::VERSION, ..read };
+    assert_eq!(current, case());
 }

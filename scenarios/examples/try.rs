@@ -21,8 +21,7 @@ fn main() {
                         return lock_worker(z, work).await;
                     }
                     let lock = lock::Lock::new(z.clone(), "/lock", work.mutants);
-                    loop {
-                        match lock.acquire().await {
+                    loop { z.checkpoint(&0); match lock.acquire().await {
                             Ok(guard) => {
                                 match lean.as_str() {
                                     "a" => {
@@ -64,13 +63,37 @@ fn main() {
         model = model.without_reductions();
     }
     if std::env::var("DUMP").is_ok() {
-        use stateright::Model as _; use std::collections::*;
-        let mut seen = HashSet::new(); let mut queue = VecDeque::from(model.init_states());
-        let (mut c, mut s, mut w, mut cs, mut cw) = (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
-        while let Some(x) = queue.pop_front() { if !seen.insert(x.fingerprint()) { continue; }
-            let d = x.debug(); c.insert((d.0.clone(), d.3)); s.insert(d.1); w.insert(d.2); cs.insert((d.0.clone(), d.3, d.1)); cw.insert((d.0.clone(), d.3, d.2));
-            let mut a = vec![]; model.actions(&x, &mut a); for a in a { queue.push_back(model.next_state(&x, a).unwrap()); } }
-        println!("states {} clients {} shared {} watchers {} c+s {} c+w {}", seen.len(), c.len(), s.len(), w.len(), cs.len(), cw.len());
+        use stateright::Model as _;
+        use std::collections::*;
+        let mut seen = HashSet::new();
+        let mut queue = VecDeque::from(model.init_states());
+        let (mut c, mut s, mut w, mut cs, mut cw) =
+            (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
+        while let Some(x) = queue.pop_front() {
+            if !seen.insert(x.fingerprint()) {
+                continue;
+            }
+            let d = x.debug();
+            c.insert((d.0.clone(), d.3));
+            s.insert(d.1);
+            w.insert(d.2);
+            cs.insert((d.0.clone(), d.3, d.1));
+            cw.insert((d.0.clone(), d.3, d.2));
+            let mut a = vec![];
+            model.actions(&x, &mut a);
+            for a in a {
+                queue.push_back(model.next_state(&x, a).unwrap());
+            }
+        }
+        println!(
+            "states {} clients {} shared {} watchers {} c+s {} c+w {}",
+            seen.len(),
+            c.len(),
+            s.len(),
+            w.len(),
+            cs.len(),
+            cw.len()
+        );
         return;
     }
     let mut options = Options::new(Strategy::BreadthFirst);

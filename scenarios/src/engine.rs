@@ -110,6 +110,7 @@ pub(crate) fn finding(
         replay,
         story: run.story.clone(),
         trace: run.trace.clone(),
+        way: None,
     }
 }
 

@@ -35,11 +35,16 @@ pub mod catalogue;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod engine;
+#[cfg(feature = "explore")]
+mod exploration;
 pub mod prelude;
 pub mod seeds;
 mod test;
 
+#[cfg(feature = "explore")]
+pub use exploration::{Exploration, explore};
 pub use test::{Test, TestFailure};
+pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;
 
 /// The README's example compiles.

@@ -1,12 +1,14 @@
 //! What a test needs: the handle and its vocabulary, faults, and what a property is made of.
 
+#[cfg(feature = "explore")]
+pub use crate::exploration::Exploration;
 pub use crate::test::Test;
 pub use std::time::Duration;
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
 pub use vivarium_model::fingerprint::StableHasher;
 pub use vivarium_model::handle::{
-    Cancelled, Either, MultiError, SessionEvents, TimedOut, Watch, ZooKeeper, race,
+    Cancelled, Either, MultiError, SessionEvents, TimedOut, Watch, ZooKeeper, join, join_all, race,
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, SessionId};

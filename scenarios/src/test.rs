@@ -8,9 +8,15 @@ use std::time::Duration;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
+#[cfg(feature = "explore")]
+use vivarium_model::verdict::Verdict;
+#[cfg(feature = "explore")]
+use vivarium_reports::exploration::{ExplorationReport, exploration_text};
 use vivarium_reports::summary::{Finding, ScenarioReport};
+#[cfg(feature = "explore")]
+use vivarium_reports::table::WIDTH;
 use vivarium_reports::violation::violation_report;
-use vivarium_sim::{Choice, FaultSet, HostKind, Limits, Scenario};
+use vivarium_sim::{Choice, Explored, FaultSet, HostKind, Limits, Scenario};
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
 ///
@@ -167,6 +173,57 @@ impl Test {
         Err(Box::new(TestFailure { finding }))
     }
 
+    /// Explores instead: every order of events within the budgets of `exploration`, over what
+    /// ZooKeeper promises to its clients (the service grain: one log, stale views, lost replies,
+    /// expiries). Servers and seeds play no part. Returns the figures if nothing was violated.
+    ///
+    /// Only monitors of [`Class::Event`](vivarium_model::property::Class) are asked; the report
+    /// names the others.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// let report = Test::new("register", |zookeeper: ZooKeeper| async move {
+    ///     loop {
+    ///         zookeeper.connect().await;
+    ///         match zookeeper.create("/member", b"", CreateMode::Persistent).await {
+    ///             Ok(_) | Err(Error::NodeExists) => return Ok(()),
+    ///             Err(Error::ConnectionLoss) => continue,
+    ///             Err(error) => return Err(error.to_string()),
+    ///         }
+    ///     }
+    /// })
+    /// .explore(&Exploration::new().clients(2).lost(2));
+    /// assert!(report.figures.distinct > 10);
+    /// ```
+    ///
+    /// # Panics
+    /// With the whole report if something was violated, or if the search could not see everything
+    /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded).
+    #[cfg(feature = "explore")]
+    pub fn explore(self, exploration: &crate::Exploration) -> ExplorationReport {
+        let report = self.explored(exploration);
+        let is_enough = match report.verdict {
+            Verdict::Exhausted { .. } => true,
+            Verdict::Bounded { .. } => exploration.may_be_bounded,
+            _ => false,
+        };
+        assert!(is_enough, "\n{}", exploration_text(&report, WIDTH));
+        report
+    }
+
+    /// [`Test::explore`], whatever the verdict.
+    #[cfg(feature = "explore")]
+    pub fn explored(self, exploration: &crate::Exploration) -> ExplorationReport {
+        let scenario = self.scenario();
+        let answer = crate::explore(&scenario, exploration);
+        let mut report = answer.expect("a test's programs can be explored");
+        if let Some(finding) = &mut report.finding {
+            finding.replay = cargo_test(std::thread::current().name());
+        }
+        report
+    }
+
     fn scenario(self) -> Scenario {
         let program = self.program;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
@@ -181,15 +238,18 @@ impl Test {
             programs: Arc::new(move |drawn| {
                 (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
             }),
-            monitors: Arc::new(move |_drawn| {
+            monitors: Arc::new(move |drawn| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
-                property::zookeeper().into_iter().chain(own.iter().cloned()).collect()
+                // A search takes ZooKeeper's own properties, those of clients, for granted.
+                let general = if drawn.is_explored() { Vec::new() } else { property::zookeeper() };
+                general.into_iter().chain(own.iter().cloned()).collect()
             }),
             marks: Vec::new(),
             faults: self.faults,
             bugs: self.release.bugs(),
             chaos: self.chaos,
             progress_bound: self.progress_bound,
+            explored: Explored::Programs { setup: Vec::new() },
         }
     }
 }
@@ -236,9 +296,13 @@ fn choose_seeds(
 /// The line that replays one seed of a test. The test harness names its threads after the tests;
 /// where it runs them on the main thread, the name is unknown and all tests run.
 fn replay_line(seed: u64, thread: Option<&str>) -> String {
+    format!("VIVARIUM_SEED={seed} {}", cargo_test(thread))
+}
+
+fn cargo_test(thread: Option<&str>) -> String {
     match thread {
-        Some(name) if name != "main" => format!("VIVARIUM_SEED={seed} cargo test {name}"),
-        _ => format!("VIVARIUM_SEED={seed} cargo test"),
+        Some(name) if name != "main" => format!("cargo test {name}"),
+        _ => "cargo test".to_string(),
     }
 }
 

@@ -86,7 +86,10 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["run", "--host", "docker"]);
     assert_eq!(sentence, "unknown host `docker`: the hosts are madsim, direct");
     let sentence = refused(&["frobnicate"]);
-    assert_eq!(sentence, "unknown command `frobnicate`: the commands are run, replay and list");
+    assert_eq!(
+        sentence,
+        "unknown command `frobnicate`: the commands are run, explore, replay and list"
+    );
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");
 }
@@ -299,8 +302,8 @@ fn truncated_and_foreign_copies(directory: &Path, file: &str) {
     };
     let sentence = refused_text(&text[..text.len() / 2]);
     assert!(sentence.starts_with("the case file `copy.json` is truncated: "), "{sentence}");
-    let sentence = refused_text(&text.replace("\"version\": 1", "\"version\": 2"));
-    assert!(sentence.contains("has version 2, but this build"), "{sentence}");
+    let sentence = refused_text(&text.replace("\"version\": 2", "\"version\": 3"));
+    assert!(sentence.contains("has version 3, but this build"), "{sentence}");
     let sentence = refused_text(&text.replace("\"scenario\": \"lock\"", "\"scenario\": \"lokc\""));
     assert_eq!(
         sentence,
@@ -318,4 +321,20 @@ fn a_case_file_that_cannot_be_written_is_a_sentence_in_the_report() {
     let sentence = field(&found.stdout, "case file");
     assert!(sentence.starts_with("none: the case file `cases/lock-NoGuid-"), "{sentence}");
     assert!(sentence.contains("cannot be written: "), "{sentence}");
+}
+
+/// A case of version 1, which knew no grains, is one of the ensemble.
+#[test]
+fn a_case_of_version_1_replays() {
+    let directory = directory("version-1");
+    let found = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "2000"]);
+    let file = field(&found.stdout, "case file");
+    let text = fs::read_to_string(directory.join(file)).expect("it was just written");
+    let old = text.replace("\"version\": 2", "\"version\": 1");
+    let old = old.replace("  \"grain\": \"Ensemble\",\n", "");
+    assert_eq!(old.lines().count() + 1, text.lines().count());
+    fs::write(directory.join("old.json"), old).expect("the directory is writable");
+    let replayed = vivarium_in(&directory, &["replay", "old.json"]);
+    assert_eq!(replayed.code, Some(1), "{}", replayed.stderr);
+    assert!(replayed.stdout.contains("gave the recorded run: hash "), "{}", replayed.stdout);
 }

@@ -21,16 +21,17 @@ mod record;
 mod replay;
 mod run;
 pub mod scenario;
+pub mod service;
 mod subject;
 mod sweep;
 mod timers;
 
 pub use determinism::{Caused, Difference, Side, Way};
 pub use faults::Fault;
-pub use options::Drawn;
+pub use options::{Drawn, Search};
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::{Choice, FaultSet, Limits, Scenario};
+pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario};
 pub use sweep::{SweepOptions, SweepReport, Totals};
 
 use determinism::compare;

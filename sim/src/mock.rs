@@ -3,7 +3,7 @@
 
 use crate::faults::Look;
 use crate::options::Drawn;
-use crate::scenario::{Choice, FaultSet, Limits, Scenario};
+use crate::scenario::{Choice, Explored, FaultSet, Limits, Scenario};
 use crate::subject::Subject;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -78,6 +78,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         bugs: Bugs::NONE,
         chaos: Duration::from_secs(5),
         progress_bound: Duration::from_secs(20),
+        explored: Explored::No("is not meant for it".to_string()),
     }
 }
 

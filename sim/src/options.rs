@@ -7,7 +7,7 @@
 use crate::latency::{Latency, Outlier};
 use crate::plan::Plan;
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::{Limits, Scenario};
+use crate::scenario::{FaultSet, Limits, Scenario};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::{ClientConfig, Config};
@@ -35,6 +35,18 @@ pub struct Drawn {
     pub chaos: Duration,
     /// How long after that everything must be done.
     pub progress_bound: Duration,
+    /// If this is no run of a seed but a search: what it can do to programs that let it.
+    pub search: Option<Search>,
+}
+
+/// What a search can do to programs that give it an opportunity. Each one that they give and it
+/// does not take costs states, so they should give no other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// It cancels.
+    pub cancels: bool,
+    /// It lets a timer fire although something else could happen first.
+    pub timers: bool,
 }
 
 /// How long things take.
@@ -80,7 +92,22 @@ impl Drawn {
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,
+            search: None,
         }
+    }
+
+    /// The smallest form of a scenario, for a search: one round, nothing drawn.
+    pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
+        let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
+        let config = Config { bugs: scenario.bugs, ..Config::new(1, clients) };
+        let timings = draw_timings(1, clients, &mut Seeds::new(0).stream("timings", 0));
+        let search = Some(search);
+        Drawn { clients, rounds: 1, config, timings, search, ..Drawn::draw(&quiet, 0) }
+    }
+
+    /// Whether this is for a search.
+    pub fn is_explored(&self) -> bool {
+        self.search.is_some()
     }
 
     /// What a replay must know beside the configuration, by name, as text.

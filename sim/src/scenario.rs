@@ -47,6 +47,20 @@ pub struct Scenario {
     pub chaos: Duration,
     /// How long after that (virtual time) every program must have finished and every server serve.
     pub progress_bound: Duration,
+    /// Whether it can be explored.
+    pub explored: Explored,
+}
+
+/// Whether and how a scenario can be explored: every order of events instead of those of seeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Explored {
+    /// Its programs, over the service grain ([`vivarium_model::service`]).
+    Programs {
+        /// Persistent znodes that are there from the start, parents first.
+        setup: Vec<Arc<str>>,
+    },
+    /// It cannot: why, as a clause behind its name.
+    No(String),
 }
 
 impl fmt::Debug for Scenario {

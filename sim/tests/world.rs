@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use vivarium_model::case::Case;
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
@@ -10,7 +10,7 @@ use vivarium_model::property::zookeeper;
 use vivarium_model::release::Bugs;
 use vivarium_model::time::Duration;
 use vivarium_sim::{
-    Choice, FaultSet, HostKind, Limits, RunOptions, Scenario, SweepOptions, SweepReport,
+    Choice, Explored, FaultSet, HostKind, Limits, RunOptions, Scenario, SweepOptions, SweepReport,
     check_determinism, replay, run, sweep,
 };
 
@@ -34,6 +34,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         bugs: Bugs::NONE,
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(60),
+        explored: Explored::No("is not meant for it".to_string()),
     }
 }
 
@@ -109,6 +110,7 @@ fn a_case_replays_to_the_same_hash() {
     let case = Case {
         version: Case::VERSION,
         scenario: scenario.name.clone(),
+        grain: GrainKind::Ensemble,
         parameters: report.parameters,
         seed: Some(report.seed),
         bugs: Vec::new(),

@@ -25,12 +25,14 @@ mod model;
 mod pieces;
 mod quiet;
 pub(in crate::explore) mod scene;
+mod shorten;
 mod state;
 mod trace;
 
 pub use budget::Budget;
 pub use expand::Pieces;
-pub use model::{Action, PROGRESS};
+pub use model::Action;
+pub use shorten::Shortest;
 pub use state::{MAX_CLIENTS, State};
 
 use crate::config::Config;

@@ -13,6 +13,7 @@ use super::answer::{fits, registers};
 use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::event::Observation;
+use crate::fingerprint::Fingerprint;
 use crate::host::{Input, Operation, Outcome, Output};
 use crate::id::{CallId, ClientId, SessionId};
 use crate::op::{Request, SessionState};
@@ -32,6 +33,8 @@ struct PortState {
     open: bool,
     started: bool,
     outputs: Vec<Output>,
+    /// What the program said last of its own state, since it was last asked.
+    checkpoint: Option<Fingerprint>,
     /// By call slot: the cell that waits for its answer.
     slots: Vec<Option<Ticket>>,
     /// By ticket.
@@ -93,6 +96,7 @@ impl Port {
                 open: true,
                 started: false,
                 outputs: Vec::new(),
+                checkpoint: None,
                 slots: Vec::new(),
                 cells: Vec::new(),
                 free_cells: Vec::new(),
@@ -195,6 +199,11 @@ impl Port {
             (unseen != Unseen::Nothing).then_some((CallId(slot), unseen))
         });
         cells.collect()
+    }
+
+    /// What the program has said of its own state since this was last asked.
+    pub fn take_checkpoint(&self) -> Option<Fingerprint> {
+        lock(&self.state).checkpoint.take()
     }
 
     /// Whether anybody in the program would hear of a change of the session's state.
@@ -348,6 +357,10 @@ impl Transport for Port {
             Cell { awaits, waker: Some(waker.clone()), unseen: Unseen::Nothing };
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
+    }
+
+    fn checkpoint(&self, state: Fingerprint) {
+        lock(&self.state).checkpoint = Some(state);
     }
 
     fn keep_back(&self, ticket: Ticket, unseen: Unseen) {

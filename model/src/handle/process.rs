@@ -5,6 +5,7 @@ use super::executor::Executor;
 use super::port::{Pending, Port};
 use super::run_queue::RunQueue;
 use super::transport::Unseen;
+use crate::fingerprint::Fingerprint;
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
 use std::fmt;
@@ -67,6 +68,11 @@ impl Process {
         self.port.is_foreign()
     }
 
+    /// What it has said of its own state since this was last asked, see [`Port::take_checkpoint`].
+    pub fn take_checkpoint(&self) -> Option<Fingerprint> {
+        self.port.take_checkpoint()
+    }
+
     /// What it will not see of what it waits for, see [`Port::unseen`].
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
         self.port.unseen()
@@ -85,6 +91,11 @@ impl Process {
     /// How many tasks it ever had, the program itself included.
     pub fn tasks(&self) -> u64 {
         self.port.queue().spawned()
+    }
+
+    /// How many tasks it has that have not ended, the program itself included.
+    pub fn live_tasks(&self) -> usize {
+        self.port.queue().live()
     }
 
     /// How often its tasks were polled.

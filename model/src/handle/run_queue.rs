@@ -215,6 +215,11 @@ impl RunQueue {
         drop(task);
     }
 
+    /// How many tasks have not ended.
+    pub(super) fn live(&self) -> usize {
+        lock(&self.tasks).live.len()
+    }
+
     /// Ends everything: the remaining futures are dropped in the order of their spawning. What
     /// their destructors panic with is nobody's affair any more.
     pub(super) fn end(&self) {

@@ -33,6 +33,7 @@ mod link;
 mod log;
 #[cfg(feature = "explore")]
 mod pieces;
+pub mod retake;
 mod serve;
 
 pub use choices::Prefixes;
@@ -112,6 +113,11 @@ impl Service {
     /// The configuration; of it only the clients and their timeouts matter here.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
+    }
+
+    /// The clients.
+    pub fn client_ids(&self) -> impl Iterator<Item = ClientId> + use<> {
+        (0..self.clients.len()).map(ClientId::at)
     }
 
     /// The session that a client's machine believes to have.

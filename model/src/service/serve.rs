@@ -268,9 +268,7 @@ impl Service {
 fn before(request: &Request, last: Zxid) -> Zxid {
     let block = match request {
         request if request.is_create() => 1 << 16,
-        Request::CloseSession
-        | Request::Write(Op::Delete { .. })
-        | Request::Multi(_) => 1 << 8,
+        Request::CloseSession | Request::Write(Op::Delete { .. }) | Request::Multi(_) => 1 << 8,
         _ => 1,
     };
     Zxid((last.0 / block + 1) * block - 1)

@@ -59,6 +59,8 @@ pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), Str
     let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
     let mut round = 0;
     while round < work.rounds {
+        // A round begins like any other, however the last one ended.
+        zookeeper.checkpoint(&round);
         match acquire(&zookeeper, &lock, &work).await {
             Ok(Some(guard)) => {
                 hold(&zookeeper, guard, &work, round).await.map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use vivarium_model::case::Case;
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Config;
 use vivarium_model::error::Error;
 use vivarium_model::event::{Event, Observation};
@@ -173,6 +173,7 @@ pub fn finding() -> Finding {
         replay: "vivarium replay lock --bug NoGuid --seed 42".into(),
         story: story(),
         trace: trace(),
+        way: None,
     }
 }
 
@@ -250,6 +251,7 @@ pub fn case() -> Case {
     Case {
         version: Case::VERSION,
         scenario: "lock".into(),
+        grain: GrainKind::Ensemble,
         parameters: BTreeMap::from([("clients".into(), "2".into())]),
         seed: Some(42),
         bugs: vec!["NoGuid".into()],

@@ -12,10 +12,13 @@ use vivarium_model::property;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, FaultSet, Limits, Scenario};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
+
+/// The znode that is written to under the lock.
+const COUNTER: &str = "/counter";
 
 /// What a sweep must have seen: every way to synchronise a learner, every fate of a create whose
 /// reply was lost, and what happens to sessions, leaders and logs.
@@ -62,20 +65,29 @@ fn build(switches: &Switches) -> Scenario {
                 .collect()
         }),
         monitors: Arc::new(|drawn| {
-            let mut monitors = property::zookeeper();
-            monitors.extend(lock::monitors(LOCK, leak_bound(drawn)));
-            monitors
+            let own = lock::monitors(LOCK, leak_bound(drawn));
+            // Of ZooKeeper's own properties a search takes those of clients for granted.
+            if drawn.is_explored() {
+                return own;
+            }
+            property::zookeeper().into_iter().chain(own).collect()
         }),
         marks: MARKS.to_vec(),
         faults: FaultSet::all(),
         bugs: switches.bugs,
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(120),
+        explored: Explored::Programs { setup: vec![LOCK.into(), COUNTER.into()] },
     }
 }
 
-/// What one client does, drawn from a stream of its own.
+/// What one client does: drawn from a stream of its own, or the least there is, for a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
+    let lock = LockWork { counter: COUNTER.into(), mutants, ..LockWork::new(LOCK) };
+    if let Some(search) = drawn.search {
+        let hold = Duration::ZERO;
+        return LockWork { rounds: drawn.rounds, hold, cancel: search.cancels, ..lock };
+    }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("lock work", client.into());
     let impatient = random.chance(Ratio::one_in(3));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
@@ -85,8 +97,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
         patience: impatient.then_some(patience),
         cancel: random.chance(Ratio::one_in(2)),
         linger: leak_bound(drawn) + drawn.config.tick,
-        mutants,
-        ..LockWork::new(LOCK)
+        ..lock
     }
 }
 

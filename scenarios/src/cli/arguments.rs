@@ -8,7 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Runs ZooKeeper ensembles and recipes under thousands of seeds, with faults, and says what held.
+/// Runs ZooKeeper ensembles and recipes under thousands of seeds, or explores all that can happen to
+/// them, with faults, and says what held.
 ///
 /// Without a command: runs the whole catalogue.
 #[derive(Debug, Parser)]
@@ -25,6 +26,8 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Take one run again, by its seed or from a case file
     Replay(ReplayArguments),
+    /// Try every order of events within a budget of faults
+    Explore(Box<ExploreArguments>),
     /// List the scenarios with their mutants and marks
     List,
 }
@@ -72,10 +75,68 @@ pub(super) struct ReplayArguments {
     /// Switch on a mutant of the scenario or a defect of the servers
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
-    /// Show the last steps: N of them, or all [default: 60]
+    /// Show the last steps: N of them, or all [default: 60, or all that a search has found]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "60")]
+    #[arg(default_missing_value = "")]
     pub(super) timeline: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExploreArguments {
+    /// Which scenario
+    #[arg(value_name = "SCENARIO")]
+    pub(super) scenario: Option<String>,
+    /// Over which grain: service or ensemble [default: the scenario's]
+    #[arg(long, value_name = "GRAIN")]
+    pub(super) grain: Option<String>,
+    /// How many clients [default: the fewest of the scenario]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) clients: Option<String>,
+    /// How many connections may be lost on a path [default: 0]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    pub(super) lost: Option<String>,
+    /// How many sessions may expire although their client lives [default: 0]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    pub(super) expiries: Option<String>,
+    /// How often programs may be cancelled [default: 0]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub(super) cancels: Option<String>,
+    /// How many timers may end although something else could happen first [default: 0]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) timers: Option<String>,
+    /// How many programs may crash and start anew [default: 0]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    pub(super) kills: Option<String>,
+    /// Switch on a mutant of the scenario (see `vivarium list`)
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// How many threads [default: one per core]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) threads: Option<String>,
+    /// Stop when there are more distinct states
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(super) max_states: Option<String>,
+    /// Stop when more memory is taken, e.g. 4G
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    pub(super) max_memory: Option<String>,
+    /// Stop after so long
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) max_time: Option<String>,
+    /// Go depth first: takes less memory
+    #[arg(long)]
+    pub(super) depth_first: bool,
+    /// Take every step by itself: many more states, the same answer
+    #[arg(long)]
+    pub(super) no_reduction: bool,
+    /// Report as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Also write a JUnit report to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+    /// Look at the states in a browser instead, e.g. at localhost:3000
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["json", "junit"])]
+    pub(super) serve: Option<String>,
 }
 
 /// Reads the words of a command line, the program's name first.
@@ -146,8 +207,8 @@ fn unknown_command(word: &str, entries: &[Entry]) -> String {
     if entries.iter().any(|entry| entry.name == word) {
         return format!("`{word}` is a scenario: did you mean `vivarium run {word}`?");
     }
-    match nearest(word, ["run", "replay", "list"]) {
+    match nearest(word, ["run", "explore", "replay", "list"]) {
         Some(command) => format!("unknown command `{word}`: did you mean `{command}`?"),
-        None => format!("unknown command `{word}`: the commands are run, replay and list"),
+        None => format!("unknown command `{word}`: the commands are run, explore, replay and list"),
     }
 }

@@ -1,15 +1,18 @@
-//! The command line: `run`, `replay` and `list`.
+//! The command line: `run`, `explore`, `replay` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
 //! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
 //! standard output, progress to standard error.
 
 mod arguments;
+mod cases;
+mod explore;
 mod guard;
 mod list;
 mod output;
 mod progress;
 mod replay;
+mod replay_service;
 mod run;
 mod select;
 
@@ -39,6 +42,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
     let outcome = match arguments.command {
         None => run::run(&RunArguments::default(), entries),
         Some(Command::Run(arguments)) => run::run(&arguments, entries),
+        Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::List) => Ok(output::emit(&list::listing(entries), 0)),
     };

@@ -1,10 +1,12 @@
-//! How far a sweep is: a bar on a terminal, a plain line every few seconds elsewhere.
+//! How far a sweep or a search is: a bar or a live line on a terminal, a plain line every few seconds
+//! elsewhere.
 
 use super::output::to_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use vivarium_model::explore::{Observer, Progress};
 use vivarium_reports::table::grouped;
 
 /// How long a log stays without a line.
@@ -76,4 +78,87 @@ fn bar(title: &str, total: u64) -> ProgressBar {
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(title.to_string());
     bar
+}
+
+/// Tells how far a search is.
+pub(super) struct SearchMeter {
+    title: String,
+    face: Face,
+}
+
+impl SearchMeter {
+    /// A meter for a search.
+    pub(super) fn new(title: String) -> SearchMeter {
+        let face = if stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.expect("the template is well formed"));
+            Face::Bar(bar)
+        } else {
+            Face::Lines(Mutex::new(Instant::now()))
+        };
+        SearchMeter { title, face }
+    }
+
+    /// The search has ended.
+    pub(super) fn finish(&self) {
+        if let Face::Bar(bar) = &self.face {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for SearchMeter {
+    fn progress(&self, progress: &Progress) {
+        match &self.face {
+            Face::Bar(bar) => {
+                bar.set_message(search_line(&self.title, progress));
+                bar.tick();
+            }
+            Face::Lines(last) => {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.elapsed() >= PAUSE {
+                    *last = Instant::now();
+                    to_stderr(&search_line(&self.title, progress));
+                }
+            }
+        }
+    }
+}
+
+fn search_line(title: &str, progress: &Progress) -> String {
+    let Progress { elapsed, generated, distinct, frontier, depth, .. } = *progress;
+    let rate = generated as f64 / elapsed.as_secs_f64().max(1e-3);
+    let mebibytes = (progress.visited_bytes + progress.frontier_bytes) >> 20;
+    format!(
+        "{title}: {} generated, {} distinct, {}/s, depth {depth}, frontier {}, {} MiB",
+        grouped(generated),
+        grouped(distinct),
+        grouped(rate as u64),
+        grouped(frontier),
+        grouped(mebibytes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_search_has_all_its_figures() {
+        let progress = Progress {
+            elapsed: Duration::from_secs(2),
+            generated: 3_000_000,
+            distinct: 1_234_567,
+            frontier: 4_321,
+            depth: 17,
+            visited_bytes: 40 << 20,
+            frontier_bytes: 2 << 20,
+        };
+        assert_eq!(
+            search_line("lock", &progress),
+            "lock: 3,000,000 generated, 1,234,567 distinct, 1,500,000/s, depth 17, frontier 4,321, \
+             42 MiB"
+        );
+    }
 }

@@ -2,20 +2,25 @@
 
 use super::arguments::ReplayArguments;
 use super::output::emit;
+use super::replay_service;
 use super::select::{self, Selected, nearest};
 use crate::catalogue::Entry;
 use crate::engine::{self, LAST_STEPS};
 use crate::seeds::parse_seed;
 use std::path::Path;
-use vivarium_model::case::Case;
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::step::Step;
 use vivarium_reports::case_file;
 use vivarium_reports::table::{grouped, span};
 use vivarium_reports::timeline::last_steps;
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{Replay, RunOptions, RunReport};
 
+/// So many steps of a simulated run are shown where nobody says how many.
+const SHOWN: usize = 60;
+
 /// The exit code of a case that no longer is the recorded run, and violates nothing.
-const INCONCLUSIVE: u8 = 2;
+pub(super) const INCONCLUSIVE: u8 = 2;
 
 /// The command that replays a seed, as it can be typed where this process was started.
 pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
@@ -24,7 +29,7 @@ pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
 }
 
 /// How this process was started. Cargo sets the variable for the processes that it runs.
-fn program() -> String {
+pub(super) fn program() -> String {
     match std::env::var_os("CARGO") {
         Some(_) if cfg!(debug_assertions) => "cargo run --".to_string(),
         Some(_) => "cargo run --release --".to_string(),
@@ -39,7 +44,10 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
     };
     let steps = timeline_length(arguments.timeline.as_deref())?;
     match &arguments.seed {
-        Some(seed) => by_seed(target, seed, &arguments.bugs, steps, entries),
+        Some(seed) => {
+            let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
+            by_seed(target, seed, &arguments.bugs, steps, entries)
+        }
         None if entries.iter().any(|entry| entry.name == target) => {
             Err(format!("which run of `{target}`? Give its seed: `replay {target} --seed N`"))
         }
@@ -52,13 +60,14 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
     }
 }
 
-/// How many steps to show; `None` where no timeline is asked for.
-fn timeline_length(text: Option<&str>) -> Result<Option<usize>, String> {
+/// How many steps to show, if that is said; `None` where no timeline is asked for.
+fn timeline_length(text: Option<&str>) -> Result<Option<Option<usize>>, String> {
     match text {
         None => Ok(None),
-        Some("all") => Ok(Some(usize::MAX)),
+        Some("") => Ok(Some(None)),
+        Some("all") => Ok(Some(Some(usize::MAX))),
         Some(text) => match text.parse::<usize>() {
-            Ok(steps) if steps > 0 => Ok(Some(steps)),
+            Ok(steps) if steps > 0 => Ok(Some(Some(steps))),
             _ => Err(format!(
                 "`--timeline={text}` is not a number of steps: write `--timeline=100` or \
                  `--timeline=all`"
@@ -87,7 +96,7 @@ fn by_seed(
     Ok(emit(&text, u8::from(run.violation.is_some())))
 }
 
-fn by_case(target: &str, steps: Option<usize>, entries: &[Entry]) -> Result<u8, String> {
+fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Result<u8, String> {
     let path = Path::new(target);
     if !path.exists()
         && let Some(name) = nearest(target, entries.iter().map(|entry| entry.name))
@@ -100,6 +109,11 @@ fn by_case(target: &str, steps: Option<usize>, entries: &[Entry]) -> Result<u8, 
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
+    if case.grain == GrainKind::Service {
+        let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
+        return replay_service::by_case(target, &case, &scenario, steps).map_err(within);
+    }
+    let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let last = steps.unwrap_or(LAST_STEPS);
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
     let replayed = engine::on_fresh_thread(|| vivarium_sim::replay(&scenario, &case, &options));
@@ -120,14 +134,8 @@ fn by_case(target: &str, steps: Option<usize>, entries: &[Entry]) -> Result<u8, 
 fn comparison(case: &Case, replayed: &Replay) -> String {
     let run = &replayed.report;
     let recorded = grouped(case.steps.len() as u64);
-    let skipped = match replayed.skipped.first() {
-        None => String::new(),
-        Some((number, _at, step)) => format!(
-            "{} of the {recorded} recorded steps were not enabled and skipped, first step \
-             {number}: {step}\n",
-            grouped(replayed.skipped.len() as u64)
-        ),
-    };
+    let first = replayed.skipped.first().map(|(number, _at, step)| (*number, *step));
+    let skipped = skipped(replayed.skipped.len(), first, &recorded);
     let same = if replayed.same {
         format!("The replay of {recorded} steps gave the recorded run: hash {}\n", run.hash)
     } else {
@@ -144,6 +152,17 @@ fn comparison(case: &Case, replayed: &Replay) -> String {
         _ => String::new(),
     };
     format!("\n{skipped}{same}{gone}")
+}
+
+/// The sentence about steps that were skipped, if any were.
+pub(super) fn skipped(count: usize, first: Option<(u64, Step)>, recorded: &str) -> String {
+    first.map_or(String::new(), |(number, step)| {
+        format!(
+            "{} of the {recorded} recorded steps were not enabled and skipped, first step \
+             {number}: {step}\n",
+            grouped(count as u64)
+        )
+    })
 }
 
 /// What the run was and how it ended.

@@ -4,16 +4,15 @@ use super::arguments::RunArguments;
 use super::output::emit;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::{guard, replay};
+use super::{cases, guard, replay};
 use crate::catalogue::Entry;
 use crate::engine;
 use crate::seeds::SeedRange;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use vivarium_model::case::Case;
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::case_file;
@@ -26,9 +25,6 @@ use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::table::{WIDTH, span, tables};
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
-
-/// Where case files go, in the current directory.
-const CASES: &str = "cases";
 
 /// A checked command line.
 struct Plan<'a> {
@@ -116,7 +112,7 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
 fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -> Option<Finding> {
     let violation = run.violation.as_ref()?;
     let recorded = case(scenario, bugs, run);
-    let path = case_path(&scenario.name, bugs, run.seed);
+    let path = cases::path(&scenario.name, bugs, &run.seed.to_string());
     let case_file = match case_file::save(&path, &recorded) {
         Ok(()) => Ok(path.display().to_string()),
         Err(error) => Err(error.to_string()),
@@ -130,6 +126,7 @@ fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
     Case {
         version: Case::VERSION,
         scenario: scenario.name.clone(),
+        grain: GrainKind::Ensemble,
         parameters: run.parameters.clone(),
         seed: Some(run.seed),
         bugs: bugs.to_vec(),
@@ -138,15 +135,6 @@ fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
         hash: run.hash,
         violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
     }
-}
-
-fn case_path(scenario: &str, bugs: &[String], seed: u64) -> PathBuf {
-    let mut name = scenario.to_string();
-    for bug in bugs {
-        name.push('-');
-        name.push_str(bug);
-    }
-    Path::new(CASES).join(format!("{name}-{seed}.json"))
 }
 
 /// The report on a scenario that could not be run to its end.

@@ -107,6 +107,14 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
     }
 }
 
+/// There is no such grain.
+pub(super) fn unknown_grain(name: &str) -> String {
+    format!(
+        "unknown grain `{name}`: {}",
+        suggestion(name, ["service", "ensemble"], "the grains are")
+    )
+}
+
 /// The hosts of this build, the default one first.
 pub(super) fn available_hosts() -> Vec<HostKind> {
     let hosts = [HostKind::Madsim, HostKind::Direct];

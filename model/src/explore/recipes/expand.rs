@@ -332,7 +332,7 @@ impl Recipes {
     ) -> Result<Option<()>, Objection> {
         let mut effects = Effects::default();
         if at_rest {
-            scene.world.at_rest(Time::ZERO)?;
+            scene.world.at_rest(Time::ZERO).inspect_err(|_| scene.steps.push(step))?;
         } else {
             scene.spend(&step);
         }

@@ -7,17 +7,13 @@ use super::state::State;
 use crate::effect::{Effects, Status};
 use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
-use crate::grain::Grain;
 use crate::id::ClientId;
-use crate::machines::ProgramState;
 use crate::property::Objection;
+use crate::service::retake::waiting;
 use crate::step::Step;
 use crate::time::Time;
 use crate::zxid::Zxid;
 use stateright::Property;
-
-/// The property that nobody waits for ever.
-pub const PROGRESS: &str = "progress";
 
 /// A choice of one client: a step of the world with what follows quietly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -170,16 +166,7 @@ impl Model for Recipes {
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
         let mut scene = self.scene(state);
-        let service = scene.world.grain();
-        let waiting: Vec<String> = self
-            .clients()
-            .filter(|client| service.program(*client) != ProgramState::Finished)
-            .map(|client| format!("{client} waits for {}", service.waits_for(client)))
-            .collect();
-        if !waiting.is_empty() {
-            let saw = format!("nothing can happen any more, but {}", waiting.join("; "));
-            return Err(Objection::new(PROGRESS, saw));
-        }
+        waiting(&scene.world)?;
         scene.world.at_rest(Time::ZERO)?;
         scene.world.end(Time::ZERO)
     }

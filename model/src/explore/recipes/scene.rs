@@ -2,10 +2,10 @@
 
 use super::Budget;
 use crate::effect::{Effects, Status};
-use crate::event::Event;
 use crate::explore::memo::Memo;
 use crate::property::Objection;
 use crate::service::Service;
+use crate::service::retake::judge;
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::Timer;
@@ -32,7 +32,7 @@ impl Scene {
             self.steps.pop();
             return Ok(status);
         }
-        programs_hold(&effects.events)?;
+        judge(&effects.events)?;
         match self.world.host().dependent() {
             Some(why) => Err(Objection::new("a function of its inputs", why)),
             None => Ok(status),
@@ -51,21 +51,4 @@ impl Scene {
             _ => {}
         }
     }
-}
-
-/// A program that fails or panics is a violation.
-///
-/// # Errors
-/// Which one, and how.
-pub(in crate::explore) fn programs_hold(events: &[Event]) -> Result<(), Objection> {
-    let objection = |client, how, message| {
-        Objection::new("program", format!("{client}'s program {how}: {message}"))
-    };
-    events.iter().try_for_each(|event| match event {
-        Event::Finished { client, result: Err(message) } => {
-            Err(objection(client, "failed", message))
-        }
-        Event::Panicked { client, message } => Err(objection(client, "panicked", message)),
-        _ => Ok(()),
-    })
 }

@@ -5,11 +5,9 @@ use super::super::visited::Id;
 use super::shared::{Found, Shared};
 use crate::fingerprint::Fingerprint;
 use crate::property::Objection;
+use crate::service::retake::PANIC;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// The property that a panic in the model violates.
-const PANIC: &str = "panic";
 
 /// What came of an action.
 pub(super) enum Taken<S> {

@@ -44,7 +44,7 @@ use crate::handle::transport::Unseen;
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
 use normal::normalised;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,12 +61,18 @@ pub struct Trie {
     polls: AtomicU64,
 }
 
+/// How many of the ways to a checkpoint are remembered, to check its word by.
+const WAYS_TO_A_CHECKPOINT: usize = 16;
+
 /// One client's part of the trie.
 struct Lane {
     program: Program,
     root: NodeId,
     /// Ends are shared: the program has forgotten how it came there.
     ends: Mutex<BTreeMap<NodeState, NodeId>>,
+    /// Where the program has said that it goes by its own word only, by that word and what it waits
+    /// for.
+    checkpoints: Mutex<BTreeMap<u128, NodeId>>,
     witnesses: Mutex<Witnesses>,
 }
 
@@ -86,6 +92,8 @@ pub struct Node {
     listens: bool,
     /// Where it comes from. None for a root and for an end.
     parent: Option<(NodeId, Arc<Edge>)>,
+    /// Of a checkpoint, some more of the ways that lead to it.
+    others: Mutex<Vec<(NodeId, Arc<Edge>)>>,
     edges: Table,
 }
 
@@ -133,7 +141,8 @@ impl Trie {
             let root = NodeId(nodes.reserve());
             let fingerprint = Fingerprint::of(&("not started", client));
             nodes.put(root.0, Node::bare(root, client, fingerprint, NodeState::Running));
-            Lane { program, root, ends: Mutex::default(), witnesses: Mutex::default() }
+            let (ends, checkpoints) = (Mutex::default(), Mutex::default());
+            Lane { program, root, ends, checkpoints, witnesses: Mutex::default() }
         });
         Trie {
             lanes: lanes.collect(),
@@ -169,13 +178,37 @@ impl Trie {
         from.edges.get_or_make(&input, || self.new_edge(from, &input))
     }
 
-    /// The edges that lead to a node from its root; none for a program that has ended.
+    /// The edges that lead to a node from its root; none for a program that has ended. Of the ways to
+    /// a checkpoint, the first.
     pub fn history(&self, node: &Node) -> Vec<Arc<Edge>> {
-        let mut edges = Vec::new();
-        let mut place = &node.parent;
+        self.way(node, |node| node.parent.clone())
+    }
+
+    /// The same by other ways, `pick` tells which.
+    fn other_history(&self, node: &Node, pick: usize) -> Vec<Arc<Edge>> {
+        self.way(node, |node| {
+            let others = lock(&node.others);
+            match others.len() {
+                0 => node.parent.clone(),
+                ways => Some(others[pick % ways].clone()),
+            }
+        })
+    }
+
+    /// A checkpoint may lie on a way to itself, so a way goes through each but once before it takes
+    /// the first one.
+    fn way(
+        &self,
+        node: &Node,
+        before: impl Fn(&Node) -> Option<(NodeId, Arc<Edge>)>,
+    ) -> Vec<Arc<Edge>> {
+        let (mut edges, mut visited) = (Vec::new(), BTreeSet::new());
+        let mut place = before(node);
+        visited.insert(node.id);
         while let Some((parent, edge)) = place {
-            edges.push(Arc::clone(edge));
-            place = &self.node(*parent).parent;
+            edges.push(edge);
+            let node = self.node(parent);
+            place = if visited.insert(parent) { before(node) } else { node.parent.clone() };
         }
         edges.reverse();
         edges
@@ -218,8 +251,17 @@ impl Trie {
                 let (state, pending) = (run.state(), run.process.pending());
                 let unseen = run.process.unseen();
                 let (listens, outputs) = (run.process.listens(), run.outputs.into());
+                let alone = run.process.live_tasks() == 1;
+                let word = run.checkpoint.filter(|_| alone && state == NodeState::Running);
                 self.keep(client, run.process);
-                if state == NodeState::Running {
+                if let Some(word) = word {
+                    let word =
+                        Fingerprint::of(&("checkpoint", client, word, &pending, &unseen, listens));
+                    self.meet(word, from, input, outputs, run.spawned, |node| {
+                        (node.pending, node.listens) = (pending.into(), listens);
+                        node.unseen = unseen.into();
+                    })
+                } else if state == NodeState::Running {
                     self.grow(from, input, outputs, run.spawned, |node| {
                         (node.pending, node.listens) = (pending.into(), listens);
                         node.unseen = unseen.into();
@@ -257,6 +299,35 @@ impl Trie {
         edge
     }
 
+    /// The node of a program that goes by its own word, new or not, and the edge to it.
+    fn meet(
+        &self,
+        word: Fingerprint,
+        from: &Node,
+        input: &Input,
+        outputs: Arc<[Output]>,
+        spawned: bool,
+        describe: impl FnOnce(&mut Node),
+    ) -> Arc<Edge> {
+        let mut checkpoints = lock(&self.lane(from.client).checkpoints);
+        if let Some(known) = checkpoints.get(&word.0) {
+            let edge = Edge::new(input.clone(), outputs, spawned, *known);
+            let mut others = lock(&self.node(*known).others);
+            if others.len() < WAYS_TO_A_CHECKPOINT {
+                others.push((from.id, Arc::clone(&edge)));
+            }
+            return edge;
+        }
+        let id = NodeId(self.nodes.reserve());
+        let mut node = Node::bare(id, from.client, word, NodeState::Running);
+        describe(&mut node);
+        let edge = Edge::new(input.clone(), outputs, spawned, id);
+        node.parent = Some((from.id, Arc::clone(&edge)));
+        self.nodes.put(id.0, node);
+        checkpoints.insert(word.0, id);
+        edge
+    }
+
     /// The node of a program that ended like this.
     fn end(&self, client: ClientId, state: NodeState) -> NodeId {
         *lock(&self.lane(client).ends).entry(state).or_insert_with_key(|state| {
@@ -279,6 +350,7 @@ impl Node {
             unseen: Box::default(),
             listens: false,
             parent: None,
+            others: Mutex::default(),
             edges: Table::default(),
         }
     }

@@ -6,6 +6,7 @@
 //! twice, because no later replay would come along it.
 
 use super::{Edge, Node, NodeState, Trie};
+use crate::fingerprint::Fingerprint;
 use crate::handle::Process;
 use crate::host::{Input, Output};
 use crate::id::ClientId;
@@ -18,6 +19,8 @@ pub(super) struct Run {
     pub(super) outputs: Vec<Output>,
     /// Whether it spawned a task on this edge.
     pub(super) spawned: bool,
+    /// What it said of its own state on this edge.
+    pub(super) checkpoint: Option<Fingerprint>,
 }
 
 impl Run {
@@ -36,6 +39,20 @@ impl Trie {
     pub(super) fn run(&self, from: &Node, input: &Input) -> Result<Run, String> {
         let mut history = self.history(from);
         let run = self.replayed(from.client, &history, input)?;
+        // By another way to a checkpoint it must come to the same.
+        let other = self.other_history(from, input_number(input));
+        if other.len() != history.len()
+            || !other.iter().zip(&history).all(|(a, b)| Arc::ptr_eq(a, b))
+        {
+            let again = self.replayed(from.client, &other, input)?;
+            if again.outputs != run.outputs || again.checkpoint != run.checkpoint {
+                let edge = Edge::new(input.clone(), run.outputs.into(), run.spawned, from.id);
+                let why = difference(from.client, other.len() as u32 + 1, &edge, &again.outputs);
+                return Err(format!(
+                    "{why}; it came by another way to a checkpoint of its own, which does not tell all that it goes by"
+                ));
+            }
+        }
         if run.state() != NodeState::Running {
             let outputs = run.outputs.as_slice().into();
             history.push(Edge::new(input.clone(), outputs, run.spawned, from.id));
@@ -53,12 +70,14 @@ impl Trie {
         let mut process = self.check(client, history)?;
         let (tasks, polls) = (process.tasks(), process.polls());
         let mut outputs = Vec::new();
+        process.take_checkpoint();
         process.feed(input.clone(), &mut outputs);
+        let checkpoint = process.take_checkpoint();
         self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
         if process.is_foreign() {
             return Err(foreign(client));
         }
-        Ok(Run { spawned: process.tasks() > tasks, process, outputs })
+        Ok(Run { spawned: process.tasks() > tasks, process, outputs, checkpoint })
     }
 
     /// A process that has been through a history again, and has done what it did before.
@@ -79,6 +98,11 @@ impl Trie {
         self.polls.fetch_add(process.polls(), Ordering::Relaxed);
         Ok(process)
     }
+}
+
+/// A number that differs from input to input, to pick a way by.
+fn input_number(input: &Input) -> usize {
+    Fingerprint::of(input).0 as usize
 }
 
 pub(super) fn foreign(client: ClientId) -> String {

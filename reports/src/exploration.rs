@@ -1,0 +1,269 @@
+//! The report of a search: what it covered, what it took, and the verdict.
+//!
+//! Its JSON document has `format` (`"vivarium-exploration"`), `version`, `exit_code` and
+//! `explorations`. Each of these has
+//!
+//! | field | value |
+//! |---|---|
+//! | `scenario`, `bugs`, `grain` | what was explored: `"service"` or `"ensemble"` |
+//! | `strategy`, `reduced`, `threads` | how |
+//! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: what the search varied and what it left out |
+//! | `properties`, `unasked` | names of the monitors that were asked, and of those that only sweeps can ask |
+//! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes` | figures |
+//! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
+//! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
+//! | `cycles` | a sentence |
+//! | `verdict`, `says` | a word as in [`crate::json`], and the verdict as a sentence |
+//! | `violation` | `null`, or an object as in [`crate::json`], with `length`, `proven_shortest` and `left_out` |
+//!
+//! Versions are raised as those of [`crate::json`].
+
+use crate::summary::Finding;
+use crate::table::{grouped, new_table, span};
+use crate::violation::violation_report;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+use vivarium_model::case::GrainKind;
+use vivarium_model::verdict::Verdict;
+
+/// What the field `format` of every such report says.
+pub const FORMAT: &str = "vivarium-exploration";
+
+/// The version of the schema that this build writes.
+pub const VERSION: u32 = 1;
+
+/// The report on one exploration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplorationReport {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Names of the bugs and mutants that were switched on.
+    pub bugs: Vec<String>,
+    /// At which grain.
+    pub grain: GrainKind,
+    /// In which order, in words.
+    pub strategy: String,
+    /// Whether reductions were on.
+    pub reduced: bool,
+    /// How many threads searched.
+    pub threads: usize,
+    /// What was varied and what was not.
+    pub dimensions: Vec<Dimension>,
+    /// The monitors that were asked.
+    pub properties: Vec<String>,
+    /// Those that need more than a search can keep, and only sweeps ask.
+    pub unasked: Vec<String>,
+    /// What it took.
+    pub figures: Figures,
+    /// What is known of ways that lead back.
+    pub cycles: String,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The violation, in full.
+    pub finding: Option<Finding>,
+}
+
+/// Something that a search can vary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dimension {
+    /// What.
+    pub name: String,
+    /// Whether it did.
+    #[serde(rename = "in")]
+    pub is_in: bool,
+    /// How far, or what would bring it in.
+    pub says: String,
+}
+
+impl Dimension {
+    /// A dimension.
+    pub fn new(name: &str, is_in: bool, says: impl Into<String>) -> Dimension {
+        Dimension { name: name.to_string(), is_in, says: says.into() }
+    }
+}
+
+/// What a search took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// States that actions led to, known or not.
+    pub generated: u64,
+    /// Distinct states.
+    pub distinct: u64,
+    /// The greatest depth, in steps of the world.
+    pub depth: u64,
+    /// The most states that waited at once.
+    pub peak_frontier: u64,
+    /// What is kept for all visited states, in bytes.
+    pub visited_bytes: u64,
+    /// Places that the programs' runs have come to.
+    pub programs: Option<u64>,
+    /// Real time of the search.
+    pub wall: Duration,
+}
+
+impl Figures {
+    /// States generated in a second.
+    pub fn rate(&self) -> f64 {
+        self.generated as f64 / self.wall.as_secs_f64().max(1e-3)
+    }
+
+    /// Bytes kept for each distinct state.
+    pub fn bytes_per_state(&self) -> f64 {
+        self.visited_bytes as f64 / self.distinct.max(1) as f64
+    }
+}
+
+impl ExplorationReport {
+    /// The scenario's name with the bugs that were switched on: `lock with NoGuid`.
+    pub fn title(&self) -> String {
+        match self.bugs.is_empty() {
+            true => self.scenario.clone(),
+            false => format!("{} with {}", self.scenario, self.bugs.join(", ")),
+        }
+    }
+}
+
+/// The whole report as text: the violation if there is one, what was covered, and the figures.
+pub fn exploration_text(report: &ExplorationReport, width: u16) -> String {
+    let mut text = String::new();
+    if let Some(finding) = &report.finding {
+        text.push_str(&violation_report(finding));
+        text.push('\n');
+    }
+    let mut table = new_table(width);
+    table.set_header(["what can vary", "", "how far"]);
+    for Dimension { name, is_in, says } in &report.dimensions {
+        table.add_row([name.as_str(), if *is_in { "in" } else { "out" }, says]);
+    }
+    let _ = writeln!(text, "{}\n", table.trim_fmt());
+    let mut table = new_table(width);
+    table.set_header(["figure", report.title().as_str()]);
+    for (name, value) in rows(report) {
+        table.add_row([name, value.as_str()]);
+    }
+    let _ = writeln!(text, "{}\n", table.trim_fmt());
+    let _ = writeln!(text, "properties asked: {}", report.properties.join(", "));
+    if !report.unasked.is_empty() {
+        let unasked = report.unasked.join(", ");
+        let _ = writeln!(text, "not asked, because they need durations or whole runs: {unasked}");
+    }
+    let _ = writeln!(text, "{}", report.cycles);
+    let _ = writeln!(text, "{}: {}", report.title(), report.verdict);
+    text
+}
+
+fn rows(report: &ExplorationReport) -> Vec<(&'static str, String)> {
+    let figures = &report.figures;
+    let reductions = if report.reduced { "with reductions" } else { "without reductions" };
+    let threads = match report.threads {
+        1 => "1 thread".to_string(),
+        threads => format!("{threads} threads"),
+    };
+    let mut rows = vec![
+        ("search", format!("{}, {reductions}, {threads}", report.strategy)),
+        ("grain", report.grain.to_string()),
+        ("states generated", grouped(figures.generated)),
+        ("distinct states", grouped(figures.distinct)),
+        ("states per second", grouped(figures.rate() as u64)),
+        ("depth in steps", grouped(figures.depth)),
+        ("largest frontier", grouped(figures.peak_frontier)),
+        ("bytes per visited state", format!("{:.1}", figures.bytes_per_state())),
+    ];
+    if let Some(programs) = figures.programs {
+        rows.push(("places in the programs", grouped(programs)));
+    }
+    rows.push(("real time", span(figures.wall)));
+    rows
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    exit_code: u8,
+    explorations: Vec<Exploration<'a>>,
+}
+
+#[derive(Serialize)]
+struct Exploration<'a> {
+    scenario: &'a str,
+    bugs: &'a [String],
+    grain: String,
+    strategy: &'a str,
+    reduced: bool,
+    threads: usize,
+    dimensions: &'a [Dimension],
+    properties: &'a [String],
+    unasked: &'a [String],
+    generated: u64,
+    distinct: u64,
+    depth: u64,
+    peak_frontier: u64,
+    visited_bytes: u64,
+    generated_per_second: f64,
+    bytes_per_state: f64,
+    wall_seconds: f64,
+    programs: Option<u64>,
+    cycles: &'a str,
+    verdict: &'static str,
+    says: String,
+    violation: Option<Violated<'a>>,
+}
+
+#[derive(Serialize)]
+struct Violated<'a> {
+    #[serde(flatten)]
+    violation: crate::json::Violated<'a>,
+    length: usize,
+    proven_shortest: bool,
+    left_out: usize,
+}
+
+/// The report for machines.
+pub fn exploration_json(reports: &[ExplorationReport]) -> String {
+    let document = Document {
+        format: FORMAT,
+        version: VERSION,
+        exit_code: Verdict::exit_code_of_all(reports.iter().map(|report| &report.verdict)),
+        explorations: reports.iter().map(exploration).collect(),
+    };
+    serde_json::to_string_pretty(&document).expect("a report has only text keys") + "\n"
+}
+
+fn exploration(report: &ExplorationReport) -> Exploration<'_> {
+    let figures = &report.figures;
+    let violation = report.finding.as_ref().and_then(|finding| {
+        let way = finding.way?;
+        Some(Violated {
+            violation: crate::json::violated(finding),
+            length: way.length,
+            proven_shortest: way.proven,
+            left_out: way.left_out,
+        })
+    });
+    Exploration {
+        scenario: &report.scenario,
+        bugs: &report.bugs,
+        grain: report.grain.to_string(),
+        strategy: &report.strategy,
+        reduced: report.reduced,
+        threads: report.threads,
+        dimensions: &report.dimensions,
+        properties: &report.properties,
+        unasked: &report.unasked,
+        generated: figures.generated,
+        distinct: figures.distinct,
+        depth: figures.depth,
+        peak_frontier: figures.peak_frontier,
+        visited_bytes: figures.visited_bytes,
+        generated_per_second: figures.rate(),
+        bytes_per_state: figures.bytes_per_state(),
+        wall_seconds: figures.wall.as_secs_f64(),
+        programs: figures.programs,
+        cycles: &report.cycles,
+        verdict: report.verdict.word(),
+        says: report.verdict.to_string(),
+        violation,
+    }
+}

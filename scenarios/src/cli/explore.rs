@@ -1,0 +1,229 @@
+//! `vivarium explore`: every order of events of a scenario, within a budget.
+
+use super::arguments::ExploreArguments;
+use super::output::{emit, to_stderr};
+use super::progress::SearchMeter;
+use super::select::{self, Selected};
+use super::{cases, guard, replay};
+use crate::catalogue::Entry;
+use crate::exploration::{self, Answer, Exploration};
+use std::fs;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use vivarium_model::case::Case;
+use vivarium_reports::case_file;
+use vivarium_reports::exploration::{ExplorationReport, exploration_json, exploration_text};
+use vivarium_reports::junit::exploration_junit;
+use vivarium_reports::table::WIDTH;
+use vivarium_sim::Explored;
+
+/// Runs the command and returns the exit code.
+pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
+    let Some(name) = arguments.scenario.as_deref() else {
+        return Err("`explore` needs a scenario, such as `vivarium explore lock`".to_string());
+    };
+    let selected = select::selected(select::entry(name, entries)?, &arguments.bugs)?;
+    check_grain(arguments.grain.as_deref(), &selected)?;
+    let exploration = asked(arguments)?;
+    if let Some(address) = &arguments.serve {
+        return serve(&selected, &exploration, address);
+    }
+    let report = search(&selected, &arguments.bugs, exploration)?;
+    let reports = [report];
+    if let Some(path) = &arguments.junit {
+        fs::write(path, exploration_junit(&reports)).map_err(|error| {
+            format!("the JUnit report `{}` cannot be written: {error}", path.display())
+        })?;
+    }
+    let [report] = &reports;
+    let text = match arguments.json {
+        true => exploration_json(&reports),
+        false => exploration_text(report, WIDTH),
+    };
+    Ok(emit(&text, report.verdict.exit_code()))
+}
+
+/// The grain is the scenario's; who names another one is told.
+fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String> {
+    let own = match &selected.scenario.explored {
+        Explored::Programs { .. } => "service",
+        // That it cannot be explored is said where that is found out.
+        Explored::No(_) => return Ok(()),
+    };
+    match name {
+        None => Ok(()),
+        Some(name) if name == own => Ok(()),
+        Some("service" | "ensemble") => {
+            Err(format!("`{}` is explored over the {own} grain only", selected.entry.name))
+        }
+        Some(other) => Err(select::unknown_grain(other)),
+    }
+}
+
+/// What was asked for.
+fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
+    let small = |flag: &str, text: &Option<String>| -> Result<u8, String> {
+        text.as_deref().map_or(Ok(0), |text| number(flag, text, 0, u8::MAX.into()).map(to_small))
+    };
+    let mut exploration = Exploration::new()
+        .unbounded()
+        .lost(small("--lost", &arguments.lost)?)
+        .expiries(small("--expiries", &arguments.expiries)?)
+        .cancels(small("--cancels", &arguments.cancels)?)
+        .timers(small("--timers", &arguments.timers)?)
+        .kills(small("--kills", &arguments.kills)?);
+    if let Some(text) = &arguments.clients {
+        exploration = exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS)?));
+    }
+    if let Some(text) = &arguments.threads {
+        let threads = number("--threads", text, 1, MOST_THREADS)?;
+        let threads = usize::try_from(threads).ok().and_then(NonZeroUsize::new);
+        exploration = exploration.threads(threads.expect("at least 1"));
+    }
+    if let Some(text) = &arguments.max_states {
+        exploration = exploration.max_states(number("--max-states", text, 1, u64::MAX)?);
+    }
+    if let Some(text) = &arguments.max_memory {
+        exploration = exploration.max_memory(bytes(text)?);
+    }
+    if let Some(text) = &arguments.max_time {
+        let seconds = number("--max-time", text, 1, MOST_SECONDS)?;
+        exploration = exploration.max_time(Duration::from_secs(seconds));
+    }
+    if arguments.depth_first {
+        exploration = exploration.depth_first();
+    }
+    if arguments.no_reduction {
+        exploration = exploration.without_reductions();
+    }
+    Ok(exploration)
+}
+
+/// More than these are typing errors.
+const MOST_CLIENTS: u64 = 100;
+const MOST_THREADS: u64 = 1_024;
+const MOST_SECONDS: u64 = 1_000_000_000;
+
+fn to_small(number: u64) -> u8 {
+    u8::try_from(number).expect("checked to be small")
+}
+
+fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    match digits.parse::<u64>() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        Ok(number) if number < least => Err(format!("`{flag} {text}`: give at least {least}")),
+        _ if is_number => Err(format!("`{flag} {text}` is too many: give at most {most}")),
+        _ => Err(format!("`{flag} {text}` is not a number: write e.g. `{flag} 2`")),
+    }
+}
+
+/// A size of memory: a number of bytes, or with K, M or G so many times 1024 of what is below.
+fn bytes(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("`--max-memory {text}` is not a size of memory: write e.g. `4G` or `500M`");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+}
+
+fn search(
+    selected: &Selected<'_>,
+    bugs: &[String],
+    exploration: Exploration,
+) -> Result<ExplorationReport, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_ctrl_c(&stop);
+    let exploration = exploration.stop(stop);
+    let meter = SearchMeter::new(selected.entry.name.to_string());
+    let answer =
+        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, &meter));
+    meter.finish();
+    let Answer { mut report, case } = answer??;
+    if let (Some(finding), Some(case)) = (&mut report.finding, case) {
+        let (file, command) = saved(&selected.scenario.name, bugs, &case);
+        (finding.case_file, finding.replay) = (Some(file), command);
+    }
+    Ok(report)
+}
+
+/// Writes the case; and the command that replays it.
+fn saved(scenario: &str, bugs: &[String], case: &Case) -> (Result<String, String>, String) {
+    let path = cases::path(scenario, bugs, "explored");
+    match case_file::save(&path, case) {
+        Ok(()) => {
+            let path = path.display().to_string();
+            let command = format!("{} replay {path} --timeline", replay::program());
+            (Ok(path), command)
+        }
+        Err(error) => (Err(error.to_string()), "none without a case file".to_string()),
+    }
+}
+
+/// The first Ctrl-C ends the search, which then reports; the second one ends the process.
+fn stop_on_ctrl_c(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    let handler = move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    // Where there can be no handler, Ctrl-C ends the process as ever.
+    let _ = ctrlc::set_handler(handler);
+}
+
+fn serve(selected: &Selected<'_>, exploration: &Exploration, text: &str) -> Result<u8, String> {
+    let refused = |why: String| format!("no browser can be served at `{text}`: {why}");
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
+    let address: SocketAddr = addresses.next().ok_or_else(|| refused("no such host".into()))?;
+    // Asked here, because stateright would panic.
+    TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
+    to_stderr(&format!(
+        "The states of {} are at http://{address}/ until Ctrl-C",
+        selected.entry.name
+    ));
+    guard::guarded(|| exploration::serve(&selected.scenario, exploration, address))??;
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_memory() {
+        assert_eq!(bytes("4G"), Ok(4 << 30));
+        assert_eq!(bytes("500m"), Ok(500 << 20));
+        assert_eq!(bytes("1024"), Ok(1024));
+        assert_eq!(bytes("2KiB"), Ok(2048));
+        for text in ["", "G", "-1G", "4T", "0", "1.5G", "99999999999G"] {
+            assert!(bytes(text).is_err_and(|sentence| sentence.contains("e.g. `4G`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        assert_eq!(number("--lost", "1_000", 0, 2_000), Ok(1_000));
+        let refused = |text| number("--clients", text, 1, 100).expect_err("it makes no sense");
+        assert_eq!(refused("0"), "`--clients 0`: give at least 1");
+        assert_eq!(refused("101"), "`--clients 101` is too many: give at most 100");
+        assert_eq!(refused("-2"), "`--clients -2` is not a number: write e.g. `--clients 2`");
+        assert_eq!(
+            refused("99999999999999999999999"),
+            "`--clients 99999999999999999999999` is too many: give at most 100"
+        );
+    }
+}

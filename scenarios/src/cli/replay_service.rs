@@ -1,0 +1,92 @@
+//! `vivarium replay` of a case that a search over the service grain has written.
+
+use super::output::emit;
+use super::replay::{INCONCLUSIVE, program, skipped};
+use std::fmt::Write as _;
+use vivarium_model::case::Case;
+use vivarium_model::service::retake::Retaken;
+use vivarium_reports::table::grouped;
+use vivarium_reports::timeline::steps;
+use vivarium_sim::Scenario;
+use vivarium_sim::service::{ServiceReplay, replay};
+
+/// Takes the case's steps again and returns the exit code. `last` asks for so many of the last
+/// steps.
+pub(super) fn by_case(
+    target: &str,
+    case: &Case,
+    scenario: &Scenario,
+    last: Option<usize>,
+) -> Result<u8, String> {
+    let replayed = replay(scenario, case)?;
+    let code = match (&replayed.retaken.objection, replayed.same) {
+        (Some(_), _) => 1,
+        (None, true) => 0,
+        (None, false) => INCONCLUSIVE,
+    };
+    Ok(emit(&report(target, case, &replayed, last), code))
+}
+
+fn report(target: &str, case: &Case, replayed: &ServiceReplay, last: Option<usize>) -> String {
+    let Retaken { taken, lines, skipped: skips, hash, objection } = &replayed.retaken;
+    let title = match case.bugs.is_empty() {
+        true => case.scenario.clone(),
+        false => format!("{} with {}", case.scenario, case.bugs.join(", ")),
+    };
+    let mut text = String::new();
+    match objection {
+        Some(objection) => {
+            let _ = writeln!(text, "VIOLATED: {title}");
+            let _ = writeln!(text, "  property   {}", objection.property);
+            let _ = writeln!(text, "  saw        {}", objection.saw);
+        }
+        None => {
+            let _ = writeln!(text, "HELD: {title}");
+        }
+    }
+    let _ = writeln!(text, "  way        {} steps, over the {} grain", taken.len(), case.grain);
+    let _ = writeln!(text, "  hash       {hash}");
+    let _ = writeln!(text, "  case file  {target}");
+    let _ = writeln!(text, "  replay     {} replay {target} --timeline", program());
+    if let Some(last) = last {
+        let from = lines.len().saturating_sub(last);
+        let which = if from == 0 {
+            "Step by step".to_string()
+        } else {
+            format!("The last {} steps", lines.len() - from)
+        };
+        let _ = write!(text, "\n{which}:\n{}", steps(&lines[from..]));
+    }
+    let recorded = grouped(case.steps.len() as u64);
+    let first = skips.first().copied();
+    let _ = write!(text, "\n{}", skipped(skips.len(), first, &recorded));
+    text.push_str(&comparison(case, replayed, &recorded));
+    text
+}
+
+/// Whether it is the recorded run, and ends as that did.
+fn comparison(case: &Case, replayed: &ServiceReplay, recorded: &str) -> String {
+    let Retaken { hash, objection, .. } = &replayed.retaken;
+    let mut text = if replayed.same {
+        format!("The replay of {recorded} steps gave the recorded run: hash {hash}\n")
+    } else {
+        format!(
+            "The replay is NOT the recorded run: hash {hash}, recorded {}; this build of Vivarium \
+             or of the programs differs from the one that recorded it\n",
+            case.hash
+        )
+    };
+    let said = match (&case.violation, objection) {
+        (Some(recorded), Some(seen)) if recorded == seen => {
+            "The recorded objection was raised again.\n".to_string()
+        }
+        (Some(recorded), Some(_)) => {
+            format!("The recorded objection was another one: {recorded}\n")
+        }
+        (Some(recorded), None) => format!("The recorded violation did not occur: {recorded}\n"),
+        (None, Some(_)) => "The recorded run violated nothing.\n".to_string(),
+        (None, None) => String::new(),
+    };
+    text.push_str(&said);
+    text
+}

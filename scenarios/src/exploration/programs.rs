@@ -1,0 +1,258 @@
+//! Programs over the service grain, explored.
+
+use super::{Answer, Exploration};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
+use vivarium_model::explore::{
+    Counterexample, Observer, Options, Outcome, Statistics, Strategy, search, serve as serve_model,
+};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::property::Class;
+use vivarium_model::service::retake::Retaken;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_reports::summary::{Finding, Way};
+use vivarium_sim::service::{monitors, retake};
+use vivarium_sim::{Drawn, Explored, Scenario, Search};
+
+/// In so many states a shorter way is looked for. The bound is one of states and not of time, so
+/// that the same search always tells the same way.
+const LOOK_FOR_SHORTER: u64 = 2_000_000;
+
+/// Everything about the question but the search itself.
+struct Question<'a> {
+    scenario: Scenario,
+    bugs: &'a [String],
+    drawn: Drawn,
+    exploration: &'a Exploration,
+    model: Recipes,
+}
+
+impl<'a> Question<'a> {
+    fn new(
+        scenario: &Scenario,
+        bugs: &'a [String],
+        setup: &[Arc<str>],
+        exploration: &'a Exploration,
+    ) -> Question<'a> {
+        let setup: Vec<Arc<str>> = setup.iter().chain(&exploration.setup).cloned().collect();
+        let budget = exploration.budget;
+        let clients = exploration.clients_of(scenario);
+        let search = Search { cancels: budget.cancels > 0, timers: budget.timers > 0 };
+        let drawn = Drawn::explored(scenario, clients, search);
+        let programs = (scenario.programs)(&drawn);
+        let explored = Explored::Programs { setup: setup.clone() };
+        let scenario = Scenario { explored, ..scenario.clone() };
+        let asked = monitors(&scenario, &drawn);
+        let model = Recipes::new(programs, asked, setup, budget);
+        let model = if exploration.reductions { model } else { model.without_reductions() };
+        Question { scenario, bugs, drawn, exploration, model }
+    }
+}
+
+/// Serves the states to a browser.
+pub(super) fn serve(
+    scenario: &Scenario,
+    setup: &[Arc<str>],
+    exploration: &Exploration,
+    address: SocketAddr,
+) {
+    serve_model(Question::new(scenario, &[], setup, exploration).model, address);
+}
+
+/// Explores.
+pub(super) fn explore(
+    scenario: &Scenario,
+    bugs: &[String],
+    setup: &[Arc<str>],
+    exploration: &Exploration,
+    observer: &dyn Observer,
+) -> Answer {
+    let question = Question::new(scenario, bugs, setup, exploration);
+    let outcome = search(&question.model, &exploration.options, observer);
+    // Taken now: looking for a shorter way adds to it.
+    let programs = question.model.trie().statistics().nodes;
+    let mut report = question.report(&outcome, programs);
+    let case = match outcome.verdict() {
+        Ok(verdict) => {
+            report.verdict = verdict;
+            None
+        }
+        Err(counterexample) => Some(question.violated(counterexample, observer, &mut report)),
+    };
+    Answer { report, case }
+}
+
+impl Question<'_> {
+    /// The report, yet without a verdict.
+    fn report(&self, outcome: &Outcome<Action>, programs: u64) -> ExplorationReport {
+        let name = |class: Class| {
+            let all = (self.scenario.monitors)(&self.drawn).into_iter();
+            let named = all.filter(|monitor| monitor.class() == class);
+            named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
+        };
+        let own = ["program", "progress"].map(str::to_string);
+        let properties = own.into_iter().chain(name(Class::Event)).collect();
+        ExplorationReport {
+            scenario: self.scenario.name.clone(),
+            bugs: self.bugs.to_vec(),
+            grain: GrainKind::Service,
+            strategy: match self.exploration.options.strategy {
+                Strategy::BreadthFirst => "breadth first".to_string(),
+                Strategy::DepthFirst => "depth first".to_string(),
+            },
+            reduced: self.exploration.reductions,
+            threads: self.exploration.options.threads.get(),
+            dimensions: dimensions(self.drawn.clients, self.exploration.budget),
+            properties,
+            unasked: name(Class::Run),
+            figures: figures(&outcome.statistics, programs),
+            cycles: outcome.statistics.cycles.to_string(),
+            verdict: Verdict::Error("the search has no verdict".to_string()),
+            finding: None,
+        }
+    }
+
+    /// Tells the way to a violation, as short as it gets, and makes a case of it.
+    fn violated(
+        &self,
+        found: &Counterexample<Action>,
+        observer: &dyn Observer,
+        report: &mut ExplorationReport,
+    ) -> Case {
+        let options =
+            Options { max_states: Some(LOOK_FOR_SHORTER), ..self.exploration.options.clone() };
+        let shortest = self.model.shortest(found, &options, observer);
+        // A program that is no function of its inputs leads somewhere else the second time. What the
+        // search saw is told all the same.
+        let shortest = shortest.unwrap_or_else(|| Shortest {
+            steps: self.model.all_steps(found),
+            objection: found.objection.clone(),
+            left_out: 0,
+            proven: false,
+        });
+        let Shortest { steps, objection, left_out, proven } = shortest;
+        let retaken = retake(&self.scenario, &self.drawn, &steps);
+        let Retaken { hash, lines, .. } = retaken.expect("programs can be explored");
+        let common = self.model.common().len();
+        let violation = Violation {
+            objection: objection.clone(),
+            seed: None,
+            at: Time::ZERO,
+            step: steps.len() as u64,
+            hash,
+        };
+        report.verdict = Verdict::Violated(Box::new(violation.clone()));
+        let length = steps.len().saturating_sub(common);
+        report.finding = Some(Finding {
+            scenario: report.title(),
+            violation,
+            options: self.asked(),
+            config: self.drawn.config.clone(),
+            case_file: None,
+            replay: String::new(),
+            story: Vec::new(),
+            trace: lines,
+            way: Some(Way { length, left_out, proven }),
+        });
+        self.case(steps, hash, objection)
+    }
+
+    fn asked(&self) -> String {
+        let clients = match self.drawn.clients {
+            1 => "1 client".to_string(),
+            clients => format!("{clients} clients"),
+        };
+        format!("{clients} over the service grain; budget: {}", self.exploration.budget)
+    }
+
+    fn case(
+        &self,
+        steps: Vec<Step>,
+        hash: Fingerprint,
+        objection: vivarium_model::property::Objection,
+    ) -> Case {
+        Case {
+            version: Case::VERSION,
+            scenario: self.scenario.name.clone(),
+            grain: GrainKind::Service,
+            parameters: parameters(self.exploration.budget),
+            seed: None,
+            bugs: self.bugs.to_vec(),
+            config: self.drawn.config.clone(),
+            steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
+            hash,
+            violation: Some(objection),
+        }
+    }
+}
+
+/// The budget as a case notes it.
+fn parameters(budget: Budget) -> BTreeMap<String, String> {
+    let Budget { lost, expiries, cancels, timers, kills } = budget;
+    let kinds = [
+        ("lost", lost),
+        ("expiries", expiries),
+        ("cancels", cancels),
+        ("timers", timers),
+        ("kills", kills),
+    ];
+    kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
+}
+
+fn figures(statistics: &Statistics, programs: u64) -> Figures {
+    Figures {
+        generated: statistics.generated,
+        distinct: statistics.distinct,
+        depth: u64::from(statistics.depth),
+        peak_frontier: statistics.peak_frontier,
+        visited_bytes: statistics.visited_bytes,
+        programs: Some(programs),
+        wall: statistics.elapsed,
+    }
+}
+
+/// What such a search varies, and what it leaves out.
+fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
+    let Budget { lost, expiries, cancels, timers, kills } = budget;
+    let faults = |name: &str, number: u8, flag: &str, what: &str| match number {
+        0 => Dimension::new(name, false, format!("{flag} brings it in")),
+        _ => Dimension::new(name, true, format!("up to {number} on a path: {what}")),
+    };
+    let order = "every order in which requests, replies, notifications and programs take turns";
+    let fates = "never applied, applied, applied later than the next connection";
+    let new_session = "begun when the client learns of the expiry, behind its closeSession";
+    let early = "ends although something else could happen first";
+    let timers = match timers {
+        0 => Dimension::new(
+            "early timers",
+            false,
+            "timers end where nothing else can happen; --timers brings the others in",
+        ),
+        _ => faults("early timers", timers, "--timers", early),
+    };
+    vec![
+        Dimension::new("clients", true, format!("{clients}: {order}")),
+        Dimension::new("stale views", true, "each server lags by any prefix that a session allows"),
+        faults("fates of a lost reply", lost, "--lost", fates),
+        faults("session expiry", expiries, "--expiries", "at any moment, known to nobody at first"),
+        match expiries {
+            0 => faults("new session after expiry", 0, "--expiries", ""),
+            _ => Dimension::new("new session after expiry", true, new_session),
+        },
+        faults(
+            "cancellations",
+            cancels,
+            "--cancels",
+            "at each await that lets itself be cancelled",
+        ),
+        timers,
+        faults("kills", kills, "--kills", "a program dies at any moment and is started anew"),
+        Dimension::new("servers, elections, disks", false, "only at the ensemble grain"),
+    ]
+}

@@ -1,0 +1,80 @@
+//! The lock, explored: its mutants by their shortest ways, the recipe itself to the end.
+#![cfg(feature = "explore")]
+
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium::prelude::*;
+use vivarium::{ExplorationReport, explore};
+use vivarium_model::verdict::Verdict;
+use vivarium_sim::Scenario;
+
+/// The lock with these mutants.
+fn lock(mutants: &[&'static str]) -> Scenario {
+    let switches = Switches { mutants: mutants.to_vec(), ..Switches::default() };
+    let lock = catalogue().into_iter().find(|entry| entry.name == "lock");
+    (lock.expect("it is in the catalogue").build)(&switches)
+}
+
+fn explored(mutant: &'static str, exploration: &Exploration) -> ExplorationReport {
+    explore(&lock(&[mutant]), exploration).expect("the lock can be explored")
+}
+
+/// The steps after the first sessions on the way to the violation.
+fn length(report: &ExplorationReport) -> usize {
+    let finding = report.finding.as_ref().expect("a violation");
+    let way = finding.way.expect("a search found it");
+    assert!(way.proven, "{way}");
+    way.length
+}
+
+/// A search with reductions tells ways that are as short as those of one that takes every step by
+/// itself, breadth first.
+#[test]
+fn a_reduced_search_tells_the_shortest_way() {
+    let none = Exploration::new().clients(2);
+    let cases = [
+        ("NoGuid", none.clone().lost(1), "lock M6 no self-wait"),
+        ("RecoverWithoutSync", none.clone().lost(1), "lock M6 no self-wait"),
+        ("RecoverBySync", none.clone().lost(1), "lock M6 no self-wait"),
+        ("ExistsNullSleeps", none, "progress"),
+    ];
+    for (mutant, exploration, property) in cases {
+        let reduced = explored(mutant, &exploration);
+        let unreduced = explored(mutant, &exploration.clone().without_reductions());
+        assert_eq!(length(&reduced), length(&unreduced), "{mutant}");
+        let Verdict::Violated(violation) = &reduced.verdict else { panic!("{mutant}") };
+        assert_eq!(violation.objection.property, property, "{mutant}");
+        assert!(reduced.figures.generated < unreduced.figures.generated, "{mutant}");
+    }
+}
+
+/// The whole finding, way and hash included, is the same for any number of threads.
+#[test]
+fn what_is_found_does_not_depend_on_the_threads() {
+    let found = |threads| {
+        let threads = std::num::NonZeroUsize::new(threads).expect("some");
+        let exploration = Exploration::new().clients(2).lost(1).threads(threads);
+        explored("NoGuid", &exploration).finding.expect("a violation")
+    };
+    assert_eq!(found(1), found(3));
+}
+
+#[test]
+fn without_faults_the_lock_is_seen_through_to_the_end() {
+    let report = explore(&lock(&[]), &Exploration::new()).expect("the lock can be explored");
+    assert!(matches!(report.verdict, Verdict::Exhausted { .. }), "{}", report.verdict);
+    assert_eq!(report.unasked, ["lock M5 no leak"]);
+    let is_in = |name: &str| {
+        let found = report.dimensions.iter().find(|dimension| dimension.name == name);
+        found.unwrap_or_else(|| panic!("no {name}")).is_in
+    };
+    assert!(is_in("clients") && is_in("stale views"));
+    assert!(!is_in("fates of a lost reply") && !is_in("session expiry") && !is_in("kills"));
+}
+
+#[test]
+fn churn_says_why_it_cannot_be_explored() {
+    let churn = catalogue().into_iter().find(|entry| entry.name == "churn");
+    let scenario = (churn.expect("it is in the catalogue").build)(&Switches::default());
+    let sentence = explore(&scenario, &Exploration::new()).expect_err("it cannot be explored");
+    assert!(sentence.starts_with("`churn` cannot be explored: its programs try the servers"));
+}

@@ -1,0 +1,166 @@
+//! `vivarium explore`, and the replay of what it finds, as a user meets them.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// An empty directory of its own for each test.
+fn directory(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore-command").join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("cargo's directory is writable");
+    path
+}
+
+fn vivarium(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vivarium"));
+    command.args(arguments).current_dir(directory).env_remove("CARGO");
+    command.output().expect("the binary was built")
+}
+
+/// What a command that ends with this code wrote.
+fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
+    let output = vivarium(directory, arguments);
+    let text = String::from_utf8(output.stdout).expect("reports are text");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}{errors}");
+    text
+}
+
+/// The sentence with which a command is refused.
+fn refused(arguments: &[&str]) -> String {
+    let output = vivarium(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments);
+    let sentence = String::from_utf8(output.stderr).expect("messages are text");
+    assert_eq!(output.status.code(), Some(3), "{arguments:?}: {sentence}");
+    let sentence = sentence.trim_end().strip_prefix("error: ").map(str::to_string);
+    sentence.unwrap_or_else(|| panic!("{arguments:?}"))
+}
+
+fn field<'a>(report: &'a str, name: &str) -> &'a str {
+    let lines = report.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
+    lines.map(str::trim).next().unwrap_or_else(|| panic!("no {name} in\n{report}"))
+}
+
+#[test]
+fn words_that_make_no_sense() {
+    let sentence = refused(&["explore"]);
+    assert_eq!(sentence, "`explore` needs a scenario, such as `vivarium explore lock`");
+    assert_eq!(refused(&["explore", "lokc"]), "unknown scenario `lokc`: did you mean `lock`?");
+    let sentence = refused(&["explore", "lock", "--bug", "NoGid"]);
+    assert_eq!(sentence, "unknown bug `NoGid` of scenario `lock`: did you mean `NoGuid`?");
+    let sentence = refused(&["explore", "lock", "--lots", "1"]);
+    assert_eq!(sentence, "unknown flag `--lots`: did you mean `--lost`?");
+    let sentence = refused(&["explore", "lock", "--lost", "many"]);
+    assert_eq!(sentence, "`--lost many` is not a number: write e.g. `--lost 2`");
+    let sentence = refused(&["explore", "lock", "--lost", "300"]);
+    assert_eq!(sentence, "`--lost 300` is too many: give at most 255");
+    assert_eq!(refused(&["explore", "lock", "--clients", "0"]), "`--clients 0`: give at least 1");
+    let sentence = refused(&["explore", "lock", "--max-memory", "4X"]);
+    assert!(sentence.starts_with("`--max-memory 4X` is not a size of memory"), "{sentence}");
+    let sentence = refused(&["explore", "lock", "--grain", "servise"]);
+    assert_eq!(sentence, "unknown grain `servise`: did you mean `service`?");
+    let sentence = refused(&["explore", "lock", "--grain", "ensemble"]);
+    assert_eq!(sentence, "`lock` is explored over the service grain only");
+    let sentence = refused(&["explore", "lock", "--serve", "nowhere"]);
+    assert!(sentence.starts_with("no browser can be served at `nowhere`: "), "{sentence}");
+    let sentence = refused(&["explore", "churn"]);
+    assert!(sentence.starts_with("`churn` cannot be explored: "), "{sentence}");
+    let sentence = refused(&["run", "lock", "--lost", "1"]);
+    assert_eq!(
+        sentence,
+        "`--lost` belongs to the command `explore`: write `vivarium explore --lost …`"
+    );
+}
+
+#[test]
+fn a_search_that_sees_everything_holds() {
+    let directory = directory("exhausted");
+    let text = said(&directory, &["explore", "lock", "--junit", "junit.xml"], 0);
+    assert!(text.contains("lock: held in all "), "{text}");
+    assert!(text.contains(" fates of a lost reply       out   --lost brings it in"), "{text}");
+    let xml = fs::read_to_string(directory.join("junit.xml")).expect("it was asked for");
+    assert!(xml.contains("explorations") && !xml.contains("<failure"), "{xml}");
+    assert!(!directory.join("cases").exists());
+}
+
+#[test]
+fn a_search_that_is_stopped_is_inconclusive() {
+    let directory = directory("bounded");
+    let words = ["explore", "lock", "--lost", "1", "--max-states", "1000"];
+    let text = said(&directory, &words, 2);
+    assert!(text.contains("inconclusive: stopped by 1,000 states after "), "{text}");
+}
+
+/// The first Ctrl-C ends the search, which still reports.
+#[test]
+#[cfg(unix)]
+fn ctrl_c_ends_a_search_with_its_report() {
+    use std::io::{BufRead, BufReader, Read};
+    let directory = directory("ctrl-c");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_vivarium"))
+        .args(["explore", "lock", "--clients", "4", "--lost", "2", "--expiries", "2"])
+        .current_dir(&directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built");
+    let mut progress = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+    stderr.read_line(&mut progress).expect("it is text");
+    assert!(progress.starts_with("lock: ") && progress.contains(" distinct, "), "{progress}");
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("there is a kill").success());
+    let mut text = String::new();
+    child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it is text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(2), "{text}");
+    assert!(text.contains("inconclusive: stopped by Ctrl-C after "), "{text}");
+}
+
+#[test]
+fn a_violation_is_told_step_by_step_and_its_case_replays() {
+    let directory = directory("violation");
+    let words = ["explore", "lock", "--lost", "1", "--bug", "NoGuid"];
+    let text = said(&directory, &words, 1);
+    assert_eq!(field(&text, "property"), "lock M6 no self-wait");
+    assert!(field(&text, "way").ends_with(", and no way is shorter"), "{text}");
+    let (file, hash) = (field(&text, "case file"), field(&text, "hash"));
+    assert_eq!(file, "cases/lock-NoGuid-explored.json");
+    assert!(field(&text, "replay").ends_with(&format!(" replay {file} --timeline")), "{text}");
+
+    let again = said(&directory, &["replay", file, "--timeline"], 1);
+    assert_eq!((field(&again, "hash"), field(&again, "saw")), (hash, field(&text, "saw")));
+    assert!(again.contains(&format!("gave the recorded run: hash {hash}\n")), "{again}");
+    assert!(again.ends_with("The recorded objection was raised again.\n"), "{again}");
+    let steps = |text: &str| {
+        let from = text.find("Step by step:\n").expect("they are told");
+        let told = text[from..].lines().skip(1).take_while(|line| !line.is_empty());
+        told.map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&text), steps(&again), "every step is told, by both");
+    assert!(said(&directory, &["replay", file, "--timeline=2"], 1).contains("The last 2 steps:\n"));
+
+    let mended = fs::read_to_string(directory.join(file)).expect("it was just written");
+    let mended = mended.replace("\"bugs\": [\"NoGuid\"]", "\"bugs\": []");
+    fs::write(directory.join("mended.json"), mended).expect("the directory is writable");
+    let held = said(&directory, &["replay", "mended.json"], 2);
+    assert!(held.contains("The replay is NOT the recorded run: "), "{held}");
+    assert!(held.contains("The recorded violation did not occur: lock M6"), "{held}");
+    assert!(held.contains("recorded steps were not enabled and skipped, first step "), "{held}");
+}
+
+#[test]
+fn json_is_the_whole_of_standard_output() {
+    let directory = directory("json");
+    let words = ["explore", "lock", "--bug", "ExistsNullSleeps", "--json"];
+    let text = said(&directory, &words, 1);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["format"], "vivarium-exploration");
+    assert_eq!(document["exit_code"], 1);
+    let exploration = &document["explorations"][0];
+    assert_eq!(exploration["verdict"], "violated");
+    assert_eq!(exploration["violation"]["property"], "progress");
+    let timeline = exploration["violation"]["timeline"].as_array().expect("lines");
+    let length = exploration["violation"]["length"].as_u64().expect("a number");
+    assert!(timeline.len() as u64 > length);
+}

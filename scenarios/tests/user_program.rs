@@ -1,0 +1,169 @@
+//! A program as a user writes it, explored, found wrong, mended, and seen through to the end.
+//!
+//! A worker registers itself by an ephemeral znode and reads its configuration at the same time. If
+//! that takes too long it gives up; in any case it leaves in the end, and says so. Who has left must
+//! stay away: others take over its work when its znode goes.
+#![cfg(feature = "explore")]
+
+use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium::prelude::*;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::verdict::Verdict;
+use vivarium_reports::violation::violation_report;
+
+/// How long a worker waits for its start.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a worker deletes when it leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CleansUp {
+    /// The znode that it knows to have created. That is the mistake: a create that was not answered
+    /// in time, or whose answer was lost, is taken for none.
+    WhatItKnows,
+    /// The znode that it may have created.
+    WhatMayBe,
+}
+
+async fn work(zookeeper: ZooKeeper, cleans_up: CleansUp) -> Result<(), String> {
+    let session = zookeeper.connect().await;
+    let path = format!("/workers/{session}");
+    let mut registered = false;
+    let started = start(&zookeeper, session, &path, &mut registered);
+    match zookeeper.timeout(PATIENCE, started).await {
+        // The work would be done here.
+        Ok(Ok(())) | Err(TimedOut) => {}
+        Ok(Err(Error::SessionExpired)) => return Ok(()),
+        Ok(Err(error)) => return Err(error.to_string()),
+    }
+    if registered || cleans_up == CleansUp::WhatMayBe {
+        delete(&zookeeper, session, &path).await;
+    }
+    zookeeper.custom("left", &[("worker", Value::Text(path.into()))]);
+    Ok(())
+}
+
+/// Registers and reads the configuration, both at once, until both have succeeded.
+async fn start(
+    zookeeper: &ZooKeeper,
+    session: SessionId,
+    path: &str,
+    registered: &mut bool,
+) -> Result<(), Error> {
+    loop {
+        let create = zookeeper.create(path, b"", CreateMode::Ephemeral);
+        let read = zookeeper.get_data("/config");
+        let (created, config) = join(create, read).await;
+        *registered |= matches!(created, Ok(_) | Err(Error::NodeExists));
+        match (created, config) {
+            (Ok(_) | Err(Error::NodeExists), Ok(_)) => return Ok(()),
+            (_, Err(Error::ConnectionLoss)) | (Err(Error::ConnectionLoss), _) => {
+                if zookeeper.connect().await != session {
+                    return Err(Error::SessionExpired);
+                }
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        }
+    }
+}
+
+/// Deletes the znode, whatever has become of its create: requests of a connection are served in
+/// order, and once a lost connection is replaced, what was under way on it is settled.
+async fn delete(zookeeper: &ZooKeeper, session: SessionId, path: &str) {
+    while zookeeper.delete(path, Version::Any).await == Err(Error::ConnectionLoss) {
+        if zookeeper.connect().await != session {
+            return;
+        }
+    }
+}
+
+/// Who has left stays away.
+#[derive(Clone, Default)]
+struct StaysAway(BTreeSet<Arc<str>>);
+
+impl Monitor for StaysAway {
+    fn name(&self) -> &'static str {
+        "who left stays away"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Observed { .. } | Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Observed { observation: Observation::Custom { name, fields }, .. } = event
+            && &**name == "left"
+            && let [(_, Value::Text(worker))] = fields.as_slice()
+        {
+            self.0.insert(Arc::clone(worker));
+        }
+        match self.0.iter().find(|worker| view.history.tree().node(worker).is_some()) {
+            None => Ok(()),
+            Some(worker) => Err(Objection::new(
+                self.name(),
+                format!("{worker} stands, and its worker has left"),
+            )),
+        }
+    }
+
+    fn hash(&self, mut hasher: &mut StableHasher) {
+        self.0.hash(&mut hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+fn workers(cleans_up: CleansUp) -> Test {
+    let program = move |zookeeper: ZooKeeper| work(zookeeper, cleans_up);
+    Test::new("workers", program).clients(2).monitor(StaysAway::default())
+}
+
+fn exploration() -> Exploration {
+    Exploration::new().setup("/workers").setup("/config")
+}
+
+/// A timeout alone is enough: the create is under way when the worker gives up.
+#[test]
+fn a_worker_that_gives_up_too_early_leaves_its_znode_behind() {
+    let report = workers(CleansUp::WhatItKnows).explored(&exploration().timers(1));
+    let mut finding = report.finding.expect("the mistake is found");
+    // It tells this build's run from others'.
+    finding.violation.hash = Fingerprint::default();
+    insta::assert_snapshot!(violation_report(&finding));
+}
+
+/// A lost connection without a timeout does no harm: the worker tries until it knows.
+#[test]
+fn without_its_timeout_ending_early_the_mistake_does_not_show() {
+    let report =
+        workers(CleansUp::WhatItKnows).explore(&exploration().clients(1).lost(1).may_be_bounded());
+    let Verdict::Bounded { by, .. } = report.verdict else { panic!("{:?}", report.verdict) };
+    assert_eq!(by, "the budget of timers", "a search must say that it kept timers from ending");
+}
+
+/// Each worker sleeps once, so with two early timers none is ever kept from ending: the search sees
+/// everything, the order in which answers and timeouts come included.
+#[test]
+fn a_worker_that_cleans_up_what_may_be_there_stays_away() {
+    let report = workers(CleansUp::WhatMayBe).explore(&exploration().timers(2).lost(1));
+    assert!(report.figures.distinct > 1_000, "{:?}", report.figures);
+}
+
+#[test]
+#[should_panic(expected = "and its worker has left")]
+fn a_test_that_explores_panics_with_the_report() {
+    workers(CleansUp::WhatItKnows).explore(&exploration().timers(1));
+}
+
+#[test]
+#[should_panic(expected = "inconclusive: stopped by 50 states")]
+fn a_test_whose_search_was_stopped_fails() {
+    workers(CleansUp::WhatMayBe).explore(&exploration().timers(2).max_states(50));
+}
