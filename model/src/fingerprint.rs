@@ -146,6 +146,14 @@ impl<T> Tracked<T> {
     }
 }
 
+impl<T> Tracked<T> {
+    /// Whether both are one and the same, because neither has changed since one was cloned from the
+    /// other. Equal components need not be.
+    pub fn is_shared_with(&self, other: &Tracked<T>) -> bool {
+        Arc::ptr_eq(&self.value, &other.value)
+    }
+}
+
 impl<T: Hash> Tracked<T> {
     /// The component's fingerprint, from the cache where it is fresh.
     pub fn fingerprint(&self) -> Fingerprint {

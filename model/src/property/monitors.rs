@@ -31,6 +31,11 @@ impl Monitors {
         self.0.iter().map(|slot| &*slot.0)
     }
 
+    /// Whether none of them was told anything since one set was cloned from the other.
+    pub fn is_shared_with(&self, other: &Monitors) -> bool {
+        self.0.iter().zip(&other.0).all(|(one, other)| one.is_shared_with(other))
+    }
+
     /// Whether any of them takes notice of this event.
     pub fn concerns(&self, event: &Event) -> bool {
         self.iter().any(|monitor| monitor.concerns(event))

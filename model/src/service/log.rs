@@ -76,6 +76,12 @@ impl Log {
         self.0.first().expect("a log has a beginning")
     }
 
+    /// Whether nothing was appended since one was cloned from the other.
+    #[cfg(feature = "explore")]
+    pub(super) fn is_shared_with(&self, other: &Log) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The end.
     pub(super) fn last(&self) -> &Arc<Entry> {
         self.0.last().expect("a log has a beginning")

@@ -94,6 +94,22 @@ impl Service {
         }
     }
 
+    /// Whether what all clients share is the same for sure.
+    pub(crate) fn has_same_common(&self, other: &Service) -> bool {
+        self.log.is_shared_with(&other.log)
+            && self.prep.is_shared_with(&other.prep)
+            && self.resources == other.resources
+    }
+
+    /// Whether what is one client's is the same for sure.
+    pub(crate) fn has_same_share(&self, other: &Service, client: ClientId) -> bool {
+        let at = client.index();
+        self.clients[at].is_shared_with(&other.clients[at])
+            && self.links.links[at].is_shared_with(&other.links.links[at])
+            && self.links.sessions[at] == other.links.sessions[at]
+            && self.links.late == other.links.late
+    }
+
     /// Put together again; the shares in the order of their clients.
     pub(crate) fn of_pieces<'a>(
         common: &Common,

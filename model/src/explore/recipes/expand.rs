@@ -103,6 +103,26 @@ impl Recipes {
         state
     }
 
+    /// Folds a scene that comes from another one: what is shared with that needs no look at all.
+    fn refold(&self, here: &State, before: &Scene, after: &Scene) -> State {
+        let (old, new) = (before.world.grain(), after.world.grain());
+        let mut clients = here.clients;
+        for client in self.clients() {
+            let place = |scene: &Scene| scene.world.host().node(client).map(|node| node.id());
+            if !new.has_same_share(old, client) || place(before) != place(after) {
+                clients[client.index()] = Some(self.client(after, client));
+            }
+        }
+        let (old_monitors, monitors) = (before.world.monitors(), after.world.monitors());
+        let same_monitors = monitors.is_shared_with(old_monitors);
+        State {
+            clients,
+            shared: if new.has_same_common(old) { here.shared } else { self.shared(after) },
+            watchers: if same_monitors { here.watchers } else { self.watchers(after) },
+            ..here.clone()
+        }
+    }
+
     fn client(&self, scene: &Scene, client: ClientId) -> Number {
         let share = scene.world.grain().share(client);
         let host = scene.world.host();
@@ -297,7 +317,7 @@ impl Recipes {
     ) -> Option<Transition> {
         let mut next = scene.clone();
         let result = self.run(&mut next, client, step, at_rest).transpose()?;
-        let folded = self.fold(&next, None);
+        let folded = self.refold(here, scene, &next);
         let others = self.clients().any(|other| {
             other != client && folded.clients[other.index()] != here.clients[other.index()]
         });

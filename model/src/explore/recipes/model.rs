@@ -90,6 +90,13 @@ impl Recipes {
         scene.steps
     }
 
+    /// Where clients are interchangeable, of those that have not acted yet only the first may.
+    fn may_act(&self, state: &State, client: ClientId) -> bool {
+        let Some(beginning) = &self.beginning_of_each else { return true };
+        let fresh = |client: ClientId| state.clients[client.index()] == beginning[client.index()];
+        !fresh(client) || self.clients().find(|client| fresh(*client)) == Some(client)
+    }
+
     fn transition_of(&self, action: &Action) -> &Transition {
         &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
     }
@@ -115,7 +122,7 @@ impl stateright::Model for Recipes {
             return;
         }
         let mut all = [None; super::MAX_CLIENTS];
-        for client in self.clients() {
+        for client in self.clients().filter(|client| self.may_act(state, *client)) {
             let choices = self.choices(state, client);
             all[client.index()] = Some((client, choices));
             self.add(client, choices, Kind::Ordinary, actions);
@@ -175,7 +182,8 @@ impl Model for Recipes {
         if state.left.timers > 0 {
             return None;
         }
-        let choices = || self.clients().map(|client| self.choices_at(self.choices(state, client)));
+        let able = || self.clients().filter(|client| self.may_act(state, *client));
+        let choices = || able().map(|client| self.choices_at(self.choices(state, client)));
         // Where nothing else can happen no timer is too early.
         let early = choices().any(|choices| !choices.ordinary.is_empty());
         (early && choices().any(|choices| choices.withheld)).then_some("the budget of timers")

@@ -171,6 +171,7 @@ impl Recipes {
             reductions: false,
             reads_matter: self.reads_matter,
             tables: super::expand::Tables::new(),
+            beginning_of_each: None,
         }
     }
 

@@ -31,14 +31,6 @@ impl State {
         self.left
     }
 
-    pub fn debug(&self) -> (Vec<u32>, u32, u32, Budget) {
-        (
-            self.clients.iter().flatten().map(|n| n.get()).collect(),
-            self.shared.get(),
-            self.watchers.get(),
-            self.left,
-        )
-    }
     /// The state's fingerprint.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
