@@ -2,8 +2,11 @@
 //! faults.
 //!
 //! A state is a world (service, programs' places in their trie, history, monitors) and what is left
-//! of the budget. An action is one step of the world and, unless reductions are off, whatever then
-//! follows *quietly*:
+//! of the budget, kept as numbers of its pieces (`pieces.rs`). What a client can do depends on its
+//! own piece and the shared ones, so it is worked out once in a world (`expand.rs`) and looked up
+//! ever after. Without reductions every step of the world is an action. With them an action is a way
+//! of one client: steps that concern nobody else, then at most one that may; after each comes what
+//! follows *quietly*.
 //!
 //! | Reduction | Why nothing is lost |
 //! |---|---|
@@ -13,6 +16,11 @@
 //! | a client machine tries to connect at once | only its own connection changes |
 //! | a server takes at once what it has only one answer to: a sync; the return of a session, when nothing of it is under way and it cannot expire any more, or has already | nobody else's steps change the answer, nor does it change theirs |
 //! | of the prefixes with the same answer, a server has applied the shortest | see [`Prefixes::Shortest`] |
+//! | a client's reads, notifications and lost connections, and that its session's time is up, come right before its next step that concerns others (a write, an observation that a monitor minds, a request to a resource, a message), or when it has to wait | each could as well have come later: what it shows is a prefix that the log still has, what it changes is the client's own, and nobody else's step depends on that. So whatever others do in between can be moved before it |
+//!
+//! A program that says what it goes by ([`checkpoint`](crate::handle::ZooKeeper::checkpoint)) and one
+//! that has ended have forgotten how they came there. That clients are interchangeable
+//! ([`Recipes::interchangeable`]) only the caller can know.
 //!
 //! Faults are tried wherever something else can happen too. Where nothing else can, either every
 //! program has finished or the state is stuck; sleeping programs' timers fire there first, as time

@@ -15,7 +15,8 @@ use crate::time::Time;
 use crate::zxid::Zxid;
 use stateright::Property;
 
-/// A choice of one client: a step of the world with what follows quietly.
+/// A choice of one client: steps of the world with what follows them quietly. It is a number in the
+/// tables of the model that offered it, and means nothing to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Action {
     /// Whose choice it is.

@@ -55,12 +55,12 @@ fn model(programs: Vec<Program>, budget: Budget) -> Recipes {
 }
 
 /// A long way: whatever comes first, from a list that begins with what is `preferred`.
-fn long_way(model: &Recipes, preferred: impl Fn(&Step) -> bool) -> Counterexample<Step> {
+fn long_way(model: &Recipes, preferred: impl Fn(&Step) -> bool) -> Counterexample<Action> {
     let (mut state, mut path) = (model.init_states().swap_remove(0), Vec::new());
     loop {
         let mut actions = Vec::new();
         model.actions(&state, &mut actions);
-        actions.sort_by_key(|step| !preferred(step));
+        actions.sort_by_key(|step| !model.chosen(step).iter().all(&preferred));
         path.push(actions[0]);
         state = model.next_state(&state, actions[0]).expect("it was offered");
         if let Some(objection) = &state.objection {
@@ -107,11 +107,12 @@ fn what_the_violation_does_not_need_is_left_out() {
 fn a_way_is_kept_within_the_budget() {
     let lost = |lost| model(vec![creates(&["/a"])], Budget { lost, ..Budget::default() });
     let options = Options::new(Strategy::BreadthFirst);
-    let Ending::Violated(way) = search(&lost(2), &options, &Silent).ending else {
+    let two = lost(2);
+    let Ending::Violated(way) = search(&two, &options, &Silent).ending else {
         panic!("a lost create makes the program fail");
     };
     assert_eq!(way.objection.property, "program");
-    let all = lost(2).all_steps(&way);
+    let all = two.all_steps(&way);
     let (steps, _) = lost(1).shorten(&all, "program").expect("one is enough");
     assert_eq!(steps.iter().filter(|step| matches!(step, Step::BreakClient { .. })).count(), 1);
     assert_eq!(lost(0).shorten(&all, "program"), None);
@@ -120,7 +121,8 @@ fn a_way_is_kept_within_the_budget() {
 #[test]
 fn steps_that_violate_something_else_are_no_way() {
     let model = model(vec![creates(&["/b"])], Budget::default());
-    let all = model.unreduced().all_steps(&long_way(&model.unreduced(), |_| false));
+    let unreduced = model.unreduced();
+    let all = unreduced.all_steps(&long_way(&unreduced, |_| false));
     assert!(model.shorten(&all, "never").is_some());
     assert_eq!(model.shorten(&all, "progress"), None);
     assert_eq!(model.shorten(&all[..all.len() - 1], "never"), None);

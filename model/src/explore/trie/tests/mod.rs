@@ -2,6 +2,7 @@
 //! are found out.
 
 mod dependent;
+mod forgetting;
 mod sharing;
 mod walks;
 
