@@ -4,164 +4,26 @@
 //! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
 //! client's event thread. A paused machine stands still, inbox and all.
 
+mod node;
+mod resource;
+
+pub(crate) use node::ClientNode;
+pub use node::ProgramState;
+pub(crate) use resource::FencedResource;
+
 use crate::client::{ClientEffect, ClientMachine};
-use crate::config::Config;
 use crate::effect::{Blocker, Effect, Effects, Status};
 use crate::event::Event;
 use crate::fingerprint::Tracked;
-use crate::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
+use crate::host::{Input, Message, Operation, Outcome, Output};
 use crate::id::{CallId, ClientConnection, ClientId, ServerId};
 use crate::network::Delivered;
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::{ClientTimer, Timer};
-use crate::zxid::Zxid;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// What a program is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProgramState {
-    /// Not started yet.
-    NotStarted,
-    /// Running, or waiting.
-    Running,
-    /// Its main future returned, or it panicked.
-    Finished,
-    /// Its process was killed; a replacement may start.
-    Killed,
-}
-
-/// A client machine, the program's side of its calls included.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ClientNode {
-    pub(crate) machine: ClientMachine,
-    pub(crate) program: ProgramState,
-    pub(crate) paused: bool,
-    /// The connection in use.
-    pub(crate) connection: Option<ClientConnection>,
-    pub(crate) inbox: VecDeque<Input>,
-    pub(crate) sleeping: BTreeSet<CallId>,
-    /// Calls that wait for a random number.
-    drawing: BTreeSet<CallId>,
-    /// How many were answered. It follows from the program's inputs, so it keeps no two states
-    /// apart that these do not.
-    drawn: u64,
-    /// Calls that wait for a message, oldest first.
-    receiving: VecDeque<CallId>,
-    /// Messages that arrived and nobody has received yet.
-    received: VecDeque<Message>,
-    /// Messages on their way here, by sender.
-    under_way: BTreeMap<ClientId, VecDeque<Arc<[u8]>>>,
-    /// Calls that wait for a cancellation.
-    pub(crate) cancellable: Vec<CallId>,
-    /// Requests on their way to outside resources.
-    to_resources: BTreeMap<CallId, ResourceRequest>,
-    /// Requests to outside resources whose answer nobody wants any more; they arrive all the same.
-    orphaned: VecDeque<ResourceRequest>,
-}
-
-impl ClientNode {
-    pub(crate) fn new(config: &Config, client: ClientId) -> ClientNode {
-        ClientNode {
-            machine: ClientMachine::new(client, &config.clients[client.index()]),
-            program: ProgramState::NotStarted,
-            paused: false,
-            connection: None,
-            inbox: VecDeque::new(),
-            sleeping: BTreeSet::new(),
-            drawing: BTreeSet::new(),
-            drawn: 0,
-            receiving: VecDeque::new(),
-            received: VecDeque::new(),
-            under_way: BTreeMap::new(),
-            cancellable: Vec::new(),
-            to_resources: BTreeMap::new(),
-            orphaned: VecDeque::new(),
-        }
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused
-    }
-
-    pub(crate) fn has_input(&self) -> bool {
-        !self.inbox.is_empty()
-    }
-
-    /// Whether something else than a packet of ZooKeeper can be the program's next input.
-    /// Timers and cancellations count if they can come.
-    pub(crate) fn awaits_the_world(&self, timers: bool, cancels: bool) -> bool {
-        !(self.inbox.is_empty()
-            && self.drawing.is_empty()
-            && self.receiving.is_empty()
-            && self.to_resources.is_empty())
-            || (timers && !self.sleeping.is_empty())
-            || (cancels && !self.cancellable.is_empty())
-    }
-
-    /// How many random numbers the program's machine has drawn, in all of its lives.
-    pub(crate) fn drawn(&self) -> u64 {
-        self.drawn
-    }
-
-    /// Whether a request whose program no longer waits for it is on its way to a resource.
-    pub(crate) fn has_orphaned_request(&self) -> bool {
-        !self.orphaned.is_empty()
-    }
-
-    pub(crate) fn draws(&self) -> impl Iterator<Item = CallId> {
-        self.drawing.iter().copied()
-    }
-
-    pub(crate) fn resource_calls(&self) -> impl Iterator<Item = CallId> {
-        self.to_resources.keys().copied()
-    }
-
-    pub(crate) fn senders(&self) -> impl Iterator<Item = ClientId> {
-        self.under_way.iter().filter(|(_, queue)| !queue.is_empty()).map(|(from, _)| *from)
-    }
-
-    /// What a process that ends takes with it; what is under way elsewhere stays.
-    fn forget_calls(&mut self) {
-        self.inbox.clear();
-        self.sleeping.clear();
-        self.drawing.clear();
-        self.receiving.clear();
-        self.received.clear();
-        self.cancellable.clear();
-        let requests = std::mem::take(&mut self.to_resources);
-        self.orphaned.extend(requests.into_values());
-    }
-
-    /// In words, for people: what the program waits for.
-    pub(crate) fn waits_for(&self) -> String {
-        match self.program {
-            ProgramState::NotStarted => return "has not started".into(),
-            ProgramState::Killed => return "was killed and not replaced".into(),
-            ProgramState::Finished => return "has finished".into(),
-            ProgramState::Running => {}
-        }
-        let mut reasons = vec![self.machine.waits_for()];
-        if self.paused {
-            reasons.push("its machine is paused".into());
-        }
-        if !self.inbox.is_empty() {
-            reasons.push(format!("{} inputs undelivered", self.inbox.len()));
-        }
-        if !self.sleeping.is_empty() {
-            reasons.push("sleeps".into());
-        }
-        if !self.receiving.is_empty() {
-            reasons.push("waits for a message".into());
-        }
-        if !self.to_resources.is_empty() {
-            reasons.push("waits for an outside resource".into());
-        }
-        reasons.join("; ")
-    }
-}
 
 /// The way from client machines to servers.
 pub(crate) trait Wire {
@@ -173,27 +35,6 @@ pub(crate) trait Wire {
 
     /// A client machine closes its connection.
     fn close(&mut self, connection: ClientConnection, effects: &mut Effects);
-}
-
-/// A resource outside ZooKeeper that refuses fencing tokens smaller than one it has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct FencedResource {
-    highest: Option<Zxid>,
-    value: u64,
-}
-
-impl FencedResource {
-    /// Check and write in one step, at the resource.
-    fn execute(&mut self, request: &ResourceRequest) -> Result<(), Zxid> {
-        if let (Some(token), Some(highest)) = (request.token, self.highest)
-            && token < highest
-        {
-            return Err(highest);
-        }
-        self.highest = self.highest.max(request.token);
-        self.value = request.value;
-        Ok(())
-    }
 }
 
 /// The resources outside ZooKeeper, by name.
