@@ -14,6 +14,7 @@ pub mod event;
 pub mod explore;
 pub mod fingerprint;
 pub mod grain;
+mod ghosts;
 pub mod handle;
 pub mod history;
 pub mod host;

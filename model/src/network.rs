@@ -9,19 +9,20 @@
 mod connection;
 
 pub use connection::{Delivered, Next};
+pub(crate) use connection::Opened;
 
 use crate::effect::{Blocker, Effects};
 use crate::fingerprint::Tracked;
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
 use crate::step::Step;
-use connection::{Opened, break_both, occupied};
+use connection::{break_both, occupied};
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
 /// The mailbox of one ordered pair of servers (semantics 5.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Mailbox {
+pub(crate) struct Mailbox {
     /// Not yet delivered.
     pending: Option<Notification>,
     /// The last one sent: sent again when the pair reconnects and nothing newer waits.
@@ -29,7 +30,8 @@ struct Mailbox {
 }
 
 type ClientLinks = Opened<ClientPacket, ServerPacket>;
-type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
+/// The connections that one learner opened.
+pub(crate) type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
 
 /// All connections, mailboxes and cuts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -448,6 +450,27 @@ impl Network {
     }
 
     // ---- for the explorer ----
+
+    /// A network without clients, of these parts.
+    #[cfg(feature = "explore")]
+    pub(crate) fn of_pieces(
+        learners: Vec<Tracked<LearnerLinks>>,
+        mail: Vec<Tracked<Vec<Mailbox>>>,
+    ) -> Network {
+        Network { clients: Vec::new(), learners, mail, cuts: BTreeSet::new() }
+    }
+
+    /// The connections that a learner opened.
+    #[cfg(feature = "explore")]
+    pub(crate) fn links(&self, learner: ServerId) -> &Tracked<LearnerLinks> {
+        &self.learners[learner.index()]
+    }
+
+    /// The mailboxes, by sender.
+    #[cfg(feature = "explore")]
+    pub(crate) fn mailboxes(&self) -> &[Tracked<Vec<Mailbox>>] {
+        &self.mail
+    }
 
     /// Every delivery that a reader could make now, blocked links aside.
     pub fn deliveries(&self, steps: &mut Vec<Step>) {

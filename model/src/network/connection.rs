@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Pipe<T> {
+pub(crate) struct Pipe<T> {
     pub(super) packets: VecDeque<T>,
     /// The end of the stream comes behind the packets.
     pub(super) ended: bool,
@@ -51,7 +51,7 @@ pub enum Delivered<T> {
 
 /// A connection: `Up` flows from the machine that opened it, `Down` towards it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Connection<Up, Down> {
+pub(crate) struct Connection<Up, Down> {
     pub(super) to: ServerId,
     pub(super) up: Pipe<Up>,
     pub(super) down: Pipe<Down>,
@@ -123,7 +123,7 @@ impl<Up, Down> Connection<Up, Down> {
 
 /// The connections that one machine opened, by slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Opened<Up, Down> {
+pub(crate) struct Opened<Up, Down> {
     pub(super) slots: Vec<Option<Connection<Up, Down>>>,
     /// Where the search for a free slot begins. Slots are taken in turn, and not the lowest free
     /// one, so that the number does not depend on whether the other side has closed yet: steps of
@@ -168,6 +168,13 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
 }
 
 impl<Up, Down> Opened<Up, Down> {
+    /// The servers that connections lead to, and whether there are several connections.
+    #[cfg(feature = "explore")]
+    pub(crate) fn targets(&self) -> (crate::id::ServerSet, bool) {
+        let several = self.slots.iter().flatten().count() > 1;
+        (self.slots.iter().flatten().map(|open| open.to).collect(), several)
+    }
+
     /// Whether the lowest slots are taken and no others, and the next in turn is the one after them.
     pub(super) fn is_compact(&self) -> bool {
         usize::from(self.next) == self.slots.len() && self.slots.iter().all(Option::is_some)

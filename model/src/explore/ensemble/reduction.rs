@@ -1,35 +1,34 @@
 //! Steps that a search takes at once, so that it need not try them late.
 
 use crate::ensemble::Ensemble;
+use crate::id::ServerId;
 use crate::server::eager::Threats;
 use crate::server::{Role, Server};
 use crate::step::Step;
 
-/// A step that may as well be taken now (see [`crate::server::eager`]), the first in a fixed order:
-/// such steps commute, so their order does not matter.
-pub(super) fn eager(ensemble: &Ensemble, threats: Threats) -> Option<Step> {
+/// A step of a server that may as well be taken now (see [`crate::server::eager`]), the first in a
+/// fixed order: such steps commute, so their order does not matter.
+pub(super) fn eager_of(ensemble: &Ensemble, id: ServerId, threats: Threats) -> Option<Step> {
     // A background snapshot takes what is applied by then, so nothing may be put before it.
     if ensemble.config().snap_count != u32::MAX {
         return None;
     }
-    let servers = ensemble.config().server_ids();
-    servers.filter_map(|id| Some((id, ensemble.server(id)?))).find_map(|(id, process)| {
-        if process.appends_eagerly() {
-            return Some(Step::Append(id));
-        }
-        if process.fsyncs_eagerly(threats) {
-            return Some(Step::Fsync(id));
-        }
-        if process.writes_eagerly(threats) {
-            return Some(Step::Write(id));
-        }
-        eager_packet(ensemble, id, process, threats)
-    })
+    let process = ensemble.server(id)?;
+    if process.appends_eagerly() {
+        return Some(Step::Append(id));
+    }
+    if process.fsyncs_eagerly(threats) {
+        return Some(Step::Fsync(id));
+    }
+    if process.writes_eagerly(threats) {
+        return Some(Step::Write(id));
+    }
+    eager_packet(ensemble, id, process, threats)
 }
 
 fn eager_packet(
     ensemble: &Ensemble,
-    id: crate::id::ServerId,
+    id: ServerId,
     process: &Server,
     threats: Threats,
 ) -> Option<Step> {
