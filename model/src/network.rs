@@ -333,24 +333,6 @@ impl Network {
         found
     }
 
-    /// What a learner would read from its connection to the leader.
-    pub fn next_from_leader(
-        &self,
-        connection: LearnerConnection,
-    ) -> Option<Next<'_, LeaderPacket>> {
-        let open = self.learners[connection.learner.index()].get(connection.slot)?;
-        if open.opener_open { open.down.peek() } else { None }
-    }
-
-    /// What the leader would read from a learner's connection.
-    pub fn next_from_learner(
-        &self,
-        connection: LearnerConnection,
-    ) -> Option<Next<'_, LearnerPacket>> {
-        let open = self.learners[connection.learner.index()].get(connection.slot)?;
-        if open.acceptor_open { open.up.peek() } else { None }
-    }
-
     /// Every connection of learners that is not broken yet, in a fixed order.
     pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
         self.learners.iter().enumerate().flat_map(|(at, links)| {

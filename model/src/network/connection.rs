@@ -22,6 +22,7 @@ impl<T> Pipe<T> {
     }
 
     /// What a reader would find, `None` where it would wait.
+    #[cfg(feature = "explore")]
     pub(super) fn peek(&self) -> Option<Next<'_, T>> {
         let packet = self.packets.front().map(Next::Packet);
         packet.or(self.ended.then_some(Next::End))
@@ -157,6 +158,20 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
 
     pub(super) fn get_mut(&mut self, slot: u8) -> Option<&mut Connection<Up, Down>> {
         self.slots.get_mut(usize::from(slot))?.as_mut()
+    }
+
+    /// What the machine that opened a connection would read.
+    #[cfg(feature = "explore")]
+    pub(crate) fn next_for_opener(&self, slot: u8) -> Option<Next<'_, Down>> {
+        let open = self.get(slot)?;
+        if open.opener_open { open.down.peek() } else { None }
+    }
+
+    /// What the machine at the other end of a connection would read.
+    #[cfg(feature = "explore")]
+    pub(crate) fn next_for_acceptor(&self, slot: u8) -> Option<Next<'_, Up>> {
+        let open = self.get(slot)?;
+        if open.acceptor_open { open.up.peek() } else { None }
     }
 
     /// Frees the slot if nobody can tell that the connection was there.

@@ -2,11 +2,9 @@
 
 use super::actions::Kind;
 use super::pieces::Witnessed;
-use super::state::{
-    MAX_SERVERS, REST, State, has_several, links_at, server_at, targets,
-};
+use super::state::{MAX_SERVERS, PLACES, State, server_at};
 use super::tables::Number;
-use super::view::{Move, View};
+use super::view::{Move, Unfolded};
 use super::{Action, EnsembleModel};
 use crate::effect::Effects;
 use crate::fingerprint::Fingerprint;
@@ -14,12 +12,8 @@ use crate::id::ServerId;
 use crate::property::{Objection, invariants};
 use crate::step::Step;
 use crate::time::Time;
+use std::cell::OnceCell;
 use std::sync::Arc;
-
-/// A bit for each server whose view has to be looked up again.
-type Dirty = u32;
-
-const ALL: Dirty = (1 << MAX_SERVERS) - 1;
 
 impl EnsembleModel {
     /// The servers have started.
@@ -32,8 +26,7 @@ impl EnsembleModel {
             scene.keep_timers(&Step::Propose(ServerId(1)), &effects);
         }
         let mut state = State {
-            numbers: self.fold(&scene),
-            views: [0; MAX_SERVERS],
+            numbers: self.fold(&scene, &[0; PLACES]),
             ghosts: self.watchers(&self.witnesses),
             left: self.budget,
             length: 0,
@@ -41,24 +34,27 @@ impl EnsembleModel {
             fingerprint: Fingerprint::default(),
         };
         state.fingerprint = self.fingerprint_of(&state);
-        self.look_again(&mut state, ALL);
         state
     }
 
     /// Every action of a state, in a fixed order.
     pub(super) fn list(&self, state: &State, actions: &mut Vec<Action>) {
         let from = actions.len();
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
+        let mut views = [0; MAX_SERVERS];
+        for server in self.config.server_ids() {
+            views[server.index()] = self.view(server, &here);
+        }
+        let views = &views[..usize::from(self.config.servers)];
         let add = |kind: Kind, actions: &mut Vec<Action>| {
-            for server in self.config.server_ids() {
-                let choices = self.choices(state, server, kind).iter();
+            for (server, view) in self.config.server_ids().zip(views) {
+                let choices = self.choices(*view, &here, server, kind).iter();
                 actions.extend(choices.map(|choice| Action(*choice)));
             }
         };
         add(Kind::Free, actions);
         if self.config.election.is_oracle() {
-            let servers = self.config.server_ids();
-            let views = servers.map(|server| self.tables.views.get(state.views[server.index()]));
-            self.elections(state, &views.collect::<Vec<&View>>(), actions);
+            self.elections(&here, views, actions);
         }
         if actions.len() == from {
             add(Kind::Impatient, actions);
@@ -86,66 +82,31 @@ impl EnsembleModel {
             next.fingerprint.subtract(self.prices[account]);
         }
         let mut note = |took: &Move| steps.as_deref_mut().map_or((), |it| it.push(took.step));
-        let mut dirty = 0;
         for took in &choice.moves {
-            dirty |= self.follow(&mut next, took);
+            self.follow(&mut next, took);
             note(took);
             if next.objection.is_some() {
                 break;
             }
         }
-        self.look_again(&mut next, dirty);
-        if self.reductions {
-            while next.objection.is_none()
-                && let Some(took) = self.eager_move(&next)
-            {
-                let dirty = self.follow(&mut next, took);
-                note(took);
-                self.look_again(&mut next, dirty);
-            }
+        let (threats, mut scene) = (next.left.threats(), None);
+        while self.reductions
+            && next.objection.is_none()
+            && let Some(eager) = self.eager(&next.numbers, threats)
+        {
+            let took = self.eager_move(&next.numbers, eager, &mut scene);
+            self.follow(&mut next, took);
+            note(took);
         }
         #[cfg(debug_assertions)]
         self.check_now_and_then(state, action, &next);
         Some(next)
     }
 
-    fn eager_move(&self, state: &State) -> Option<&Move> {
-        let threats = state.left.threats();
-        let number = self.config.server_ids().find_map(|server| {
-            let view = state.views[server.index()];
-            let number = self.eager(&state.numbers, view, server, threats);
-            (number != 0).then_some(number)
-        })?;
-        Some(self.tables.moves.get(number))
-    }
-
-    fn look_again(&self, state: &mut State, dirty: Dirty) {
-        for server in self.config.server_ids() {
-            if dirty >> server.index() & 1 == 1 {
-                state.views[server.index()] = self.view(server, &state.numbers);
-            }
-        }
-    }
-
-    /// Makes a move; tells whose views are old now.
-    fn follow(&self, state: &mut State, took: &Move) -> Dirty {
-        let mut dirty = 0;
+    /// Makes a move.
+    fn follow(&self, state: &mut State, took: &Move) {
         for (place, number) in &took.changes {
-            let place = usize::from(*place);
-            let before = std::mem::replace(&mut state.numbers[place], *number);
-            dirty |= match place {
-                REST => ALL,
-                ..MAX_SERVERS => 1 << place,
-                _ => 1 << (place - MAX_SERVERS) | targets(before) | targets(*number),
-            };
-            // Wide views know everything.
-            if place >= MAX_SERVERS && place != REST && has_several(before) {
-                dirty = ALL;
-            }
-        }
-        let links = || self.config.server_ids().map(|learner| state.numbers[links_at(learner)]);
-        if !self.config.election.is_oracle() || links().any(has_several) {
-            dirty = ALL;
+            state.numbers[usize::from(*place)] = *number;
         }
         state.fingerprint.add(took.difference);
         state.length += 1;
@@ -153,7 +114,6 @@ impl EnsembleModel {
             state.fingerprint.add(Fingerprint::of(&objection.saw));
             state.objection = Some(objection);
         }
-        dirty
     }
 
     /// Tells the witnesses, and checks what the step may have broken.

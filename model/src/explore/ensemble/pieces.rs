@@ -5,10 +5,10 @@
 //! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
 
 use super::state::{
-    MAX_SERVERS, Numbers, PLACES, REST, State, links_at, packed, server_at, unpacked,
+    MAX_SERVERS, Numbers, REST, State, links_at, packed, server_at, unpacked,
 };
 use super::tables::{Index, List, Number};
-use super::view::{Choice, Move, View};
+use super::view::{Choice, Move, View, ViewKey};
 use super::{Charge, EnsembleModel};
 use crate::effect::{Effects, Status};
 use crate::ensemble::{Ensemble, ServerNode};
@@ -64,7 +64,7 @@ pub(super) struct Witnessed {
 pub(super) struct Tables {
     pub(super) servers: List<Piece<Tracked<ServerNode>>>,
     server_index: Index<u128>,
-    links: List<Piece<Tracked<LearnerLinks>>>,
+    pub(super) links: List<Piece<Tracked<LearnerLinks>>>,
     links_index: Index<u128>,
     rest: List<Piece<Rest>>,
     rest_index: Index<u128>,
@@ -79,9 +79,11 @@ pub(super) struct Tables {
     pub(super) judged: List<Arc<Objection>>,
     pub(super) judged_index: Index<[u32; 3]>,
     pub(super) views: List<View>,
-    pub(super) narrow: Index<[u32; 1 + MAX_SERVERS]>,
-    pub(super) wide: Index<[u32; 1 + PLACES]>,
-    pub(super) elections: Index<[u32; 1 + PLACES]>,
+    /// By view.
+    pub(super) view_index: Index<ViewKey>,
+    /// By view and eager step.
+    pub(super) move_index: Index<ViewKey>,
+    pub(super) elections: Index<ViewKey>,
     pub(super) choices: List<Choice>,
     pub(super) moves: List<Move>,
 }
@@ -106,8 +108,8 @@ impl Tables {
             judged: List::new(),
             judged_index: Index::new(),
             views: List::new(),
-            narrow: Index::new(),
-            wide: Index::new(),
+            view_index: Index::new(),
+            move_index: Index::new(),
             elections: Index::new(),
             choices: List::new(),
             moves: List::new(),
@@ -159,33 +161,35 @@ impl EnsembleModel {
         }
     }
 
-    pub(super) fn fold(&self, scene: &Scene) -> Numbers {
-        let mut numbers = [0; PLACES];
+    /// The numbers of a scene's pieces, which were these before: what is still the same value in
+    /// memory need not be looked up.
+    pub(super) fn fold(&self, scene: &Scene, before: &Numbers) -> Numbers {
+        let (tables, mut numbers) = (&self.tables, *before);
         for id in self.config.server_ids() {
             let node = &scene.ensemble.servers[id.index()];
-            numbers[server_at(id)] = piece(
-                &self.tables.server_index,
-                &self.tables.servers,
-                Fingerprint::of(&("server", id, node.fingerprint())),
-                || node.clone(),
-            );
+            let number = &mut numbers[server_at(id)];
+            if *number == 0 || !tables.servers.get(*number).value.shares(node) {
+                let fingerprint = Fingerprint::of(&("server", id, node.fingerprint()));
+                let index = &tables.server_index;
+                *number = piece(index, &tables.servers, fingerprint, || node.clone());
+            }
             let links = scene.ensemble.network.links(id);
-            let number = piece(
-                &self.tables.links_index,
-                &self.tables.links,
-                Fingerprint::of(&("links", id, links.fingerprint())),
-                || links.clone(),
-            );
-            let (targets, several) = links.targets();
-            numbers[links_at(id)] = packed(number, targets, several);
+            let number = &mut numbers[links_at(id)];
+            if *number == 0 || !tables.links.get(unpacked(*number)).value.shares(links) {
+                let fingerprint = Fingerprint::of(&("links", id, links.fingerprint()));
+                let index = &tables.links_index;
+                let found = piece(index, &tables.links, fingerprint, || links.clone());
+                let (targets, several) = links.targets();
+                *number = packed(found, targets, several);
+            }
         }
-        let (mail, timers) = (scene.ensemble.network.mailboxes(), &scene.timers);
-        numbers[REST] = piece(
-            &self.tables.rest_index,
-            &self.tables.rest,
-            Fingerprint::of(&("rest", mail, timers)),
-            || Rest { mail: mail.to_vec(), timers: timers.clone() },
-        );
+        // Under the oracle there is neither mail nor a timer.
+        if numbers[REST] == 0 || !self.config.election.is_oracle() {
+            let (mail, timers) = (scene.ensemble.network.mailboxes(), &scene.timers);
+            let fingerprint = Fingerprint::of(&("rest", mail, timers));
+            let rest = || Rest { mail: mail.to_vec(), timers: timers.clone() };
+            numbers[REST] = piece(&tables.rest_index, &tables.rest, fingerprint, rest);
+        }
         numbers
     }
 

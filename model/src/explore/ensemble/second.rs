@@ -1,11 +1,15 @@
 //! A second opinion, in builds for tests: what was looked up is what a real world does.
 
 use super::actions::{self, Kind};
-use super::{Action, EnsembleModel, NoPrograms, State, reduction};
+use super::reduction::Sight;
+use super::state::PLACES;
+use super::view::Unfolded;
+use super::{Action, EnsembleModel, NoPrograms, State};
 use crate::effect::{Effects, Status};
 use crate::step::Step;
 use crate::time::Time;
 use crate::world::World;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// One in so many states is looked at.
@@ -37,7 +41,7 @@ impl EnsembleModel {
         assert_eq!(length, next.length, "after {offer}");
         scene.ensemble = world.ensemble().clone();
         let again = State {
-            numbers: self.fold(&scene),
+            numbers: self.fold(&scene, &[0; PLACES]),
             ghosts: self.watchers(world.ghosts()),
             ..next.clone()
         };
@@ -49,9 +53,14 @@ impl EnsembleModel {
     }
 
     fn next_eager(&self, world: &World<NoPrograms>, next: &State) -> Option<Step> {
-        let threats = next.left.threats();
-        let ids = self.config.server_ids().filter(|_| self.reductions);
-        ids.filter_map(|id| reduction::eager_of(world.ensemble(), id, threats)).next()
+        let (ensemble, threats) = (world.ensemble(), next.left.threats());
+        let links = |id| &**ensemble.network.links(id);
+        let servers = self.config.server_ids().filter(|_| self.reductions);
+        let mut eager = servers.filter_map(|server| {
+            let node = &*ensemble.servers[server.index()];
+            Sight { config: &self.config, server, node, links }.eager(threats)
+        });
+        eager.next()
     }
 
     /// A step in a plain world, with all checks.
@@ -83,12 +92,13 @@ impl EnsembleModel {
     /// What each server is offered is what it would be offered in an ensemble put together anew.
     fn check_offers(&self, state: &State) {
         let scene = self.unfold(&state.numbers);
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
         for server in self.config.server_ids() {
             for kind in Kind::ALL {
                 let mut offers = Vec::new();
                 actions::of(&scene, server, kind, self.reductions, &mut offers);
                 let anew: BTreeSet<String> = offers.iter().map(ToString::to_string).collect();
-                let choices = self.choices(state, server, kind).iter();
+                let choices = self.choices(self.view(server, &here), &here, server, kind).iter();
                 let known = choices.map(|choice| self.tables.choices.get(*choice).offer.to_string());
                 assert_eq!(known.collect::<BTreeSet<_>>(), anew, "{kind:?} of {server}");
             }

@@ -62,8 +62,6 @@ pub(super) fn has_several(links: Number) -> bool {
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) numbers: Numbers,
-    /// What each server can do: a function of the numbers.
-    pub(super) views: [Number; MAX_SERVERS],
     pub(super) ghosts: Number,
     pub(super) left: Budget,
     /// How many steps the last action took, with what it set off. Not part of what the state is.

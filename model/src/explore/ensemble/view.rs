@@ -8,32 +8,38 @@
 
 use super::actions::{self, Charge, Kind, Offer};
 use super::pieces::Scene;
-use super::reduction;
-use super::state::{
-    MAX_SERVERS, Numbers, PLACES, State, has_several, links_at, server_at, targets,
-};
+use super::reduction::Sight;
+use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
 use super::tables::Number;
 use super::EnsembleModel;
 use crate::effect::{Effects, Status};
 use crate::fingerprint::Fingerprint;
-use crate::id::{ServerId, ServerSet};
+use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
 use crate::property::invariants;
 use crate::server::eager::Threats;
 use crate::step::Step;
 use crate::zxid::Epoch;
+use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 /// A server and what it can do.
 pub(super) struct View {
     /// Its choices of each kind.
     choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
-    /// Its eager step, by threats; 0: none.
-    eager: [OnceLock<Number>; 16],
     /// Its vote for itself and the epoch it has accepted, if it is LOOKING.
     pub(super) looking: Option<(Vote, Epoch)>,
     /// Whether a LOOKING server would be told to follow it.
-    pub(super) can_be_joined: bool,
+    pub(super) can_be_joined: OnceLock<bool>,
+}
+
+/// What a view is found by: the numbers of its pieces, and what is done in it.
+pub(super) type ViewKey = [u32; 1 + PLACES];
+
+/// A state, and the ensemble that it is where somebody needs to look.
+pub(super) struct Unfolded<'a> {
+    pub(super) numbers: &'a Numbers,
+    pub(super) scene: OnceCell<Scene>,
 }
 
 /// An action and its outcome.
@@ -59,41 +65,58 @@ pub(super) struct Move {
     pub(super) judge: bool,
 }
 
-/// One bit for each threat.
-pub(super) fn bits(threats: Threats) -> usize {
-    let Threats { crashes, breaks, timeouts, proposals } = threats;
-    [crashes, breaks, timeouts, proposals].iter().fold(0, |bits, it| bits << 1 | usize::from(*it))
+impl Unfolded<'_> {
+    pub(super) fn scene(&self, model: &EnsembleModel) -> &Scene {
+        self.scene.get_or_init(|| model.unfold(self.numbers))
+    }
+}
+
+/// An eager step as a number, never 0.
+fn code(step: &Step) -> u32 {
+    let on = |kind: u32, connection: &LearnerConnection| {
+        kind << 16 | u32::from(connection.learner.0) << 8 | u32::from(connection.slot)
+    };
+    match step {
+        Step::Append(_) => 1 << 16,
+        Step::Fsync(_) => 2 << 16,
+        Step::Write(_) => 3 << 16,
+        Step::ToLearner(connection) => on(4, connection),
+        Step::ToLeader(connection) => on(5, connection),
+        Step::Stream(connection) => on(6, connection),
+        step => unreachable!("{step} is never eager"),
+    }
 }
 
 impl EnsembleModel {
-    pub(super) fn view(&self, server: ServerId, numbers: &Numbers) -> Number {
-        let make = || {
-            let ensemble = self.unfold(numbers).ensemble;
-            let looking = ensemble.server(server).filter(|process| process.is_looking());
-            let accepted = ensemble.disk(server).accepted_epoch();
+    pub(super) fn view(&self, server: ServerId, state: &Unfolded<'_>) -> Number {
+        self.tables.view_index.number(self.key(server, state.numbers, 0), || {
+            let node = &self.tables.servers.get(state.numbers[server_at(server)]).value;
+            let looking = node.process.as_ref().filter(|process| process.is_looking());
+            let vote = looking.map(|process| process.vote(node.disk.current_epoch()));
             self.tables.views.add(View {
                 choices: Default::default(),
-                eager: Default::default(),
-                looking: looking.and_then(|_| Some((ensemble.vote_of(server)?, accepted))),
-                can_be_joined: ensemble.can_be_joined(server),
+                looking: vote.map(|vote| (vote, node.disk.accepted_epoch())),
+                can_be_joined: OnceLock::new(),
             })
-        };
+        })
+    }
+
+    /// What tells a server's view, and what is done in it, from others.
+    fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
+        let mut key = [0; 1 + PLACES];
+        key[PLACES] = code << 8 | u32::from(server.0);
         if self.is_wide(server, numbers) {
-            let mut key = [0; 1 + PLACES];
             key[..PLACES].copy_from_slice(numbers);
-            key[PLACES] = u32::from(server.0);
-            return self.tables.wide.number(key, make);
+            return key;
         }
-        // A machine's number tells whose it is.
-        let mut key = [0; 1 + MAX_SERVERS];
-        key[MAX_SERVERS] = numbers[server_at(server)];
+        key[server_at(server)] = numbers[server_at(server)];
         for learner in self.config.server_ids() {
             let links = numbers[links_at(learner)];
             if learner == server || targets(links) >> server.index() & 1 == 1 {
-                key[learner.index()] = links;
+                key[links_at(learner)] = links;
             }
         }
-        self.tables.narrow.number(key, make)
+        key
     }
 
     fn is_wide(&self, server: ServerId, numbers: &Numbers) -> bool {
@@ -106,55 +129,77 @@ impl EnsembleModel {
     }
 
     /// A server's choices of one kind.
-    pub(super) fn choices(&self, state: &State, server: ServerId, kind: Kind) -> &[Number] {
-        let view = self.tables.views.get(state.views[server.index()]);
-        view.choices[kind as usize].get_or_init(|| {
-            let scene = self.unfold(&state.numbers);
+    pub(super) fn choices(
+        &self,
+        view: Number,
+        state: &Unfolded<'_>,
+        server: ServerId,
+        kind: Kind,
+    ) -> &[Number] {
+        self.tables.views.get(view).choices[kind as usize].get_or_init(|| {
+            let scene = state.scene(self);
             let mut offers = Vec::new();
-            actions::of(&scene, server, kind, self.reductions, &mut offers);
-            let may_change = self.reach(ServerSet::default().with(server), &state.numbers);
+            actions::of(scene, server, kind, self.reductions, &mut offers);
+            let may_change = self.reach(ServerSet::default().with(server), state.numbers);
             let offers = offers.into_iter();
-            offers.map(|offer| self.choice(&scene, &state.numbers, offer, &may_change)).collect()
+            offers.map(|offer| self.choice(scene, state.numbers, offer, &may_change)).collect()
         })
     }
 
     /// The choice of an election, which concerns several servers.
-    pub(super) fn election(&self, state: &State, leader: ServerId, followers: ServerSet) -> Number {
+    pub(super) fn election(
+        &self,
+        state: &Unfolded<'_>,
+        views: &[Number],
+        leader: ServerId,
+        followers: ServerSet,
+    ) -> Number {
         let members = || followers.with(leader).iter();
         let mut key = [0; 1 + PLACES];
-        if members().any(|member| self.is_wide(member, &state.numbers)) {
-            key[..PLACES].copy_from_slice(&state.numbers);
+        if members().any(|member| self.is_wide(member, state.numbers)) {
+            key[..PLACES].copy_from_slice(state.numbers);
             let chosen = followers.iter().fold(0, |bits, id| bits | 1 << id.index());
             key[PLACES] = 1 << 16 | chosen << 8 | u32::from(leader.0);
         } else {
-            members().for_each(|member| key[member.index()] = state.views[member.index()]);
+            members().for_each(|member| key[member.index()] = views[member.index()]);
             key[PLACES] = u32::from(leader.0);
         }
         self.tables.elections.number(key, || {
-            let scene = self.unfold(&state.numbers);
             let offer = Offer::free(Step::Elect { leader, followers });
-            let may_change = self.reach(followers.with(leader), &state.numbers);
-            self.choice(&scene, &state.numbers, offer, &may_change)
+            let may_change = self.reach(followers.with(leader), state.numbers);
+            self.choice(state.scene(self), state.numbers, offer, &may_change)
         })
     }
 
-    /// The eager step of a server; 0: none.
-    pub(super) fn eager(
+    /// The first eager step of an ensemble and whose it is.
+    pub(super) fn eager(&self, numbers: &Numbers, threats: Threats) -> Option<(ServerId, Step)> {
+        let links = |id| &*self.tables.links.get(unpacked(numbers[links_at(id)])).value;
+        self.config.server_ids().find_map(|server| {
+            let node = &self.tables.servers.get(numbers[server_at(server)]).value;
+            let sight = Sight { config: &self.config, server, node, links };
+            Some((server, sight.eager(threats)?))
+        })
+    }
+
+    /// The outcome of an eager step. `scene` is the ensemble of these numbers, if anybody has needed
+    /// it; afterwards that of the step's outcome.
+    pub(super) fn eager_move(
         &self,
         numbers: &Numbers,
-        view: Number,
-        server: ServerId,
-        threats: Threats,
-    ) -> Number {
-        let view = self.tables.views.get(view);
-        *view.eager[bits(threats)].get_or_init(|| {
-            let scene = self.unfold(numbers);
-            let Some(step) = reduction::eager_of(&scene.ensemble, server, threats) else { return 0 };
+        (server, step): (ServerId, Step),
+        scene: &mut Option<Scene>,
+    ) -> &Move {
+        let mut kept = scene.take();
+        let key = self.key(server, numbers, code(&step));
+        let number = self.tables.move_index.number(key, || {
+            let mut here = kept.take().unwrap_or_else(|| self.unfold(numbers));
             let may_change = self.reach(ServerSet::default().with(server), numbers);
-            let took = self.take(&mut scene.clone(), numbers, step, &may_change);
+            let took = self.take(&mut here, numbers, step, &may_change);
             let (took, _) = took.unwrap_or_else(|| panic!("{step} was offered and is not enabled"));
+            *scene = Some(here);
             self.tables.moves.add(took)
-        })
+        });
+        self.tables.moves.get(number)
     }
 
     /// The places that steps of these servers may change.
@@ -219,7 +264,7 @@ impl EnsembleModel {
         let may_object = |server: ServerId| {
             invariants::may_object(server, ensemble.disk(server), ensemble.server(server))
         };
-        let after = self.fold(scene);
+        let after = self.fold(scene, before);
         let mut changes = Vec::new();
         let mut difference = Fingerprint::default();
         for place in (0..PLACES).filter(|place| before[*place] != after[*place]) {
