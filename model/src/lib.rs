@@ -13,8 +13,8 @@ pub mod event;
 #[cfg(feature = "explore")]
 pub mod explore;
 pub mod fingerprint;
-pub mod grain;
 mod ghosts;
+pub mod grain;
 pub mod handle;
 pub mod history;
 pub mod host;

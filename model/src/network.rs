@@ -8,8 +8,8 @@
 
 mod connection;
 
-pub use connection::{Delivered, Next};
 pub(crate) use connection::Opened;
+pub use connection::{Delivered, Next};
 
 use crate::effect::{Blocker, Effects};
 use crate::fingerprint::Tracked;

@@ -1,7 +1,7 @@
 //! Who can be elected by whom, under the oracle.
 
-use super::tables::Number;
 use super::state::MAX_SERVERS;
+use super::tables::Number;
 use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
 use crate::id::{ServerId, ServerSet};
@@ -24,8 +24,7 @@ impl EnsembleModel {
             *view = Some(self.tables.views.get(*number));
         }
         let view = |id: ServerId| views[id.index()].expect("each server has a view");
-        let looking: ServerSet =
-            servers().filter(|id| view(*id).looking.is_some()).collect();
+        let looking: ServerSet = servers().filter(|id| view(*id).looking.is_some()).collect();
         if looking.is_empty() {
             return;
         }

@@ -4,9 +4,7 @@
 //! handful of numbers: there are far fewer different pieces than states. So what a step makes of the
 //! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
 
-use super::state::{
-    MAX_SERVERS, Numbers, REST, State, links_at, packed, server_at, unpacked,
-};
+use super::state::{MAX_SERVERS, Numbers, REST, State, links_at, packed, server_at, unpacked};
 use super::tables::{Index, List, Number};
 use super::view::{Choice, Move, View, ViewKey};
 use super::{Charge, EnsembleModel};

@@ -32,7 +32,8 @@ impl EnsembleModel {
         let mut length = 0;
         let mut objection = None;
         while objection.is_none() {
-            let step = if open.is_empty() { self.next_eager(&world, next) } else { Some(open.remove(0)) };
+            let step =
+                if open.is_empty() { self.next_eager(&world, next) } else { Some(open.remove(0)) };
             let Some(step) = step else { break };
             length += 1;
             objection = self.step(&mut world, &mut scene, &step);
@@ -99,7 +100,8 @@ impl EnsembleModel {
                 actions::of(&scene, server, kind, self.reductions, &mut offers);
                 let anew: BTreeSet<String> = offers.iter().map(ToString::to_string).collect();
                 let choices = self.choices(self.view(server, &here), &here, server, kind).iter();
-                let known = choices.map(|choice| self.tables.choices.get(*choice).offer.to_string());
+                let known =
+                    choices.map(|choice| self.tables.choices.get(*choice).offer.to_string());
                 assert_eq!(known.collect::<BTreeSet<_>>(), anew, "{kind:?} of {server}");
             }
         }

@@ -6,12 +6,12 @@
 //! connections, the end of one renames others, which concerns everybody: then the view is *wide*, all
 //! of the ensemble. It always is in the election of the code, whose notifications go to everybody.
 
+use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, Offer};
 use super::pieces::Scene;
 use super::reduction::Sight;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
 use super::tables::Number;
-use super::EnsembleModel;
 use crate::effect::{Effects, Status};
 use crate::fingerprint::Fingerprint;
 use crate::id::{LearnerConnection, ServerId, ServerSet};
