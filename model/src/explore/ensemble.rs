@@ -23,6 +23,9 @@
 //! **Reductions** ([`crate::server::eager`], [`reduction`]) leave out orders of steps that nobody can
 //! tell apart. They can be switched off, and the tests compare.
 //!
+//! **Pieces.** A state is a handful of numbers ([`pieces`], [`view`], [`follow`]); the ensemble that
+//! they stand for is put together only where something is worked out for the first time.
+//!
 //! Not here: errors of fsync, which the servers' model does not have yet (ZOOKEEPER-4882).
 
 mod actions;
