@@ -115,6 +115,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         figures.bytes_per_state(),
         figures.peak_frontier_bytes as f64 / figures.peak_frontier.max(1) as f64,
     );
+    println!("    {:?}", model.pieces());
     if let (Ending::Violated(found), true) = (&outcome.ending, arguments.steps) {
         let mut state = model.init_states().swap_remove(found.initial);
         for action in &found.path {
@@ -123,6 +124,6 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
             }
             state = model.next_state(&state, *action).expect("it led on before");
         }
-        println!("{state:?}");
+        println!("{}", model.describe(&state));
     }
 }

@@ -13,6 +13,7 @@ pub mod event;
 #[cfg(feature = "explore")]
 pub mod explore;
 pub mod fingerprint;
+mod ghosts;
 pub mod grain;
 pub mod handle;
 pub mod history;

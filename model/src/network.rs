@@ -8,6 +8,7 @@
 
 mod connection;
 
+pub(crate) use connection::Opened;
 pub use connection::{Delivered, Next};
 
 use crate::effect::{Blocker, Effects};
@@ -15,13 +16,13 @@ use crate::fingerprint::Tracked;
 use crate::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet};
 use crate::packet::{ClientPacket, LeaderPacket, LearnerPacket, Notification, ServerPacket};
 use crate::step::Step;
-use connection::{Opened, break_both, occupied};
+use connection::{break_both, occupied};
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
 /// The mailbox of one ordered pair of servers (semantics 5.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Mailbox {
+pub(crate) struct Mailbox {
     /// Not yet delivered.
     pending: Option<Notification>,
     /// The last one sent: sent again when the pair reconnects and nothing newer waits.
@@ -29,7 +30,8 @@ struct Mailbox {
 }
 
 type ClientLinks = Opened<ClientPacket, ServerPacket>;
-type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
+/// The connections that one learner opened.
+pub(crate) type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
 
 /// All connections, mailboxes and cuts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -331,24 +333,6 @@ impl Network {
         found
     }
 
-    /// What a learner would read from its connection to the leader.
-    pub fn next_from_leader(
-        &self,
-        connection: LearnerConnection,
-    ) -> Option<Next<'_, LeaderPacket>> {
-        let open = self.learners[connection.learner.index()].get(connection.slot)?;
-        if open.opener_open { open.down.peek() } else { None }
-    }
-
-    /// What the leader would read from a learner's connection.
-    pub fn next_from_learner(
-        &self,
-        connection: LearnerConnection,
-    ) -> Option<Next<'_, LearnerPacket>> {
-        let open = self.learners[connection.learner.index()].get(connection.slot)?;
-        if open.acceptor_open { open.up.peek() } else { None }
-    }
-
     /// Every connection of learners that is not broken yet, in a fixed order.
     pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
         self.learners.iter().enumerate().flat_map(|(at, links)| {
@@ -448,6 +432,27 @@ impl Network {
     }
 
     // ---- for the explorer ----
+
+    /// A network without clients, of these parts.
+    #[cfg(feature = "explore")]
+    pub(crate) fn of_pieces(
+        learners: Vec<Tracked<LearnerLinks>>,
+        mail: Vec<Tracked<Vec<Mailbox>>>,
+    ) -> Network {
+        Network { clients: Vec::new(), learners, mail, cuts: BTreeSet::new() }
+    }
+
+    /// The connections that a learner opened.
+    #[cfg(feature = "explore")]
+    pub(crate) fn links(&self, learner: ServerId) -> &Tracked<LearnerLinks> {
+        &self.learners[learner.index()]
+    }
+
+    /// The mailboxes, by sender.
+    #[cfg(feature = "explore")]
+    pub(crate) fn mailboxes(&self) -> &[Tracked<Vec<Mailbox>>] {
+        &self.mail
+    }
 
     /// Every delivery that a reader could make now, blocked links aside.
     pub fn deliveries(&self, steps: &mut Vec<Step>) {

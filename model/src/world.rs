@@ -9,18 +9,15 @@ use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::ensemble::Ensemble;
 use crate::event::Event;
-use crate::fingerprint::{Fingerprint, StableHasher};
+use crate::fingerprint::Fingerprint;
+use crate::ghosts::Ghosts;
 use crate::grain::Grain;
 use crate::history::History;
 use crate::host::{Host, Output};
-use crate::id::{ClientId, ServerId};
-use crate::property::{Commit, Monitor, Monitors, Objection, View, check_commit};
+use crate::id::ClientId;
+use crate::property::{Monitor, Monitors, Objection};
 use crate::step::Step;
 use crate::time::Time;
-use crate::txn::Txn;
-use crate::zxid::Zxid;
-use std::collections::BTreeMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// Everything that a run can change.
@@ -28,10 +25,7 @@ use std::sync::Arc;
 pub struct World<H, G = Ensemble> {
     grain: G,
     host: H,
-    history: Arc<History>,
-    /// Proposed and not committed: what an activated leader's history is looked up in.
-    proposed: BTreeMap<Zxid, Arc<Txn>>,
-    monitors: Monitors,
+    ghosts: Ghosts,
     outputs: Vec<Output>,
 }
 
@@ -53,9 +47,7 @@ impl<H: Host, G: Grain> World<H, G> {
         World {
             grain,
             host,
-            history: Arc::new(History::new()),
-            proposed: BTreeMap::new(),
-            monitors: Monitors::new(monitors),
+            ghosts: Ghosts::new(Arc::new(History::new()), Monitors::new(monitors)),
             outputs: Vec::new(),
         }
     }
@@ -69,7 +61,7 @@ impl<H: Host, G: Grain> World<H, G> {
         self.grain.begin(effects);
         for event in &effects.events {
             if let Event::Committed { txn, .. } = event {
-                Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
+                self.ghosts.was_committed(txn);
             }
         }
     }
@@ -86,7 +78,7 @@ impl<H: Host, G: Grain> World<H, G> {
 
     /// The committed history.
     pub fn history(&self) -> &History {
-        &self.history
+        self.ghosts.history()
     }
 
     /// The host of the programs.
@@ -96,7 +88,7 @@ impl<H: Host, G: Grain> World<H, G> {
 
     /// The monitors.
     pub fn monitors(&self) -> &Monitors {
-        &self.monitors
+        self.ghosts.monitors()
     }
 
     /// Fingerprint of the grain, the history and the event monitors. (A host's programs are
@@ -112,15 +104,7 @@ impl<H: Host, G: Grain> World<H, G> {
 
     fn with_ghosts(&self, grain: Fingerprint) -> Fingerprint {
         let mut whole = grain;
-        whole.add(self.monitors.fingerprint());
-        let history = (self.history.last(), self.history.tree().digest());
-        whole.add(Fingerprint::of(&("history", history)));
-        if !self.proposed.is_empty() {
-            // A zxid names its transaction: its epoch has one leader.
-            let mut hasher = StableHasher::new();
-            self.proposed.keys().for_each(|zxid| zxid.hash(&mut hasher));
-            whole.add(hasher.finished());
-        }
+        whole.add(self.ghosts.fingerprint());
         whole
     }
 
@@ -160,7 +144,7 @@ impl<H: Host, G: Grain> World<H, G> {
         if !matches!(step, Step::Input(_)) {
             effects.absorb(&(at, step));
         }
-        self.tell_monitors(at, effects)?;
+        self.ghosts.witness(at, &mut effects.events)?;
         Ok(Status::Done)
     }
 
@@ -169,8 +153,7 @@ impl<H: Host, G: Grain> World<H, G> {
     /// # Errors
     /// A monitor's objection.
     pub fn end(&mut self, at: Time) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
-        self.monitors.end(view)
+        self.ghosts.end(at)
     }
 
     fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
@@ -195,14 +178,25 @@ impl<H: Host, G: Grain> World<H, G> {
         history: Arc<History>,
         monitors: Monitors,
     ) -> World<H, G> {
-        let (proposed, outputs) = (BTreeMap::new(), Vec::new());
-        World { grain, host, history, proposed, monitors, outputs }
+        World { grain, host, ghosts: Ghosts::new(history, monitors), outputs: Vec::new() }
+    }
+
+    /// The same grain and host with these witnesses.
+    #[cfg(all(feature = "explore", debug_assertions))]
+    pub(crate) fn of_ghosts(grain: G, host: H, ghosts: Ghosts) -> World<H, G> {
+        World { grain, host, ghosts, outputs: Vec::new() }
+    }
+
+    /// The witnesses.
+    #[cfg(all(feature = "explore", debug_assertions))]
+    pub(crate) fn ghosts(&self) -> &Ghosts {
+        &self.ghosts
     }
 
     /// The committed history, to be shared.
     #[cfg(feature = "explore")]
     pub(crate) fn shared_history(&self) -> &Arc<History> {
-        &self.history
+        self.ghosts.shared_history()
     }
 
     /// Asks the monitors whether all is as it must be when nothing can happen but that time passes.
@@ -210,83 +204,6 @@ impl<H: Host, G: Grain> World<H, G> {
     /// # Errors
     /// A monitor's objection.
     pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
-        self.monitors.at_rest(view)
-    }
-
-    // ---- events ----
-
-    fn tell_monitors(&mut self, at: Time, effects: &mut Effects) -> Result<(), Objection> {
-        let events = std::mem::take(&mut effects.events);
-        let result = events.iter().try_for_each(|event| self.one_event(at, event, effects));
-        // What an activation committed was added meanwhile: it belongs behind the rest.
-        let added = std::mem::replace(&mut effects.events, events);
-        effects.events.extend(added);
-        result
-    }
-
-    fn one_event(
-        &mut self,
-        at: Time,
-        event: &Event,
-        effects: &mut Effects,
-    ) -> Result<(), Objection> {
-        match event {
-            Event::Proposed { txn, .. } => {
-                self.proposed.insert(txn.zxid, Arc::clone(txn));
-            }
-            Event::Committed { txn, .. } => self.commit(txn)?,
-            _ => {}
-        }
-        self.tell(at, event)?;
-        if let Event::Established { leader, epoch, last_zxid } = *event {
-            self.commit_initial_history(at, leader, last_zxid, effects)?;
-            // What an older epoch proposed and this leader does not have is dead: every later leader
-            // has this one's history, or S4 objects.
-            self.proposed.retain(|zxid, _| zxid.epoch() >= epoch);
-        }
-        Ok(())
-    }
-
-    fn tell(&mut self, at: Time, event: &Event) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
-        self.monitors.event(view, event)
-    }
-
-    fn commit(&mut self, txn: &Arc<Txn>) -> Result<(), Objection> {
-        if check_commit(&self.history, txn)? == Commit::New {
-            Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
-            self.proposed.remove(&txn.zxid);
-        }
-        Ok(())
-    }
-
-    /// An activation commits all of the leader's history. What of it is new here are proposals of
-    /// the epoch of its last zxid: that epoch's own leader was established first, and so had its
-    /// initial history committed.
-    fn commit_initial_history(
-        &mut self,
-        at: Time,
-        leader: ServerId,
-        last_zxid: Zxid,
-        effects: &mut Effects,
-    ) -> Result<(), Objection> {
-        let mut next = self.history.last().max(last_zxid.epoch().opening());
-        while next < last_zxid {
-            next = next.next().expect("it is below another zxid of its epoch");
-            let Some(txn) = self.proposed.get(&next).cloned() else {
-                return Err(Objection::new(
-                    "S2 committed prefix",
-                    format!(
-                        "{leader} was established with a history up to {last_zxid}, but nobody has proposed {next}"
-                    ),
-                ));
-            };
-            self.commit(&txn)?;
-            let event = Event::Committed { leader, txn };
-            self.tell(at, &event)?;
-            effects.event(event);
-        }
-        Ok(())
+        self.ghosts.at_rest(at)
     }
 }

@@ -54,6 +54,16 @@ impl Ensemble {
         }
     }
 
+    /// An ensemble without clients, of these parts.
+    #[cfg(feature = "explore")]
+    pub(crate) fn of_pieces(
+        config: Arc<Config>,
+        servers: Vec<Tracked<ServerNode>>,
+        network: Network,
+    ) -> Ensemble {
+        Ensemble { config, servers, clients: Vec::new(), network, resources: Resources::new() }
+    }
+
     /// All servers start; every program is due to.
     pub fn begin(&mut self, effects: &mut Effects) {
         for server in self.config.server_ids() {

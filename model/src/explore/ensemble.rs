@@ -23,29 +23,39 @@
 //! **Reductions** ([`crate::server::eager`], [`reduction`]) leave out orders of steps that nobody can
 //! tell apart. They can be switched off, and the tests compare.
 //!
+//! **Pieces.** A state is a handful of numbers ([`pieces`], [`view`], [`follow`]); the ensemble that
+//! they stand for is put together only where something is worked out for the first time.
+//!
 //! Not here: errors of fsync, which the servers' model does not have yet (ZOOKEEPER-4882).
 
 mod actions;
+mod elections;
+mod follow;
+mod pieces;
 mod reduction;
 mod rest;
+#[cfg(debug_assertions)]
+mod second;
+mod state;
+mod tables;
+mod view;
 
 pub use crate::config::Election;
-pub use actions::{Action, Charge};
+pub use actions::Charge;
+pub use pieces::Pieces;
+pub use state::{MAX_SERVERS, State};
 
 use super::Model;
 use crate::config::Config;
-use crate::effect::{Effects, Status};
-use crate::ensemble::Ensemble;
 use crate::fingerprint::Fingerprint;
+use crate::ghosts::Ghosts;
 use crate::host::{Host, Input, Output};
-use crate::id::ClientId;
-use crate::property::{Monitor, Objection, invariants};
+use crate::id::{ClientId, ServerId};
+use crate::property::{Monitor, Monitors, Objection};
+use crate::server::Server;
 use crate::server::eager::Threats;
 use crate::step::Step;
-use crate::time::Time;
-use crate::timer::{ServerTimer, Timer};
-use crate::world::World;
-use std::collections::BTreeSet;
+use pieces::Tables;
 use std::sync::Arc;
 
 /// How much of what is counted may happen.
@@ -100,78 +110,28 @@ impl Host for NoPrograms {
     }
 }
 
-/// A world and what may still happen to it.
-#[derive(Clone)]
-pub struct State {
-    world: World<NoPrograms>,
-    left: Budget,
-    /// Armed timers of elections; none under the oracle.
-    timers: BTreeSet<Timer>,
-    /// How many steps the last action took, with what it set off.
-    length: u32,
-    objection: Option<Arc<Objection>>,
-}
-
-impl State {
-    /// The servers, disks and links.
-    pub fn ensemble(&self) -> &Ensemble {
-        self.world.ensemble()
-    }
-
-    /// In the election of the code rounds never end: whoever is impatient begins another. A search
-    /// looks at the first ones, and says so.
-    fn has_elected_enough(&self) -> bool {
-        let mut up =
-            self.ensemble().config().server_ids().filter_map(|id| self.ensemble().server(id));
-        up.any(|process| process.round() > ROUNDS)
-    }
-
-    /// What is left of the budget.
-    pub fn left(&self) -> Budget {
-        self.left
-    }
-}
-
-impl State {
-    fn fingerprint(&self) -> Fingerprint {
-        let objection = self.objection.as_ref().map(|objection| &objection.saw);
-        Fingerprint::of(&(self.world.fingerprint(), self.left, &self.timers, objection))
-    }
-}
-
-/// By fingerprint: what stateright's own checkers need.
-impl PartialEq for State {
-    fn eq(&self, other: &State) -> bool {
-        self.fingerprint() == other.fingerprint()
-    }
-}
-
-impl std::hash::Hash for State {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        self.fingerprint().hash(hasher);
-    }
-}
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for server in self.ensemble().config().server_ids() {
-            writeln!(f, "{server}: {}", self.ensemble().state_of(server))?;
-        }
-        write!(f, "left: {:?}", self.left)
-    }
-}
+/// An action: the number of a choice that was worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Action(tables::Number);
 
 /// An ensemble under a budget.
 pub struct EnsembleModel {
     config: Arc<Config>,
     budget: Budget,
     reductions: bool,
-    monitors: Vec<Box<dyn Monitor>>,
+    /// As they are at the start.
+    witnesses: Ghosts,
+    tables: Tables,
+    /// What one unit of each account of the budget adds to a fingerprint, by [`Charge`].
+    prices: [Fingerprint; 5],
 }
 
 impl EnsembleModel {
     /// Servers with this configuration, whose clients and number of servers are those of the
     /// budget: none, and as many.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_SERVERS`].
     pub fn new(
         mut config: Config,
         budget: Budget,
@@ -179,6 +139,10 @@ impl EnsembleModel {
         reductions: bool,
         monitors: Vec<Box<dyn Monitor>>,
     ) -> EnsembleModel {
+        assert!(
+            usize::from(budget.servers) <= MAX_SERVERS,
+            "a search has at most {MAX_SERVERS} servers"
+        );
         config.servers = budget.servers;
         config.clients.clear();
         // So far away that no search comes to it: then nothing needs to count towards it.
@@ -186,7 +150,14 @@ impl EnsembleModel {
             config.snap_count = u32::MAX;
         }
         config.election = election;
-        EnsembleModel { config: Arc::new(config), budget, reductions, monitors }
+        EnsembleModel {
+            config: Arc::new(config),
+            budget,
+            reductions,
+            witnesses: Ghosts::new(Arc::default(), Monitors::new(monitors)),
+            tables: Tables::new(),
+            prices: [0, 1, 2, 3, 4].map(|account: u8| Fingerprint::of(&("budget", account))),
+        }
     }
 
     /// The configuration as searched: what a case needs.
@@ -197,93 +168,27 @@ impl EnsembleModel {
     /// The steps of the world that an action stands for, in order: itself and what it set off.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
         let mut steps = Vec::new();
-        let _ = self.perform(state, action, &mut steps);
+        let _ = self.perform(state, action, Some(&mut steps));
         steps
     }
 
-    /// Takes an action and, with reductions, whatever may as well happen at once after it.
-    fn perform(&self, state: &State, action: &Action, steps: &mut Vec<Step>) -> Option<State> {
-        let mut next = state.clone();
-        let unheard = self.config.election.is_oracle();
-        let mut effects = Effects { unheard, ..Effects::default() };
-        next.length = 0;
-        action.charge.pay(&mut next.left);
-        for step in std::iter::once(action.step).chain(action.then) {
-            if !next.take(step, steps, &mut effects) {
-                return None;
-            }
-        }
-        if self.reductions {
-            while next.objection.is_none()
-                && let Some(step) = reduction::eager(next.ensemble(), next.left.threats())
-            {
-                let done = next.take(step, steps, &mut effects);
-                assert!(done, "{step} was offered and is not enabled");
-            }
-        }
-        Some(next)
-    }
-}
-
-impl State {
-    /// Takes one step of the world; `false` where it is not enabled.
-    fn take(&mut self, step: Step, steps: &mut Vec<Step>, effects: &mut Effects) -> bool {
-        if self.objection.is_some() {
-            return true;
-        }
-        effects.clear();
-        let taker = self.ensemble().taker(&step);
-        let disk = taker.map(|server| self.ensemble().shared_disk(server));
-        let committed = self.world.history().last();
-        let result = self.world.apply(Time::ZERO, &step, effects);
-        if !self.world.ensemble().config().election.is_oracle() {
-            self.keep_timers(&step, effects);
-        }
-        steps.push(step);
-        self.length += 1;
-        let checked = result.and_then(|status| match status {
-            Status::Done => {
-                let (ensemble, history) = (self.world.ensemble(), self.world.history());
-                let Some((server, disk)) = taker.zip(disk) else { return Ok(true) };
-                let written = ensemble.has_written(server, &disk);
-                let longer = history.last() > committed;
-                invariants::check(ensemble, history, server, written, longer).map(|()| true)
-            }
-            Status::Blocked(_) | Status::NotEnabled => Ok(false),
-        });
-        checked.unwrap_or_else(|objection| {
-            self.objection = Some(Arc::new(objection));
-            true
-        })
+    /// In words: what the servers are doing, and what is left.
+    pub fn describe(&self, state: &State) -> String {
+        let ensemble = self.ensemble(state);
+        let servers = self.config.server_ids();
+        let lines = servers.map(|server| format!("{server}: {}\n", ensemble.state_of(server)));
+        format!("{}left: {:?}", lines.collect::<String>(), state.left)
     }
 
-    /// Which of an election's timers are armed. (All others are time limits, which are
-    /// [`Step::Rejoin`] here, and pings.)
-    fn keep_timers(&mut self, step: &Step, effects: &Effects) {
-        use crate::effect::Effect;
-        if let Step::Fire(timer) = step {
-            self.timers.remove(timer);
-        }
-        for effect in &effects.effects {
-            match effect {
-                Effect::Arm {
-                    timer:
-                        timer @ Timer::Server(
-                            _,
-                            ServerTimer::Notification
-                            | ServerTimer::Finalize
-                            | ServerTimer::ConnectLeader,
-                        ),
-                    ..
-                } => {
-                    self.timers.insert(*timer);
-                }
-                Effect::Disarm(timer) => {
-                    self.timers.remove(timer);
-                }
-                _ => {}
-            }
-        }
+    /// In the election of the code rounds never end: whoever is impatient begins another. A search
+    /// looks at the first ones, and says so.
+    fn has_elected_enough(&self, state: &State) -> bool {
+        let round = |server: ServerId| {
+            let node = self.tables.servers.get(state.numbers[state::server_at(server)]);
+            node.value.process.as_ref().map_or(0, Server::round)
+        };
+        !self.config.election.is_oracle()
+            && self.config.server_ids().any(|server| round(server) > ROUNDS)
     }
 }
 
@@ -292,26 +197,17 @@ impl stateright::Model for EnsembleModel {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let monitors = self.monitors.clone();
-        let mut world = World::new(Arc::clone(&self.config), NoPrograms, monitors);
-        let mut effects = Effects::default();
-        world.begin(&mut effects);
-        let mut state =
-            State { world, left: self.budget, timers: BTreeSet::new(), length: 0, objection: None };
-        if !self.config.election.is_oracle() {
-            state.keep_timers(&Step::Propose(crate::id::ServerId(1)), &effects);
-        }
-        vec![state]
+        vec![self.beginning()]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        if state.objection.is_none() && !state.has_elected_enough() {
-            actions::of(state, self.reductions, actions);
+        if state.objection.is_none() && !self.has_elected_enough(state) {
+            self.list(state, actions);
         }
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
-        self.perform(last, &action, &mut Vec::new())
+        self.perform(last, &action, None)
     }
 
     fn properties(&self) -> Vec<stateright::Property<EnsembleModel>> {
@@ -321,13 +217,13 @@ impl stateright::Model for EnsembleModel {
     }
 
     fn format_action(&self, action: &Action) -> String {
-        action.to_string()
+        self.tables.choices.get(action.0).offer.to_string()
     }
 }
 
 impl Model for EnsembleModel {
     fn fingerprint(&self, state: &State) -> Fingerprint {
-        state.fingerprint()
+        state.fingerprint
     }
 
     fn objection<'a>(&self, state: &'a State) -> Option<&'a Objection> {
@@ -339,10 +235,15 @@ impl Model for EnsembleModel {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
-        rest::check(state.ensemble())
+        rest::check(&self.ensemble(state))
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {
-        state.has_elected_enough().then_some("elections beyond their third round")
+        self.has_elected_enough(state).then_some("elections beyond their third round")
+    }
+
+    /// Nothing: the pieces are the model's, and shared by all states ([`EnsembleModel::pieces`]).
+    fn heap_bytes(&self, _state: &State) -> usize {
+        0
     }
 }

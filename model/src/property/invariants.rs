@@ -5,9 +5,11 @@
 //! has changed are looked at, and durability only when a disk or the history has changed.
 
 use super::Objection;
+use crate::config::Config;
 use crate::ensemble::Ensemble;
 use crate::history::History;
 use crate::id::ServerId;
+use crate::server::Server;
 use crate::server::disk::Disk;
 use crate::zxid::Zxid;
 
@@ -23,39 +25,69 @@ pub fn check(
     disk_changed: bool,
     committed: bool,
 ) -> Result<(), Objection> {
-    let disk = ensemble.disk(server);
+    of_server(server, ensemble.disk(server), ensemble.server(server), history, disk_changed)?;
+    if disk_changed || committed { durable(ensemble, history) } else { Ok(()) }
+}
+
+/// What can be told from one server and the history.
+///
+/// # Errors
+/// The first objection.
+pub(crate) fn of_server(
+    server: ServerId,
+    disk: &Disk,
+    process: Option<&Server>,
+    history: &History,
+    disk_changed: bool,
+) -> Result<(), Objection> {
     if disk_changed {
         contiguous_log(server, disk)?;
         recoverable(server, disk, history)?;
         epochs(server, disk)?;
     }
-    if let Some(process) = ensemble.server(server) {
-        if process.is_looking() {
-            no_more_than_the_disk(server, process.tree().last_processed(), disk, history)?;
-        }
-        if process.is_serving() {
-            epoch_of_serving(server, disk)?;
-        }
+    let Some(process) = process else { return Ok(()) };
+    if process.is_looking() {
+        no_more_than_the_disk(server, process.tree().last_processed(), disk, history)?;
     }
-    if disk_changed || committed { durable(ensemble, history) } else { Ok(()) }
+    if process.is_serving() { epoch_of_serving(server, disk) } else { Ok(()) }
+}
+
+/// Whether [`of_server`] must be asked of a server whose disk has not changed: otherwise it agrees,
+/// whatever the history.
+#[cfg(feature = "explore")]
+pub(crate) fn may_object(server: ServerId, disk: &Disk, process: Option<&Server>) -> bool {
+    process.is_some_and(|process| {
+        process.is_looking() || process.is_serving() && epoch_of_serving(server, disk).is_err()
+    })
 }
 
 /// S3: the last committed transaction, and so all before it, is durable on a quorum's disks.
 pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
-    let last = history.last();
+    let disks = ensemble.config().server_ids().map(|server| ensemble.disk(server));
+    durable_on(ensemble.config(), disks, history.last())
+}
+
+/// S3, of these disks: they hold the last committed transaction.
+///
+/// # Errors
+/// Too few do.
+pub(crate) fn durable_on<'a>(
+    config: &Config,
+    disks: impl Iterator<Item = &'a Disk>,
+    last: Zxid,
+) -> Result<(), Objection> {
     if last == Zxid::ZERO {
         return Ok(());
     }
-    let has = |server: &ServerId| ensemble.disk(*server).holds(last);
-    let holders = ensemble.config().server_ids().filter(has).count();
-    if ensemble.config().is_quorum(holders) {
+    let holders = disks.filter(|disk| disk.holds(last)).count();
+    if config.is_quorum(holders) {
         return Ok(());
     }
     Err(Objection::new(
         "S3 committed means durable",
         format!(
             "{last} is committed, but durable on the disks of {holders} of {} servers.",
-            ensemble.config().servers
+            config.servers
         ),
     ))
 }
@@ -149,7 +181,6 @@ fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::property::testing::{Bodies, ONE, txn, z};
     use crate::server::disk::Snapshot;
     use crate::txn::Txn;

@@ -1,0 +1,178 @@
+//! From state to state by what was worked out before.
+
+use super::actions::Kind;
+use super::pieces::Witnessed;
+use super::state::{MAX_SERVERS, PLACES, State, server_at};
+use super::tables::Number;
+use super::view::{Move, Unfolded};
+use super::{Action, EnsembleModel};
+use crate::effect::Effects;
+use crate::fingerprint::Fingerprint;
+use crate::id::ServerId;
+use crate::property::{Objection, invariants};
+use crate::step::Step;
+use crate::time::Time;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+impl EnsembleModel {
+    /// The servers have started.
+    pub(super) fn beginning(&self) -> State {
+        let mut ensemble = crate::ensemble::Ensemble::new(Arc::clone(&self.config));
+        let mut effects = Effects::default();
+        ensemble.begin(&mut effects);
+        let mut scene = super::pieces::Scene { ensemble, timers: Default::default() };
+        if !self.config.election.is_oracle() {
+            scene.keep_timers(&Step::Propose(ServerId(1)), &effects);
+        }
+        let mut state = State {
+            numbers: self.fold(&scene, &[0; PLACES]),
+            ghosts: self.watchers(&self.witnesses),
+            left: self.budget,
+            length: 0,
+            objection: None,
+            fingerprint: Fingerprint::default(),
+        };
+        state.fingerprint = self.fingerprint_of(&state);
+        state
+    }
+
+    /// Every action of a state, in a fixed order.
+    pub(super) fn list(&self, state: &State, actions: &mut Vec<Action>) {
+        let from = actions.len();
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
+        let mut views = [0; MAX_SERVERS];
+        for server in self.config.server_ids() {
+            views[server.index()] = self.view(server, &here);
+        }
+        let views = &views[..usize::from(self.config.servers)];
+        let add = |kind: Kind, actions: &mut Vec<Action>| {
+            for (server, view) in self.config.server_ids().zip(views) {
+                let choices = self.choices(*view, &here, server, kind).iter();
+                actions.extend(choices.map(|choice| Action(*choice)));
+            }
+        };
+        add(Kind::Free, actions);
+        if self.config.election.is_oracle() {
+            self.elections(&here, views, actions);
+        }
+        if actions.len() == from {
+            add(Kind::Impatient, actions);
+        }
+        for kind in Kind::PAID {
+            if kind.charge().can_be_paid(&state.left) {
+                add(kind, actions);
+            }
+        }
+    }
+
+    /// Takes an action and, with reductions, whatever may as well happen at once after it.
+    pub(super) fn perform(
+        &self,
+        state: &State,
+        action: &Action,
+        mut steps: Option<&mut Vec<Step>>,
+    ) -> Option<State> {
+        let choice = self.tables.choices.get(action.0);
+        if choice.moves.is_empty() {
+            return None;
+        }
+        let mut next = State { length: 0, objection: None, ..state.clone() };
+        if let Some(account) = choice.offer.charge.pay(&mut next.left) {
+            next.fingerprint.subtract(self.prices[account]);
+        }
+        let mut note = |took: &Move| steps.as_deref_mut().map_or((), |it| it.push(took.step));
+        for took in &choice.moves {
+            self.follow(&mut next, took);
+            note(took);
+            if next.objection.is_some() {
+                break;
+            }
+        }
+        let (threats, mut scene) = (next.left.threats(), None);
+        while self.reductions
+            && next.objection.is_none()
+            && let Some(eager) = self.eager(&next.numbers, threats)
+        {
+            let took = self.eager_move(&next.numbers, eager, &mut scene);
+            self.follow(&mut next, took);
+            note(took);
+        }
+        #[cfg(debug_assertions)]
+        self.check_now_and_then(state, action, &next);
+        Some(next)
+    }
+
+    /// Makes a move.
+    fn follow(&self, state: &mut State, took: &Move) {
+        for (place, number) in &took.changes {
+            state.numbers[usize::from(*place)] = *number;
+        }
+        state.fingerprint.add(took.difference);
+        state.length += 1;
+        if let Err(objection) = self.witness(state, took) {
+            state.fingerprint.add(Fingerprint::of(&objection.saw));
+            state.objection = Some(objection);
+        }
+    }
+
+    /// Tells the witnesses, and checks what the step may have broken.
+    fn witness(&self, state: &mut State, took: &Move) -> Result<(), Arc<Objection>> {
+        let mut longer = false;
+        if took.events != 0 {
+            let witnessed = self.witnessed(state.ghosts, took.events);
+            state.ghosts = witnessed.ghosts;
+            state.fingerprint.add(witnessed.difference);
+            longer = witnessed.longer;
+            witnessed.objection.clone().map_or(Ok(()), Err)?;
+        }
+        let Some(server) = took.taker else { return Ok(()) };
+        if took.judge {
+            self.judge(state, server, took.disk_changed)?;
+        }
+        if !(took.disk_changed || longer) {
+            return Ok(());
+        }
+        let disk = |server| &*self.tables.servers.get(state.numbers[server_at(server)]).value.disk;
+        let last = self.tables.watchers.get(state.ghosts).ghosts.history().last();
+        let disks = self.config.server_ids().map(disk);
+        invariants::durable_on(&self.config, disks, last).map_err(Arc::new)
+    }
+
+    /// What the witnesses make of these events.
+    fn witnessed(&self, ghosts: Number, events: Number) -> &Witnessed {
+        let tables = &self.tables;
+        let number = tables.witnessed_index.number([ghosts, events], || {
+            let before = tables.watchers.get(ghosts);
+            let mut after = before.ghosts.clone();
+            let mut told = tables.events.get(events).clone();
+            let objection = after.witness(Time::ZERO, &mut told).err().map(Arc::new);
+            let number = self.watchers(&after);
+            let mut difference = tables.watchers.get(number).fingerprint;
+            difference.subtract(before.fingerprint);
+            let longer = after.history().last() > before.ghosts.history().last();
+            tables.witnessed.add(Witnessed { ghosts: number, difference, longer, objection })
+        });
+        tables.witnessed.get(number)
+    }
+
+    /// The state properties of one server.
+    fn judge(
+        &self,
+        state: &State,
+        server: ServerId,
+        disk_changed: bool,
+    ) -> Result<(), Arc<Objection>> {
+        let tables = &self.tables;
+        let watchers = tables.watchers.get(state.ghosts);
+        let number = state.numbers[server_at(server)];
+        let key = [number, watchers.history, u32::from(disk_changed)];
+        let objection = tables.judged_index.number(key, || {
+            let node = &tables.servers.get(number).value;
+            let (process, history) = (node.process.as_ref(), watchers.ghosts.history());
+            invariants::of_server(server, &node.disk, process, history, disk_changed)
+                .map_or_else(|objection| tables.judged.add(Arc::new(objection)), |()| 0)
+        });
+        if objection == 0 { Ok(()) } else { Err(Arc::clone(tables.judged.get(objection))) }
+    }
+}
