@@ -41,6 +41,8 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("lock", "RecoverBySync", "lock M6", 0, 800),
     exhibit("lock", "LeakOnCancel", "lock M5", 0, 400),
     exhibit("lock", "ExistsNullSleeps", "progress", 0, 800),
+    exhibit("lock", "RecreateOnBlip", "lock M6", 0, 800),
+    exhibit("lock", "ReleaseGivesUp", "lock M5", 0, 800),
     exhibit("lock", "BeliefSurvivesExpiry", "lock M2", 0, 400),
     exhibit("churn", "RefuseNewerZxid", "progress", 70, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 372, 1_000),

@@ -46,6 +46,15 @@ enum Traces {
     Node(Arc<str>),
 }
 
+/// Why a waiter looks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    /// The predecessor was changed, or has gone.
+    Changed,
+    /// The connection was lost meanwhile.
+    Reconnected,
+}
+
 /// Where a contender stands in the line.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
@@ -84,20 +93,33 @@ impl Attempt {
     }
 
     async fn acquire(&mut self) -> Result<Option<Node>, AcquireError> {
-        let Some(node) = self.create().await? else { return Ok(None) };
-        self.traces = Traces::Node(Arc::clone(&node.path));
-        let known = Arc::clone(&node.path);
-        self.observe(|lock, attempt| Observation::NodeKnown { lock, attempt, node: known });
+        let Some(mut node) = self.line_up().await? else { return Ok(None) };
         loop {
             match self.place(path::name(&node.path)).await? {
                 Place::First => return Ok(Some(node)),
-                Place::Behind(predecessor) => self.wait_for(&predecessor).await?,
+                Place::Behind(predecessor) => {
+                    let woken = self.wait_for(&predecessor).await?;
+                    // Its znode outlives the connection, so it keeps its place (museum row 15).
+                    if woken == Woken::Reconnected && self.mutants.has(Mutant::RecreateOnBlip) {
+                        let Some(second) = self.line_up().await? else { return Ok(None) };
+                        node = second;
+                    }
+                }
                 Place::Gone => {
                     self.traces = Traces::None;
                     return Ok(None);
                 }
             }
         }
+    }
+
+    /// Makes the attempt's znode, and knows it.
+    async fn line_up(&mut self) -> Result<Option<Node>, AcquireError> {
+        let Some(node) = self.create().await? else { return Ok(None) };
+        self.traces = Traces::Node(Arc::clone(&node.path));
+        let known = Arc::clone(&node.path);
+        self.observe(|lock, attempt| Observation::NodeKnown { lock, attempt, node: known });
+        Ok(Some(node))
     }
 
     /// Step 1, with the first row of the table of errors.
@@ -145,7 +167,7 @@ impl Attempt {
     }
 
     /// Steps 4 and 5: returns when it is time to list again.
-    async fn wait_for(&self, predecessor: &str) -> Result<(), AcquireError> {
+    async fn wait_for(&self, predecessor: &str) -> Result<Woken, AcquireError> {
         let on = contender::child(&self.lock, predecessor);
         let watched = self.zookeeper.watch_data(&on).await;
         let waiting = || {
@@ -159,16 +181,18 @@ impl Attempt {
                 waiting();
                 return pending().await;
             }
-            Err(Error::NoNode | Error::ConnectionLoss) => return Ok(()),
+            Err(Error::NoNode) => return Ok(Woken::Changed),
+            // The next list waits until it is connected again.
+            Err(Error::ConnectionLoss) => return Ok(Woken::Reconnected),
             Err(error) => return Err(error.into()),
         };
         waiting();
         let mut events = self.zookeeper.session_events();
         loop {
             match race(watch.changed(), events.next()).await {
-                Either::Left(event) => return Ok(event.map(|_| ())?),
+                Either::Left(event) => return Ok(event.map(|_| Woken::Changed)?),
                 // The client sets the watch again, but what it missed may concern us.
-                Either::Right(SessionState::SyncConnected) => return Ok(()),
+                Either::Right(SessionState::SyncConnected) => return Ok(Woken::Reconnected),
                 Either::Right(SessionState::Disconnected) => {}
                 Either::Right(SessionState::Expired | SessionState::Closed) => {
                     return Err(AcquireError::SessionExpired);

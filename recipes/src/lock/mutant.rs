@@ -25,6 +25,12 @@ pub enum Mutant {
     /// Where the predecessor vanished between list and watch, waits although no watch is set
     /// (shayhatsor/zookeeper #26, helix PR #44; museum row 10). Loses the wake-up.
     ExistsNullSleeps,
+    /// A waiter whose connection was lost makes another znode when it is connected again, and waits
+    /// behind its own first one (zk-ruby #54; museum row 15). Breaks M6.
+    RecreateOnBlip,
+    /// A release whose delete fails with ConnectionLoss is not tried again, and the guard has forgotten
+    /// its znode (CURATOR-678; museum row 22). Breaks M5, and everybody behind it waits.
+    ReleaseGivesUp,
     /// The guard never learns that its session has ended, and its holder goes on in the next
     /// session (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`; museum rows 23 and 24).
     /// Breaks M2.
@@ -33,12 +39,14 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them, in the museum's order.
-    pub const ALL: [Mutant; 6] = [
+    pub const ALL: [Mutant; 8] = [
         Mutant::NoGuid,
         Mutant::RecoverWithoutSync,
         Mutant::RecoverBySync,
         Mutant::LeakOnCancel,
         Mutant::ExistsNullSleeps,
+        Mutant::RecreateOnBlip,
+        Mutant::ReleaseGivesUp,
         Mutant::BeliefSurvivesExpiry,
     ];
 
@@ -50,6 +58,8 @@ impl Mutant {
             Mutant::RecoverBySync => "RecoverBySync",
             Mutant::LeakOnCancel => "LeakOnCancel",
             Mutant::ExistsNullSleeps => "ExistsNullSleeps",
+            Mutant::RecreateOnBlip => "RecreateOnBlip",
+            Mutant::ReleaseGivesUp => "ReleaseGivesUp",
             Mutant::BeliefSurvivesExpiry => "BeliefSurvivesExpiry",
         }
     }
@@ -75,6 +85,14 @@ impl Mutant {
             Mutant::ExistsNullSleeps => {
                 "A predecessor that vanished between list and watch is waited for all the same, \
                  without a watch (shayhatsor/zookeeper #26)."
+            }
+            Mutant::RecreateOnBlip => {
+                "A waiter that was disconnected lines up once more and waits for its own first \
+                 znode (zk-ruby #54)."
+            }
+            Mutant::ReleaseGivesUp => {
+                "A release is not tried again after a lost connection, so the lock stays held by \
+                 nobody (CURATOR-678)."
             }
             Mutant::BeliefSurvivesExpiry => {
                 "The holder is not told that its session expired and goes on believing \

@@ -18,8 +18,13 @@ pub struct LockWork {
     pub rounds: u32,
     /// A resource outside ZooKeeper, written to under the fencing token.
     pub resource: Arc<str>,
-    /// A znode, written to under a check of the lock's znode. Created where it is missing.
-    pub counter: Arc<str>,
+    /// A znode, written to under a check of the lock's znode; `None` for no such write.
+    pub counter: Option<Arc<str>>,
+    /// Whether to create the counter first, where it is missing.
+    pub prepare: bool,
+    /// Whether the holder stops when it is told that the lock is lost ([`Guard::while_held`]). One
+    /// that does not learns it by what it is refused.
+    pub guard_watch: bool,
     /// How long to hold the lock between the two writes.
     pub hold: Duration,
     /// How long to wait for the lock before the round is given up; `None` for ever.
@@ -28,6 +33,9 @@ pub struct LockWork {
     pub cancel: bool,
     /// How long to stay connected after the last round, so that a leak can be seen.
     pub linger: Duration,
+    /// Whether to close the session at the end. Who can be cancelled must: what the lock does in the
+    /// background ends with the program, done or not.
+    pub close: bool,
     /// The lock's mutants.
     pub mutants: Mutants,
 }
@@ -39,12 +47,28 @@ impl LockWork {
             directory: directory.into(),
             rounds: 1,
             resource: "resource".into(),
-            counter: "/counter".into(),
+            counter: Some("/counter".into()),
+            prepare: true,
+            guard_watch: true,
             hold: Duration::from_millis(10),
             patience: None,
             cancel: false,
             linger: Duration::ZERO,
+            close: true,
             mutants: Mutants::NONE,
+        }
+    }
+
+    /// The least work that uses the lock: acquire it, write to the resource under the token, release
+    /// it, and finish. All that can go wrong with the lock itself can go wrong here.
+    pub fn lean(directory: impl Into<Arc<str>>) -> LockWork {
+        LockWork {
+            counter: None,
+            prepare: false,
+            guard_watch: false,
+            hold: Duration::ZERO,
+            close: false,
+            ..LockWork::new(directory)
         }
     }
 }
@@ -74,15 +98,18 @@ pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), Str
     if !work.linger.is_zero() {
         zookeeper.sleep(work.linger).await;
     }
-    zookeeper.close().await;
+    if work.close {
+        zookeeper.close().await;
+    }
     Ok(())
 }
 
 /// Creates the counter.
 async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
+    let Some(counter) = work.counter.as_deref().filter(|_| work.prepare) else { return Ok(()) };
     loop {
         let session = zookeeper.connect().await;
-        match create_persistent(zookeeper, &work.counter).await {
+        match create_persistent(zookeeper, counter).await {
             Err(Error::SessionExpired) => next_session(zookeeper, session).await,
             result => return result,
         }
@@ -115,13 +142,14 @@ async fn hold(
     work: &LockWork,
     round: u32,
 ) -> Result<(), Error> {
-    let result = guard.while_held(write(zookeeper, &guard, work, round)).await;
+    let writing = write(zookeeper, &guard, work, round);
+    let result = if work.guard_watch { guard.while_held(writing).await } else { Ok(writing.await) };
     guard.release().await;
     // A lost lock ends the round: its work is not done, but no longer ours to do.
     result.unwrap_or(Ok(()))
 }
 
-/// Both kinds of write that are exact.
+/// Both kinds of write that are exact: outside ZooKeeper, and inside where there is a counter.
 async fn write(
     zookeeper: &ZooKeeper,
     guard: &Guard,
@@ -136,8 +164,9 @@ async fn write(
     if !work.hold.is_zero() {
         zookeeper.sleep(work.hold).await;
     }
+    let Some(counter) = &work.counter else { return Ok(()) };
     let data = Data::from(token.to_string().as_bytes());
-    let set = Op::SetData { path: Arc::clone(&work.counter), data, version: Version::Any };
+    let set = Op::SetData { path: Arc::clone(counter), data, version: Version::Any };
     loop {
         let mut events = zookeeper.session_events();
         match guard.fenced(vec![set.clone()]).await {

@@ -48,6 +48,7 @@ fn no_guid_waits_for_itself_and_leaks() {
     insta::assert_snapshot!(mutant.join("\n"), @r"
     lock M6 no self-wait: client 1 waits for /lock/lock-0000000000, which attempt 0000000000000101 made itself
     lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/lock-0000000000 (czxid 1:5) still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/lock-0000000000 (czxid 1:5), which still stands
     ");
 }
 
@@ -70,7 +71,10 @@ fn leak_on_cancel_leaks() {
         double.pass(BOUND);
     });
     assert_eq!(sound, [""; 0]);
-    insta::assert_snapshot!(mutant.join("\n"), @"lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands");
+    insta::assert_snapshot!(mutant.join("\n"), @r"
+    lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still stands
+    ");
 }
 
 #[test]
@@ -103,4 +107,35 @@ fn exists_null_sleeps_past_its_turn() {
     assert_eq!(run(Mutants::NONE), Some(Ok(())));
     // Nothing bad happens, and nothing good either: a finding for the liveness check.
     assert_eq!(run(Mutant::ExistsNullSleeps.into()), None);
+}
+
+#[test]
+fn recreating_after_a_blip_waits_for_itself() {
+    let (sound, mutant) = compare(Mutant::RecreateOnBlip, |double, worker| {
+        double.start(ONE, worker);
+        double.settle();
+        double.start(TWO, worker);
+        double.settle();
+        double.break_connection(TWO, Fate::Applied);
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @"lock M6 no self-wait: client 2 waits for /lock/0000000000000201-lock-0000000001, which attempt 0000000000000201 made itself");
+}
+
+#[test]
+fn a_release_that_gives_up_leaks() {
+    let (sound, mutant) = compare(Mutant::ReleaseGivesUp, |double, worker| {
+        double.start(ONE, worker);
+        double.settle();
+        double.elapse(Duration::from_millis(10));
+        double.serve_until(ONE, "delete /lock/");
+        double.break_connection(ONE, Fate::Lost);
+        double.pass(BOUND);
+    });
+    assert_eq!(sound, [""; 0]);
+    insta::assert_snapshot!(mutant.join("\n"), @r"
+    lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still stands
+    ");
 }

@@ -3,6 +3,13 @@
 //! Each client acquires the lock some times, writes under it (inside ZooKeeper under a check of its
 //! znode, outside under its fencing token) and releases it. Some are impatient, some can be
 //! cancelled. At the end each stays connected for long enough to show that it left nothing behind.
+//!
+//! A search has each client do it once, over directories that are there already. Up to two clients
+//! do the whole work, watch their lock while they hold it and write inside ZooKeeper, which shows what
+//! M2 and M4 are about. Of three and more each does the least that uses the lock
+//! ([`LockWork::lean`]): what they do under it multiplies the states and adds nothing to how they
+//! line up. Where a search cancels, programs stay for a while at the end, so that there is a moment
+//! at which nothing but time can pass and nothing may be left behind, and then close their sessions.
 
 use super::{Entry, Mutant, Switches};
 use std::sync::Arc;
@@ -12,7 +19,7 @@ use vivarium_model::property;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -83,10 +90,9 @@ fn build(switches: &Switches) -> Scenario {
 
 /// What one client does: drawn from a stream of its own, or the least there is, for a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
-    let lock = LockWork { counter: COUNTER.into(), mutants, ..LockWork::new(LOCK) };
+    let lock = LockWork { counter: Some(COUNTER.into()), mutants, ..LockWork::new(LOCK) };
     if let Some(search) = drawn.search {
-        let hold = Duration::ZERO;
-        return LockWork { rounds: drawn.rounds, hold, cancel: search.cancels, ..lock };
+        return explored_work(drawn, search, lock);
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("lock work", client.into());
     let impatient = random.chance(Ratio::one_in(3));
@@ -99,6 +105,23 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
         linger: leak_bound(drawn) + drawn.config.tick,
         ..lock
     }
+}
+
+/// So many clients can do the whole work and still be explored.
+const WHOLE_WORK: u8 = 2;
+
+/// What one client does in a search.
+fn explored_work(drawn: &Drawn, search: Search, whole: LockWork) -> LockWork {
+    let lean = LockWork { mutants: whole.mutants, ..LockWork::lean(LOCK) };
+    let work = if drawn.clients <= WHOLE_WORK {
+        LockWork { counter: whole.counter, guard_watch: true, ..lean }
+    } else {
+        lean
+    };
+    // Who can be cancelled leaves duties to the background, which end with the program.
+    let cancel = search.cancels;
+    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
+    LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }
 }
 
 /// How long a session must have been connected before what an ended attempt left is a leak: what

@@ -12,7 +12,7 @@
 //! | M2 | two beliefs overlap only if the smaller token's session is closed | event |
 //! | M3 | tokens are czxids, unique, and grow with the grants that count | event |
 //! | M4 | a guarded write commits only while its lock node stands | event |
-//! | M5 | an attempt that ended leaves no znode | run |
+//! | M5 | an attempt that ended leaves no znode: within a time; at rest | run; event |
 //! | M6 | nobody waits for its own znode | event |
 //!
 //! All of them take one lock directory and ignore everything else.
@@ -22,6 +22,7 @@ pub mod exclusion;
 pub mod fencing;
 pub mod guarded_write;
 pub mod no_leak;
+pub mod no_leak_at_rest;
 pub mod no_self_wait;
 #[cfg(test)]
 pub(crate) mod scene;
@@ -31,6 +32,7 @@ pub use exclusion::Exclusion;
 pub use fencing::Fencing;
 pub use guarded_write::GuardedWrite;
 pub use no_leak::NoLeak;
+pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
 
 use crate::lock::contender::{self, Contender};
@@ -44,7 +46,8 @@ use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
 /// All monitors of the lock in `lock_directory`. `bound` is M5's: how long a session must have been
-/// connected after an attempt's end before a znode left over is a leak (see [`NoLeak`]).
+/// connected after an attempt's end before a znode left over is a leak (see [`NoLeak`]); where time
+/// stands still, [`NoLeakAtRest`] asks instead.
 pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(Exclusion::new(lock_directory)),
@@ -52,6 +55,7 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
         Box::new(Fencing::new(lock_directory)),
         Box::new(GuardedWrite::new(lock_directory)),
         Box::new(NoLeak::new(lock_directory, bound)),
+        Box::new(NoLeakAtRest::new(lock_directory)),
         Box::new(NoSelfWait::new(lock_directory)),
     ]
 }

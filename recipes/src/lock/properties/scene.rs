@@ -107,6 +107,12 @@ impl<M: Monitor> Scene<M> {
         self.objection = self.objection.take().or(result.err());
     }
 
+    /// Nothing can happen any more but that time passes; what the monitor objects to.
+    pub(crate) fn at_rest(&mut self) -> Option<String> {
+        let view = View { at: self.at, history: &self.history };
+        self.monitor.at_rest(view).err().map(|objection| objection.to_string())
+    }
+
     /// The run ends; what the monitor objected to first.
     pub(crate) fn end(mut self) -> Option<String> {
         let view = View { at: self.at, history: &self.history };

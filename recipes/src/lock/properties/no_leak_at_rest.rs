@@ -1,0 +1,301 @@
+//! M5 where time stands still: when nothing can happen any more but that time passes, an attempt
+//! that ended has left no znode behind.
+//!
+//! [`NoLeak`](super::NoLeak) gives a cleanup a time to be done in, which an explorer has not. But it
+//! knows when it is at rest: every request is answered, every task waits for something that nobody
+//! is about to do. A cleanup that is not done by then is done by nobody.
+//!
+//! The duty lasts as long as the program; of a session that is over nothing stands. A znode is an
+//! attempt's own by the id in its name. Where the name has none it belongs to a session, and is a
+//! leak if all of that session's attempts have ended: no number of a request is kept, so that the
+//! ways to one state stay one.
+
+use crate::lock::properties::contenders;
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct NoLeakAtRest {
+    lock: Arc<str>,
+    /// By client, and each client's in the order in which they began.
+    attempts: Vec<Watched>,
+}
+
+/// An attempt of a program that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Watched {
+    client: ClientId,
+    session: Option<SessionId>,
+    id: Arc<str>,
+    stage: Stage,
+}
+
+/// How far an attempt has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Running,
+    Holding(Zxid),
+    /// Gave up, failed, lost or released.
+    Ended,
+}
+
+impl NoLeakAtRest {
+    /// Watches the lock in this directory.
+    pub fn new(lock_directory: &str) -> NoLeakAtRest {
+        NoLeakAtRest { lock: lock_directory.into(), attempts: Vec::new() }
+    }
+
+    fn observed(
+        &mut self,
+        client: ClientId,
+        session: Option<SessionId>,
+        observation: &Observation,
+    ) {
+        match observation {
+            Observation::Attempt { lock, attempt } if *lock == self.lock => {
+                self.begin(client, session, attempt);
+            }
+            Observation::Granted { lock, attempt, token, .. } if *lock == self.lock => {
+                self.move_to(Stage::Holding(*token), client, |known| known.id == *attempt);
+            }
+            Observation::GaveUp { lock, attempt } if *lock == self.lock => {
+                self.move_to(Stage::Ended, client, |known| known.id == *attempt);
+            }
+            Observation::Lost { lock, token }
+            | Observation::Releasing { lock, token }
+            | Observation::Released { lock, token }
+                if *lock == self.lock =>
+            {
+                let holding = Stage::Holding(*token);
+                self.move_to(Stage::Ended, client, |known| known.stage == holding);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, client: ClientId, session: Option<SessionId>, id: &Arc<str>) {
+        // A client begins a session when it knows that the last one is over.
+        self.attempts.retain(|other| other.client != client || other.session == session);
+        let new = Watched { client, session, id: Arc::clone(id), stage: Stage::Running };
+        let place = self.attempts.partition_point(|other| other.client <= client);
+        self.attempts.insert(place, new);
+    }
+
+    fn move_to(&mut self, stage: Stage, client: ClientId, which: impl Fn(&Watched) -> bool) {
+        let own = self.attempts.iter_mut().filter(|known| known.client == client);
+        own.filter(|known| which(known)).for_each(|known| known.stage = stage);
+    }
+
+    /// The attempt that should have deleted a contender that stands.
+    fn leaked(&self, id: Option<&str>, owner: Option<SessionId>) -> Option<&Watched> {
+        let is_its = |known: &&Watched| match id {
+            Some(id) => *known.id == *id,
+            None => owner.is_some() && known.session == owner,
+        };
+        let mut makers = self.attempts.iter().filter(is_its).peekable();
+        let first = *makers.peek()?;
+        makers.all(|known| known.stage == Stage::Ended).then_some(first)
+    }
+
+    fn check(&self, view: View<'_>) -> Result<(), Objection> {
+        for (path, id, node) in contenders(view.history, &self.lock) {
+            if let Some(attempt) = self.leaked(id.as_deref(), node.ephemeral_owner) {
+                let saw = format!(
+                    "attempt {} of {} has ended and nobody is about to delete {path} (czxid {}), \
+                     which still stands",
+                    attempt.id, attempt.client, node.czxid
+                );
+                return Err(Objection::new(self.name(), saw));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for NoLeakAtRest {
+    fn name(&self) -> &'static str {
+        "lock M5 no leak at rest"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation,
+                Observation::Attempt { .. }
+                    | Observation::Granted { .. }
+                    | Observation::GaveUp { .. }
+                    | Observation::Lost { .. }
+                    | Observation::Releasing { .. }
+                    | Observation::Released { .. }
+            ),
+            Event::Killed { .. }
+            | Event::Started { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// An account per client, read at rest only.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed { client, session, observation, .. } => {
+                self.observed(*client, *session, observation);
+            }
+            Event::Killed { client }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.attempts.retain(|known| known.client != *client);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        self.attempts.hash(hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    fn scene() -> Scene<NoLeakAtRest> {
+        Scene::new(NoLeakAtRest::new(LOCK))
+    }
+
+    /// An attempt that gave up although the server has made its znode.
+    fn abandoned(node: &str) -> Scene<NoLeakAtRest> {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        scene.create(S1, 2, node);
+        scene.observe(1, S1, 3, gave_up("a"));
+        scene
+    }
+
+    /// A holder of the znode with this token.
+    fn holder() -> (Scene<NoLeakAtRest>, Zxid) {
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), token));
+        (scene, token)
+    }
+
+    #[test]
+    fn a_znode_left_behind_is_refused_at_rest() {
+        let mut scene = abandoned(&node("a", 0));
+        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"lock M5 no leak at rest: attempt a of client 1 has ended and nobody is about to delete /lock/a-lock-0000000000 (czxid 1:4), which still stands");
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn until_then_it_may_be_deleted() {
+        let mut scene = abandoned(&node("a", 0));
+        scene.delete(S1, 3, &node("a", 0));
+        assert_eq!(scene.at_rest(), None);
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn a_name_without_id_is_its_sessions() {
+        let mut leak = abandoned("/lock/lock-0000000000");
+        assert!(leak.at_rest().is_some());
+        // It could be the next attempt's.
+        leak.observe(1, S1, 9, attempt("b"));
+        assert_eq!(leak.at_rest(), None);
+        leak.observe(1, S1, 10, gave_up("b"));
+        assert!(leak.at_rest().is_some());
+
+        let mut others = abandoned("/lock/lock-0000000000");
+        others.delete(S1, 3, "/lock/lock-0000000000");
+        others.create(S2, 1, "/lock/lock-0000000001");
+        assert_eq!(others.at_rest(), None);
+    }
+
+    #[test]
+    fn a_release_that_never_deletes_is_refused_and_a_holder_is_not() {
+        let (mut scene, token) = holder();
+        assert_eq!(scene.at_rest(), None);
+        scene.observe(1, S1, 4, releasing(token));
+        assert!(scene.at_rest().is_some());
+    }
+
+    #[test]
+    fn so_is_a_loss_that_was_none() {
+        let (mut scene, token) = holder();
+        scene.observe(1, S1, 4, lost(token));
+        assert!(scene.at_rest().is_some());
+    }
+
+    #[test]
+    fn the_duty_ends_with_the_session_and_with_the_program() {
+        let mut closed = abandoned(&node("a", 0));
+        closed.close(S1);
+        assert_eq!(closed.at_rest(), None);
+
+        let client = ClientId(1);
+        let killed = Event::Killed { client };
+        let finished = Event::Finished { client, result: Ok(()) };
+        for end in [killed, finished] {
+            let mut scene = abandoned(&node("a", 0));
+            scene.event(end);
+            assert_eq!(scene.at_rest(), None);
+        }
+    }
+
+    #[test]
+    fn the_next_session_begins_a_new_account() {
+        let mut scene = scene();
+        scene.observe(1, S3, 1, attempt("b"));
+        let fresh = scene.fingerprint();
+        let mut later = self::scene();
+        later.observe(1, S1, 1, attempt("a"));
+        later.observe(1, S1, 1, gave_up("a"));
+        later.observe(1, S3, 1, attempt("b"));
+        assert_eq!(later.fingerprint(), fresh);
+    }
+
+    #[test]
+    fn who_began_first_leaves_no_trace() {
+        let order = |clients: [u8; 2]| {
+            let mut scene = scene();
+            for client in clients {
+                let session = if client == 1 { S1 } else { S2 };
+                scene.observe(client, session, 1, attempt(&format!("attempt {client}")));
+            }
+            scene.fingerprint()
+        };
+        assert_eq!(order([1, 2]), order([2, 1]));
+        assert_ne!(order([1, 2]), scene().fingerprint());
+    }
+}
