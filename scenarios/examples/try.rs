@@ -21,7 +21,9 @@ fn main() {
                         return lock_worker(z, work).await;
                     }
                     let lock = lock::Lock::new(z.clone(), "/lock", work.mutants);
-                    loop { z.checkpoint(&0); match lock.acquire().await {
+                    loop {
+                        z.checkpoint(&0);
+                        match lock.acquire().await {
                             Ok(guard) => {
                                 match lean.as_str() {
                                     "a" => {
