@@ -3,6 +3,7 @@
 use crate::table::grouped;
 use std::fmt;
 use std::time::Duration;
+use vivarium_model::case::GrainKind;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::trace::TraceLine;
@@ -130,8 +131,11 @@ pub struct Finding {
 /// A way to a violation that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Steps of the world, without the clients' first sessions, with which every way begins.
+    /// Steps of the world; without the clients' first sessions, with which every way over the service
+    /// grain begins.
     pub length: usize,
+    /// Over which grain.
+    pub grain: GrainKind,
     /// How many steps of what the search found were left out, because nothing depends on them.
     pub left_out: usize,
     /// Whether it is proven that no way is shorter.
@@ -140,7 +144,10 @@ pub struct Way {
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} after the clients' first sessions", plural(self.length, "step"))?;
+        f.write_str(&plural(self.length, "step"))?;
+        if self.grain == GrainKind::Service {
+            f.write_str(" after the clients' first sessions")?;
+        }
         match self.proven {
             true => f.write_str(", and no way is shorter"),
             false => f.write_str("; there may be a shorter way"),

@@ -1,10 +1,15 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod broadcast;
 mod churn;
+mod election;
 mod lock;
 
+use std::sync::Arc;
+use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
-use vivarium_sim::Scenario;
+use vivarium_model::time::Duration;
+use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
 
 /// One scenario of the catalogue.
 pub struct Entry {
@@ -12,7 +17,8 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// How many seeds a run without `--seeds` takes: a few tens of seconds at most.
+    /// How many seeds a run without `--seeds` takes: a few tens of seconds at most. None for servers
+    /// alone ([`Entry::is_swept`]).
     pub seeds: u64,
     /// The wrong versions of its recipe, each a published or likely mistake, by name.
     pub mutants: Vec<Mutant>,
@@ -65,6 +71,11 @@ impl Entry {
         Ok(switches)
     }
 
+    /// Whether it can be swept: servers without programs are only explored.
+    pub fn is_swept(&self) -> bool {
+        !matches!((self.build)(&Switches::default()).explored, Explored::Servers(_))
+    }
+
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
@@ -74,5 +85,25 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), churn::entry()]
+    vec![lock::entry(), churn::entry(), broadcast::entry(), election::entry()]
+}
+
+/// A scenario of servers without programs.
+fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scenario {
+    Scenario {
+        name: entry.name.to_string(),
+        summary: entry.summary.to_string(),
+        servers: Choice::from(u32::from(smallest.servers)),
+        clients: Choice::from(0),
+        rounds: Choice::from(0),
+        limits: Limits::Varied,
+        programs: Arc::new(|_drawn| Vec::new()),
+        monitors: Arc::new(|_drawn| property::servers()),
+        marks: Vec::new(),
+        faults: FaultSet::NONE,
+        bugs: switches.bugs,
+        chaos: Duration::ZERO,
+        progress_bound: Duration::ZERO,
+        explored: Explored::Servers(smallest),
+    }
 }

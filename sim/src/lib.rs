@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod run;
 pub mod scenario;
+pub mod servers;
 pub mod service;
 mod subject;
 mod sweep;
@@ -31,7 +32,7 @@ pub use faults::Fault;
 pub use options::{Drawn, Search};
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario};
+pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
 pub use sweep::{SweepOptions, SweepReport, Totals};
 
 use determinism::compare;

@@ -6,6 +6,7 @@ use crate::options::Drawn;
 use crate::random::Random;
 use std::fmt;
 use std::sync::Arc;
+use vivarium_model::config::Election;
 use vivarium_model::handle::Program;
 use vivarium_model::mark::Mark;
 use vivarium_model::property::Monitor;
@@ -59,8 +60,23 @@ pub enum Explored {
         /// Persistent znodes that are there from the start, parents first.
         setup: Vec<Arc<str>>,
     },
+    /// Its servers alone, over the ensemble grain: there are no programs, so it cannot be swept.
+    Servers(Servers),
     /// It cannot: why, as a clause behind its name.
     No(String),
+}
+
+/// What a search over servers looks at where nobody says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Servers {
+    /// How many there are.
+    pub servers: u8,
+    /// How many writes their leaders propose.
+    pub txns: u8,
+    /// How often servers crash.
+    pub crashes: u8,
+    /// How leaders are elected.
+    pub election: Election,
 }
 
 impl fmt::Debug for Scenario {

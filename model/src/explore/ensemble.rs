@@ -172,6 +172,12 @@ impl EnsembleModel {
         steps
     }
 
+    /// The steps that an action chooses, without what they set off.
+    pub fn chosen(&self, action: &Action) -> Vec<Step> {
+        let offer = &self.tables.choices.get(action.0).offer;
+        std::iter::once(offer.step).chain(offer.then).collect()
+    }
+
     /// In words: what the servers are doing, and what is left.
     pub fn describe(&self, state: &State) -> String {
         let ensemble = self.ensemble(state);

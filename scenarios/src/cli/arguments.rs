@@ -107,7 +107,25 @@ pub(super) struct ExploreArguments {
     /// How many programs may crash and start anew [default: 0]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub(super) kills: Option<String>,
-    /// Switch on a mutant of the scenario (see `vivarium list`)
+    /// How many servers [default: the scenario's]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) servers: Option<String>,
+    /// How many writes leaders propose [default: the scenario's]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(super) txns: Option<String>,
+    /// How many servers may crash and start again [default: the scenario's]
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    pub(super) crashes: Option<String>,
+    /// How many connections between servers may break [default: 0]
+    #[arg(long, value_name = "B", allow_hyphen_values = true)]
+    pub(super) breaks: Option<String>,
+    /// How many servers may leave their role though nothing is wrong [default: 0]
+    #[arg(long, value_name = "O", allow_hyphen_values = true)]
+    pub(super) timeouts: Option<String>,
+    /// How leaders are elected: oracle or fast, as in the code [default: the scenario's]
+    #[arg(long, value_name = "ELECTION")]
+    pub(super) election: Option<String>,
+    /// Switch on a mutant of the scenario or, with servers, a defect of theirs (see `vivarium list`)
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
     /// How many threads [default: one per core]

@@ -6,7 +6,7 @@ use super::progress::SearchMeter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
-use crate::exploration::{self, Answer, Exploration};
+use crate::exploration::{self, Answer, Exploration, MOST_SERVERS};
 use std::fs;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use vivarium_model::case::Case;
+use vivarium_model::release::Bug;
 use vivarium_reports::case_file;
 use vivarium_reports::exploration::{ExplorationReport, exploration_json, exploration_text};
 use vivarium_reports::junit::exploration_junit;
@@ -27,6 +28,8 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     };
     let selected = select::selected(select::entry(name, entries)?, &arguments.bugs)?;
     check_grain(arguments.grain.as_deref(), &selected)?;
+    check_flags(arguments, &selected)?;
+    check_bugs(&arguments.bugs, &selected)?;
     let exploration = asked(arguments)?;
     if let Some(address) = &arguments.serve {
         return serve(&selected, &exploration, address);
@@ -46,13 +49,18 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     Ok(emit(&text, report.verdict.exit_code()))
 }
 
+fn grain_of(selected: &Selected<'_>) -> Option<&'static str> {
+    match &selected.scenario.explored {
+        Explored::Programs { .. } => Some("service"),
+        Explored::Servers(_) => Some("ensemble"),
+        Explored::No(_) => None,
+    }
+}
+
 /// The grain is the scenario's; who names another one is told.
 fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String> {
-    let own = match &selected.scenario.explored {
-        Explored::Programs { .. } => "service",
-        // That it cannot be explored is said where that is found out.
-        Explored::No(_) => return Ok(()),
-    };
+    // That it cannot be explored is said where that is found out.
+    let Some(own) = grain_of(selected) else { return Ok(()) };
     match name {
         None => Ok(()),
         Some(name) if name == own => Ok(()),
@@ -60,6 +68,52 @@ fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String
             Err(format!("`{}` is explored over the {own} grain only", selected.entry.name))
         }
         Some(other) => Err(select::unknown_grain(other)),
+    }
+}
+
+/// A flag that means nothing at the scenario's grain is refused: who gives it expects something.
+fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<(), String> {
+    let service = [
+        ("--clients", &arguments.clients),
+        ("--lost", &arguments.lost),
+        ("--expiries", &arguments.expiries),
+        ("--cancels", &arguments.cancels),
+        ("--timers", &arguments.timers),
+        ("--kills", &arguments.kills),
+    ];
+    let ensemble = [
+        ("--servers", &arguments.servers),
+        ("--txns", &arguments.txns),
+        ("--crashes", &arguments.crashes),
+        ("--breaks", &arguments.breaks),
+        ("--timeouts", &arguments.timeouts),
+        ("--election", &arguments.election),
+    ];
+    let (own, others) = match grain_of(selected) {
+        Some("service") => ("service", ("ensemble", ensemble)),
+        Some(own) => (own, ("service", service)),
+        None => return Ok(()),
+    };
+    let (theirs, flags) = others;
+    match flags.into_iter().find(|(_flag, value)| value.is_some()) {
+        Some((flag, _value)) => Err(format!(
+            "`{flag}` belongs to the {theirs} grain, and `{}` is explored over the {own} grain",
+            selected.entry.name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The service grain has no servers, and so none of their defects.
+fn check_bugs(bugs: &[String], selected: &Selected<'_>) -> Result<(), String> {
+    let of_servers = |name: &&String| Bug::ALL.into_iter().any(|bug| bug.name() == **name);
+    match bugs.iter().find(of_servers) {
+        Some(bug) if grain_of(selected) == Some("service") => Err(format!(
+            "`{bug}` is a defect of servers, of which the service grain has none: write `vivarium \
+             explore broadcast --bug {bug}`, or sweep `{}` with it",
+            selected.entry.name
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -78,6 +132,33 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     if let Some(text) = &arguments.clients {
         exploration = exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS)?));
     }
+    if let Some(text) = &arguments.servers {
+        exploration =
+            exploration.servers(to_small(number("--servers", text, 1, MOST_SERVERS.into())?));
+    }
+    if arguments.txns.is_some() {
+        exploration = exploration.txns(small("--txns", &arguments.txns)?);
+    }
+    if arguments.crashes.is_some() {
+        exploration = exploration.crashes(small("--crashes", &arguments.crashes)?);
+    }
+    if arguments.breaks.is_some() {
+        exploration = exploration.breaks(small("--breaks", &arguments.breaks)?);
+    }
+    if arguments.timeouts.is_some() {
+        exploration = exploration.timeouts(small("--timeouts", &arguments.timeouts)?);
+    }
+    if let Some(name) = &arguments.election {
+        exploration = exploration.election(select::election(name)?);
+    }
+    search_options(arguments, exploration)
+}
+
+/// How to search, whatever the grain.
+fn search_options(
+    arguments: &ExploreArguments,
+    mut exploration: Exploration,
+) -> Result<Exploration, String> {
     if let Some(text) = &arguments.threads {
         let threads = number("--threads", text, 1, MOST_THREADS)?;
         let threads = usize::try_from(threads).ok().and_then(NonZeroUsize::new);

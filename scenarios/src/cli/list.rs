@@ -12,8 +12,12 @@ pub(super) fn listing(entries: &[Entry]) -> String {
         let marks: Vec<&str> = scenario.marks.iter().map(|mark| mark.name()).collect();
         let faults: Vec<&str> = scenario.faults.iter().map(|fault| fault.name()).collect();
         text.push_str(&paragraph(&format!("{}: ", entry.name), entry.summary));
-        text.push_str(&paragraph("  faults: ", &faults.join("; ")));
-        text.push_str(&paragraph("  marks: ", &marks.join("; ")));
+        if entry.is_swept() {
+            text.push_str(&paragraph("  faults: ", &faults.join("; ")));
+            text.push_str(&paragraph("  marks: ", &marks.join("; ")));
+        } else {
+            text.push_str("  servers without programs: explored, not swept\n");
+        }
         for mutant in &entry.mutants {
             text.push_str(&switch(mutant.name, mutant.summary));
         }

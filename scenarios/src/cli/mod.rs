@@ -12,7 +12,7 @@ mod list;
 mod output;
 mod progress;
 mod replay;
-mod replay_service;
+mod replay_explored;
 mod run;
 mod select;
 

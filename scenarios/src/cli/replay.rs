@@ -2,13 +2,14 @@
 
 use super::arguments::ReplayArguments;
 use super::output::emit;
-use super::replay_service;
+use super::replay_explored;
 use super::select::{self, Selected, nearest};
 use crate::catalogue::Entry;
 use crate::engine::{self, LAST_STEPS};
+use crate::exploration;
 use crate::seeds::parse_seed;
 use std::path::Path;
-use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::case::Case;
 use vivarium_model::step::Step;
 use vivarium_reports::case_file;
 use vivarium_reports::table::{grouped, span};
@@ -49,6 +50,7 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
             by_seed(target, seed, &arguments.bugs, steps, entries)
         }
         None if entries.iter().any(|entry| entry.name == target) => {
+            select::has_seeds(select::entry(target, entries)?)?;
             Err(format!("which run of `{target}`? Give its seed: `replay {target} --seed N`"))
         }
         None if !arguments.bugs.is_empty() => {
@@ -86,7 +88,9 @@ fn by_seed(
     if Path::new(target).is_file() && entries.iter().all(|entry| entry.name != target) {
         return Err(format!("the case file `{target}` names its seed itself: leave out `--seed`"));
     }
-    let Selected { scenario, .. } = select::selected(select::entry(target, entries)?, bugs)?;
+    let entry = select::entry(target, entries)?;
+    select::has_seeds(entry)?;
+    let Selected { scenario, .. } = select::selected(entry, bugs)?;
     let seed = parse_seed(seed).map_err(|error| error.to_string())?;
     let last = steps.unwrap_or(LAST_STEPS);
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
@@ -109,9 +113,9 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
-    if case.grain == GrainKind::Service {
+    if let Some(replayed) = exploration::replay(&scenario, &case).map_err(within)? {
         let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
-        return replay_service::by_case(target, &case, &scenario, steps).map_err(within);
+        return Ok(replay_explored::by_case(target, &case, &replayed, steps));
     }
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let last = steps.unwrap_or(LAST_STEPS);

@@ -1,6 +1,7 @@
 //! From names to things: scenarios, bugs, hosts. An unknown name gets the nearest known one.
 
 use crate::catalogue::Entry;
+use vivarium_model::config::Election;
 use vivarium_sim::{HostKind, Scenario};
 
 /// A scenario of the catalogue with its switches set.
@@ -58,12 +59,13 @@ pub(super) fn selection<'a>(
     let mut chosen: Vec<&Entry> = Vec::new();
     for name in names {
         let found = entry(name, entries)?;
+        has_seeds(found)?;
         if !chosen.iter().any(|already| already.name == found.name) {
             chosen.push(found);
         }
     }
     if names.is_empty() {
-        let all: Vec<&Entry> = entries.iter().collect();
+        let all: Vec<&Entry> = entries.iter().filter(|entry| entry.is_swept()).collect();
         if let Some(bug) = bugs.iter().find(|bug| !all.iter().any(|entry| knows(entry, bug))) {
             return Err(unknown_bug(bug, "", &all));
         }
@@ -104,6 +106,29 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
             let suggestion = suggestion(other, ["madsim", "direct"], "the hosts are");
             Err(format!("unknown host `{other}`: {suggestion}"))
         }
+    }
+}
+
+/// How leaders are elected.
+pub(super) fn election(name: &str) -> Result<Election, String> {
+    match name {
+        "oracle" => Ok(Election::Oracle),
+        "fast" => Ok(Election::Fast),
+        other => {
+            let suggestion = suggestion(other, ["oracle", "fast"], "there are");
+            Err(format!("unknown election `{other}`: {suggestion}"))
+        }
+    }
+}
+
+/// A scenario that is only explored has no seeds.
+pub(super) fn has_seeds(entry: &Entry) -> Result<(), String> {
+    let name = entry.name;
+    match entry.is_swept() {
+        true => Ok(()),
+        false => Err(format!(
+            "`{name}` has no programs, so there is nothing to sweep: write `vivarium explore {name}`"
+        )),
     }
 }
 

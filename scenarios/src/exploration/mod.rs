@@ -1,20 +1,26 @@
 //! Exploring: every order of events within stated budgets, instead of those that seeds pick.
 //!
 //! [`Exploration`] says how far; a scenario says which programs and properties. There is one kind of
-//! exploration per grain ([`programs`]: recipes and users' programs over the service grain); what
-//! they share is here: the options of the search and the parts of the report.
+//! exploration per grain ([`programs`]: recipes and users' programs over the service grain;
+//! [`servers`]: the servers alone, over the ensemble grain); what they share is here: the options of
+//! the search and the parts of the report.
 
 mod programs;
+mod servers;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use vivarium_model::case::Case;
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::config::Election;
 use vivarium_model::explore::recipes::Budget;
-use vivarium_model::explore::{Observer, Options, Silent, Strategy};
-use vivarium_reports::exploration::ExplorationReport;
+use vivarium_model::explore::{Observer, Options, Silent, Statistics, Strategy};
+use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Choice, Explored, Scenario};
+
+pub(crate) use servers::MOST_SERVERS;
 
 /// How far to explore, and how.
 ///
@@ -22,7 +28,9 @@ use vivarium_sim::{Choice, Explored, Scenario};
 /// short one), one thread per core, at most ten million states.
 ///
 /// Each `lost`, `expiries`, … is how often that may happen on one path; together they are the
-/// dimensions in which a search is exhaustive.
+/// dimensions in which a search is exhaustive. `clients` to `kills` and `setup` are for programs, over
+/// the service grain; `servers` to `election` for servers alone, over the ensemble grain (`broadcast`
+/// and `election` of the catalogue), which have numbers of their own where nothing is said.
 ///
 /// A program that can try again without end has runs without end, and only a bound ends its search.
 /// Beware of trying again at once after [`Error::SessionExpired`](crate::prelude::Error): a leader
@@ -34,9 +42,21 @@ pub struct Exploration {
     pub(crate) clients: Option<u8>,
     pub(crate) budget: Budget,
     pub(crate) setup: Vec<Arc<str>>,
+    pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
     pub(crate) may_be_bounded: bool,
     pub(crate) options: Options,
+}
+
+/// What is said of servers alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ensemble {
+    servers: Option<u8>,
+    txns: Option<u8>,
+    crashes: Option<u8>,
+    breaks: Option<u8>,
+    timeouts: Option<u8>,
+    election: Option<Election>,
 }
 
 /// So many states are looked at where nobody says how many: a test should not run for ever.
@@ -56,6 +76,7 @@ impl Exploration {
             clients: None,
             budget: Budget::default(),
             setup: Vec::new(),
+            ensemble: Ensemble::default(),
             reductions: true,
             may_be_bounded: false,
             options: Options {
@@ -115,6 +136,50 @@ impl Exploration {
     #[must_use]
     pub fn setup(mut self, path: &str) -> Exploration {
         self.setup.push(path.into());
+        self
+    }
+
+    /// How many servers there are.
+    #[must_use]
+    pub fn servers(mut self, servers: u8) -> Exploration {
+        self.ensemble.servers = Some(servers);
+        self
+    }
+
+    /// How many writes established leaders propose.
+    #[must_use]
+    pub fn txns(mut self, txns: u8) -> Exploration {
+        self.ensemble.txns = Some(txns);
+        self
+    }
+
+    /// How many servers may crash, each at any moment and with any part of what it has not fsynced
+    /// lost. They start again.
+    #[must_use]
+    pub fn crashes(mut self, crashes: u8) -> Exploration {
+        self.ensemble.crashes = Some(crashes);
+        self
+    }
+
+    /// How many connections between learners and leaders may break, with any number of packets that
+    /// still arrive.
+    #[must_use]
+    pub fn breaks(mut self, breaks: u8) -> Exploration {
+        self.ensemble.breaks = Some(breaks);
+        self
+    }
+
+    /// How many servers may leave their role though nothing is wrong.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: u8) -> Exploration {
+        self.ensemble.timeouts = Some(timeouts);
+        self
+    }
+
+    /// How leaders are elected.
+    #[must_use]
+    pub fn election(mut self, election: Election) -> Exploration {
+        self.ensemble.election = Some(election);
         self
     }
 
@@ -181,6 +246,31 @@ impl Exploration {
         self
     }
 
+    /// Whether something is said that the other grain alone has.
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        let service = self.clients.is_some() || !self.setup.is_empty();
+        let (other, what) = match &scenario.explored {
+            Explored::Programs { .. } => (self.ensemble != Ensemble::default(), "service"),
+            Explored::Servers(_) => (service || self.budget != Budget::default(), "ensemble"),
+            Explored::No(_) => return Ok(()),
+        };
+        match other {
+            true => Err(format!(
+                "`{}` is explored over the {what} grain, and something was asked for that only the \
+                 other grain has",
+                scenario.name
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn strategy(&self) -> String {
+        match self.options.strategy {
+            Strategy::BreadthFirst => "breadth first".to_string(),
+            Strategy::DepthFirst => "depth first".to_string(),
+        }
+    }
+
     fn clients_of(&self, scenario: &Scenario) -> u8 {
         let fewest = match &scenario.clients {
             Choice::Exactly(number) => *number,
@@ -218,9 +308,13 @@ pub(crate) fn answer(
     exploration: &Exploration,
     observer: &dyn Observer,
 ) -> Result<Answer, String> {
+    exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
             Ok(programs::explore(scenario, bugs, setup, exploration, observer))
+        }
+        Explored::Servers(smallest) => {
+            servers::explore(scenario, bugs, *smallest, exploration, observer)
         }
         Explored::No(why) => Err(cannot(scenario, why)),
     }
@@ -240,7 +334,40 @@ pub(crate) fn serve(
             programs::serve(scenario, setup, exploration, address);
             Ok(())
         }
+        Explored::Servers(smallest) => servers::serve(scenario, *smallest, exploration, address),
         Explored::No(why) => Err(cannot(scenario, why)),
+    }
+}
+
+/// Takes the steps of a case again that a search has written; `None` where a sweep has.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+pub(crate) fn replay(scenario: &Scenario, case: &Case) -> Result<Option<ServiceReplay>, String> {
+    match (&scenario.explored, case.grain) {
+        (_, GrainKind::Service) => vivarium_sim::service::replay(scenario, case).map(Some),
+        (Explored::Servers(_), GrainKind::Ensemble) => servers::replay(case).map(Some),
+        (_, GrainKind::Ensemble) => Ok(None),
+    }
+}
+
+fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
+    Figures {
+        generated: statistics.generated,
+        distinct: statistics.distinct,
+        depth: u64::from(statistics.depth),
+        peak_frontier: statistics.peak_frontier,
+        visited_bytes: statistics.visited_bytes,
+        programs,
+        wall: statistics.elapsed,
+    }
+}
+
+/// Something that can go wrong so often, brought in by a flag.
+fn faults(name: &str, number: u8, flag: &str, what: &str) -> Dimension {
+    match number {
+        0 => Dimension::new(name, false, format!("{flag} brings it in")),
+        _ => Dimension::new(name, true, format!("up to {number} on a path: {what}")),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Programs over the service grain, explored.
 
-use super::{Answer, Exploration};
+use super::{Answer, Exploration, faults, figures};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
 use vivarium_model::explore::{
-    Counterexample, Observer, Options, Outcome, Statistics, Strategy, search, serve as serve_model,
+    Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Class;
@@ -15,7 +15,7 @@ use vivarium_model::service::retake::Retaken;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
-use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::service::{monitors, retake};
 use vivarium_sim::{Drawn, Explored, Scenario, Search};
@@ -102,16 +102,13 @@ impl Question<'_> {
             scenario: self.scenario.name.clone(),
             bugs: self.bugs.to_vec(),
             grain: GrainKind::Service,
-            strategy: match self.exploration.options.strategy {
-                Strategy::BreadthFirst => "breadth first".to_string(),
-                Strategy::DepthFirst => "depth first".to_string(),
-            },
+            strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
             dimensions: dimensions(self.drawn.clients, self.exploration.budget),
             properties,
             unasked: name(Class::Run),
-            figures: figures(&outcome.statistics, programs),
+            figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
@@ -158,7 +155,7 @@ impl Question<'_> {
             replay: String::new(),
             story: Vec::new(),
             trace: lines,
-            way: Some(Way { length, left_out, proven }),
+            way: Some(Way { length, grain: GrainKind::Service, left_out, proven }),
         });
         self.case(steps, hash, objection)
     }
@@ -205,25 +202,9 @@ fn parameters(budget: Budget) -> BTreeMap<String, String> {
     kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
 }
 
-fn figures(statistics: &Statistics, programs: u64) -> Figures {
-    Figures {
-        generated: statistics.generated,
-        distinct: statistics.distinct,
-        depth: u64::from(statistics.depth),
-        peak_frontier: statistics.peak_frontier,
-        visited_bytes: statistics.visited_bytes,
-        programs: Some(programs),
-        wall: statistics.elapsed,
-    }
-}
-
 /// What such a search varies, and what it leaves out.
 fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
     let Budget { lost, expiries, cancels, timers, kills } = budget;
-    let faults = |name: &str, number: u8, flag: &str, what: &str| match number {
-        0 => Dimension::new(name, false, format!("{flag} brings it in")),
-        _ => Dimension::new(name, true, format!("up to {number} on a path: {what}")),
-    };
     let order = "every order in which requests, replies, notifications and programs take turns";
     let fates = "never applied, applied, applied later than the next connection";
     let new_session = "begun when the client learns of the expiry, behind its closeSession";

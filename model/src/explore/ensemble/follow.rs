@@ -7,6 +7,7 @@ use super::tables::Number;
 use super::view::{Move, Unfolded};
 use super::{Action, EnsembleModel};
 use crate::effect::Effects;
+use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
 use crate::id::ServerId;
 use crate::property::{Objection, invariants};
@@ -25,8 +26,12 @@ impl EnsembleModel {
         if !self.config.election.is_oracle() {
             scene.keep_timers(&Step::Propose(ServerId(1)), &effects);
         }
+        self.state_of(&scene)
+    }
+
+    fn state_of(&self, scene: &super::pieces::Scene) -> State {
         let mut state = State {
-            numbers: self.fold(&scene, &[0; PLACES]),
+            numbers: self.fold(scene, &[0; PLACES]),
             ghosts: self.watchers(&self.witnesses),
             left: self.budget,
             length: 0,
@@ -35,6 +40,28 @@ impl EnsembleModel {
         };
         state.fingerprint = self.fingerprint_of(&state);
         state
+    }
+
+    /// What there is to object to if nothing can happen any more after these steps, faults apart:
+    /// the same question as of a state, for steps that were recorded. `None` too where something
+    /// can happen, or where a step is not possible.
+    pub fn stuck_after(&self, steps: &[Step]) -> Option<Objection> {
+        let mut scene = self.unfold(&self.beginning().numbers);
+        for step in steps {
+            let mut effects = Effects::default();
+            let status = scene.ensemble.apply(Time::ZERO, step, &mut effects);
+            if status != crate::effect::Status::Done {
+                return None;
+            }
+            if !self.config.election.is_oracle() {
+                scene.keep_timers(step, &effects);
+            }
+        }
+        let state = self.state_of(&scene);
+        let mut actions = Vec::new();
+        stateright::Model::actions(self, &state, &mut actions);
+        let can_go_on = !actions.is_empty() || Model::withheld(self, &state).is_some();
+        if can_go_on { None } else { Model::at_rest(self, &state).err() }
     }
 
     /// Every action of a state, in a fixed order.

@@ -1,4 +1,4 @@
-//! `vivarium replay` of a case that a search over the service grain has written.
+//! `vivarium replay` of a case that a search has written, over either grain.
 
 use super::output::emit;
 use super::replay::{INCONCLUSIVE, program, skipped};
@@ -7,24 +7,22 @@ use vivarium_model::case::Case;
 use vivarium_model::service::retake::Retaken;
 use vivarium_reports::table::grouped;
 use vivarium_reports::timeline::steps;
-use vivarium_sim::Scenario;
-use vivarium_sim::service::{ServiceReplay, replay};
+use vivarium_sim::service::ServiceReplay;
 
-/// Takes the case's steps again and returns the exit code. `last` asks for so many of the last
+/// Tells what came of the case's steps and returns the exit code. `last` asks for so many of the last
 /// steps.
 pub(super) fn by_case(
     target: &str,
     case: &Case,
-    scenario: &Scenario,
+    replayed: &ServiceReplay,
     last: Option<usize>,
-) -> Result<u8, String> {
-    let replayed = replay(scenario, case)?;
+) -> u8 {
     let code = match (&replayed.retaken.objection, replayed.same) {
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
     };
-    Ok(emit(&report(target, case, &replayed, last), code))
+    emit(&report(target, case, replayed, last), code)
 }
 
 fn report(target: &str, case: &Case, replayed: &ServiceReplay, last: Option<usize>) -> String {

@@ -1,0 +1,200 @@
+//! Servers alone over the ensemble grain, explored.
+
+mod report;
+mod way;
+
+use super::{Answer, Exploration, figures};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::config::{Config, Election};
+use vivarium_model::explore::ensemble::{Action, Budget, EnsembleModel};
+use vivarium_model::explore::{Counterexample, Observer, Outcome, search, serve as serve_model};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::property::{self, Objection};
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_reports::exploration::ExplorationReport;
+use vivarium_reports::summary::{Finding, Way};
+use vivarium_sim::service::ServiceReplay;
+use vivarium_sim::{Scenario, Servers};
+use way::Shortest;
+
+/// A search over more servers is a typing error: they would elect in more ways than it could try.
+pub(crate) const MOST_SERVERS: u8 = 9;
+
+/// Everything about the question but the search itself.
+struct Question<'a> {
+    scenario: &'a Scenario,
+    bugs: &'a [String],
+    exploration: &'a Exploration,
+    budget: Budget,
+    election: Election,
+}
+
+impl<'a> Question<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        bugs: &'a [String],
+        smallest: Servers,
+        exploration: &'a Exploration,
+    ) -> Result<Question<'a>, String> {
+        let said = exploration.ensemble;
+        let budget = Budget {
+            servers: said.servers.unwrap_or(smallest.servers),
+            txns: said.txns.unwrap_or(smallest.txns),
+            crashes: said.crashes.unwrap_or(smallest.crashes),
+            breaks: said.breaks.unwrap_or(0),
+            timeouts: said.timeouts.unwrap_or(0),
+        };
+        let election = said.election.unwrap_or(smallest.election);
+        if !(1..=MOST_SERVERS).contains(&budget.servers) {
+            return Err(format!(
+                "`{}` is explored with 1 to {MOST_SERVERS} servers, not with {}",
+                scenario.name, budget.servers
+            ));
+        }
+        Ok(Question { scenario, bugs, exploration, budget, election })
+    }
+
+    fn model(&self, reductions: bool) -> EnsembleModel {
+        let config = Config { bugs: self.scenario.bugs, ..Config::new(self.budget.servers, 0) };
+        EnsembleModel::new(config, self.budget, self.election, reductions, property::servers())
+    }
+}
+
+/// Serves the states to a browser.
+///
+/// # Errors
+/// There cannot be so many servers.
+pub(super) fn serve(
+    scenario: &Scenario,
+    smallest: Servers,
+    exploration: &Exploration,
+    address: SocketAddr,
+) -> Result<(), String> {
+    let question = Question::new(scenario, &[], smallest, exploration)?;
+    serve_model(question.model(exploration.reductions), address);
+    Ok(())
+}
+
+/// Explores.
+///
+/// # Errors
+/// There cannot be so many servers.
+pub(super) fn explore(
+    scenario: &Scenario,
+    bugs: &[String],
+    smallest: Servers,
+    exploration: &Exploration,
+    observer: &dyn Observer,
+) -> Result<Answer, String> {
+    let question = Question::new(scenario, bugs, smallest, exploration)?;
+    let model = question.model(exploration.reductions);
+    let outcome = search(&model, &exploration.options, observer);
+    let mut report = question.report(&outcome);
+    let case = match outcome.verdict() {
+        Ok(verdict) => {
+            report.verdict = verdict;
+            None
+        }
+        Err(found) => Some(question.violated(&model, found, observer, &mut report)),
+    };
+    Ok(Answer { report, case })
+}
+
+/// Takes the steps of a case again.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+pub(super) fn replay(case: &Case) -> Result<ServiceReplay, String> {
+    let mut retaken = vivarium_sim::servers::replay(case)?;
+    if retaken.objection.is_none() {
+        retaken.objection = way::stuck(&case.config, &retaken.taken);
+    }
+    let same = retaken.skipped.is_empty() && retaken.hash == case.hash;
+    Ok(ServiceReplay { retaken, same })
+}
+
+impl Question<'_> {
+    /// The report, yet without a verdict.
+    fn report(&self, outcome: &Outcome<Action>) -> ExplorationReport {
+        ExplorationReport {
+            scenario: self.scenario.name.clone(),
+            bugs: self.bugs.to_vec(),
+            grain: GrainKind::Ensemble,
+            strategy: self.exploration.strategy(),
+            reduced: self.exploration.reductions,
+            threads: self.exploration.options.threads.get(),
+            dimensions: report::dimensions(self.budget, self.election),
+            properties: report::properties(),
+            unasked: Vec::new(),
+            figures: figures(&outcome.statistics, None),
+            cycles: outcome.statistics.cycles.to_string(),
+            verdict: Verdict::Error("the search has no verdict".to_string()),
+            finding: None,
+        }
+    }
+
+    /// Tells the way to a violation, as short as it gets, and makes a case of it.
+    fn violated(
+        &self,
+        model: &EnsembleModel,
+        found: &Counterexample<Action>,
+        observer: &dyn Observer,
+        report: &mut ExplorationReport,
+    ) -> Case {
+        let unreduced = self.model(false);
+        let options = &self.exploration.options;
+        let shortest = match found.shortest && !self.exploration.reductions {
+            true => Shortest::proven(model, found),
+            false => way::shortest(model, &unreduced, found, options, observer),
+        };
+        let Shortest { steps, objection, left_out, proven } = shortest;
+        let config = model.config();
+        let retaken = vivarium_sim::servers::retake(config, &steps);
+        let violation = Violation {
+            objection: objection.clone(),
+            seed: None,
+            at: Time::ZERO,
+            step: steps.len() as u64,
+            hash: retaken.hash,
+        };
+        report.verdict = Verdict::Violated(Box::new(violation.clone()));
+        let grain = GrainKind::Ensemble;
+        report.finding = Some(Finding {
+            scenario: report.title(),
+            violation,
+            options: report::asked(self.budget, self.election),
+            config: Config::clone(config),
+            case_file: None,
+            replay: String::new(),
+            story: Vec::new(),
+            trace: retaken.lines,
+            way: Some(Way { length: steps.len(), grain, left_out, proven }),
+        });
+        self.case(config, steps, retaken.hash, objection)
+    }
+
+    fn case(
+        &self,
+        config: &Arc<Config>,
+        steps: Vec<Step>,
+        hash: Fingerprint,
+        objection: Objection,
+    ) -> Case {
+        Case {
+            version: Case::VERSION,
+            scenario: self.scenario.name.clone(),
+            grain: GrainKind::Ensemble,
+            parameters: report::parameters(self.budget),
+            seed: None,
+            bugs: self.bugs.to_vec(),
+            config: Config::clone(config),
+            steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
+            hash,
+            violation: Some(objection),
+        }
+    }
+}

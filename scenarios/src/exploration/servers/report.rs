@@ -1,0 +1,95 @@
+//! What a search over servers varies and what it leaves out, in words.
+
+use super::super::faults;
+use std::collections::BTreeMap;
+use vivarium_model::config::Election;
+use vivarium_model::explore::ensemble::Budget;
+use vivarium_model::property;
+use vivarium_model::words::plural;
+use vivarium_reports::exploration::Dimension;
+
+/// What is asked beside the monitors: the state properties, after every step, and at the end of every
+/// run that everybody serves.
+const OF_STATES: [&str; 6] = [
+    "S3 committed means durable",
+    "S6 durable recovery",
+    "S7 contiguous log",
+    "S8 memory within the disk",
+    "S9 epochs in order",
+    "L2 everybody serves in the end",
+];
+
+/// All that is asked.
+pub(super) fn properties() -> Vec<String> {
+    let monitors = property::servers();
+    let monitors = monitors.iter().map(|monitor| monitor.name());
+    monitors.chain(OF_STATES).map(str::to_string).collect()
+}
+
+/// What was asked for, as a line.
+pub(super) fn asked(budget: Budget, election: Election) -> String {
+    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let budget = [
+        plural(txns.into(), "transaction"),
+        match crashes {
+            1 => "1 crash".to_string(),
+            _ => format!("{crashes} crashes"),
+        },
+        plural(breaks.into(), "broken connection"),
+        plural(timeouts.into(), "timeout"),
+    ];
+    let servers = plural(servers.into(), "server");
+    let election = match election {
+        Election::Oracle => "elections by oracle",
+        Election::Fast => "elections as in the code",
+    };
+    format!("{servers} over the ensemble grain, {election}; budget: {}", budget.join(", "))
+}
+
+/// The budget as a case notes it.
+pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
+    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let kinds = [
+        ("servers", servers),
+        ("txns", txns),
+        ("crashes", crashes),
+        ("breaks", breaks),
+        ("timeouts", timeouts),
+    ];
+    kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
+}
+
+/// What such a search varies, and what it leaves out.
+pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
+    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let order = "every order in which packets, disk operations and starts take turns";
+    let proposed = "proposed by an established leader at any moment";
+    let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
+                 without unsynced snapshots, and each number of packets that still arrive";
+    let broken = "with each number of packets that still arrive";
+    let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
+                   does so anyway)";
+    let elections = match election {
+        Election::Oracle => Dimension::new(
+            "elections",
+            true,
+            "by oracle: each quorum elects whom it would; --election fast brings in the votes",
+        ),
+        Election::Fast => Dimension::new(
+            "elections",
+            true,
+            "as in the code: each order of votes and timers, up to the third round",
+        ),
+    };
+    vec![
+        Dimension::new("servers", true, format!("{servers}: {order}")),
+        faults("transactions", txns, "--txns", proposed),
+        faults("crashes", crashes, "--crashes", crash),
+        faults("broken connections", breaks, "--breaks", broken),
+        faults("timeouts", timeouts, "--timeouts", timeout),
+        elections,
+        Dimension::new("background snapshots", false, "snapCount is never reached"),
+        Dimension::new("failing disks", false, "every fsync succeeds"),
+        Dimension::new("clients, sessions", false, "only at the service grain"),
+    ]
+}
