@@ -18,7 +18,7 @@ const EACH: u128 = 16;
 impl EnsembleModel {
     /// Compares a state that was put together with one from a world that takes the same steps.
     pub(super) fn check_now_and_then(&self, state: &State, action: &Action, next: &State) {
-        if next.fingerprint.0 % EACH == 0 {
+        if next.fingerprint.0.is_multiple_of(EACH) {
             self.check(state, action, next);
         }
     }
