@@ -44,6 +44,8 @@ mod test;
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, explore};
 pub use test::{Test, TestFailure};
+#[cfg(feature = "explore")]
+pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;
 

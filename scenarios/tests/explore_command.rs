@@ -267,3 +267,19 @@ fn a_defect_of_servers_is_told_step_by_step_and_its_case_replays() {
     let words = [&TWO_SERVERS[..], &["--bug", "AcksOutliveReconnect"]].concat();
     assert_replays(&directory, &words, "S3");
 }
+
+/// Nobody objects to a step here: what is wrong is that nothing more can happen.
+#[test]
+fn a_server_that_is_shut_out_is_missing_in_the_replay_too() {
+    let directory = directory("shut-out");
+    let words = ["explore", "broadcast", "--txns", "0", "--crashes", "2", "--depth-first"];
+    let words = [&words[..], &["--threads", "1", "--bug", "LeaderIgnoresNewerEpoch"]].concat();
+    let text = assert_replays(&directory, &words, "L2");
+    // One step earlier something can still happen, and nobody is missed.
+    let file = fs::read_to_string(directory.join(field(&text, "case file"))).expect("just written");
+    let mut case: serde_json::Value = serde_json::from_str(&file).expect("JSON");
+    case["steps"].as_array_mut().expect("steps").pop().expect("there is a last one");
+    fs::write(directory.join("shorter.json"), case.to_string()).expect("it is writable");
+    let held = said(&directory, &["replay", "shorter.json"], 2);
+    assert!(held.contains("The recorded violation did not occur: L2"), "{held}");
+}

@@ -63,7 +63,8 @@ fn build(switches: &Switches) -> Scenario {
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(120),
         explored: Explored::No(
-            "its programs try the servers, and a search over the service grain has none"
+            "its programs try the servers, and a search over the service grain has none (`broadcast` \
+             and `election` explore servers)"
                 .to_string(),
         ),
     }
