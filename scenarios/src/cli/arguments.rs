@@ -146,6 +146,9 @@ pub(super) struct ExploreArguments {
     /// Take every step by itself: many more states, the same answer
     #[arg(long)]
     pub(super) no_reduction: bool,
+    /// Clients run the same program and put no names in an order: try who begins only once
+    #[arg(long)]
+    pub(super) interchangeable: bool,
     /// Report as JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -180,6 +180,9 @@ fn search_options(
     if arguments.no_reduction {
         exploration = exploration.without_reductions();
     }
+    if arguments.interchangeable {
+        exploration = exploration.interchangeable();
+    }
     Ok(exploration)
 }
 

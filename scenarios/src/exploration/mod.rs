@@ -44,6 +44,7 @@ pub struct Exploration {
     pub(crate) setup: Vec<Arc<str>>,
     pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
+    pub(crate) interchangeable: bool,
     pub(crate) may_be_bounded: bool,
     pub(crate) options: Options,
 }
@@ -78,6 +79,7 @@ impl Exploration {
             setup: Vec::new(),
             ensemble: Ensemble::default(),
             reductions: true,
+            interchangeable: false,
             may_be_bounded: false,
             options: Options {
                 threads,
@@ -229,6 +231,16 @@ impl Exploration {
     #[must_use]
     pub fn without_reductions(mut self) -> Exploration {
         self.reductions = false;
+        self
+    }
+
+    /// Says that all clients run the same program and that nobody puts names, sessions or random
+    /// numbers in an order: which of those that have not acted yet acts first is then tried once. With
+    /// n clients that leaves as little as one in n! states. The claim is yours; a recipe that sorts
+    /// by session id has runs that such a search does not see.
+    #[must_use]
+    pub fn interchangeable(mut self) -> Exploration {
+        self.interchangeable = true;
         self
     }
 

@@ -51,6 +51,7 @@ impl<'a> Question<'a> {
         let asked = monitors(&scenario, &drawn);
         let model = Recipes::new(programs, asked, setup, budget);
         let model = if exploration.reductions { model } else { model.without_reductions() };
+        let model = if exploration.interchangeable { model.interchangeable() } else { model };
         Question { scenario, bugs, drawn, exploration, model }
     }
 }
@@ -62,7 +63,8 @@ pub(super) fn serve(
     exploration: &Exploration,
     address: SocketAddr,
 ) {
-    serve_model(Question::new(scenario, &[], setup, exploration).model, address);
+    let model = Question::new(scenario, &[], setup, exploration).model;
+    serve_model(model, Recipes::describe, address);
 }
 
 /// Explores.

@@ -1,8 +1,9 @@
 //! A counterexample as people and other engines read it: steps of the world, with what they cause.
 
-use super::{Action, Recipes};
+use super::{Action, Recipes, State};
 use crate::effect::Effects;
 use crate::explore::Counterexample;
+use crate::grain::Grain;
 use crate::host::Host;
 use crate::property::Objection;
 use crate::service::Service;
@@ -29,6 +30,24 @@ impl Recipes {
             state = next;
         }
         steps
+    }
+
+    /// A state in words: who does what, how far the log is, what is left of the budget.
+    pub fn describe(&self, state: &State) -> String {
+        let scene = self.scene(state);
+        let service = scene.world.grain();
+        let clients = self.clients().map(|client| {
+            let (program, waits) = (service.program(client), service.waits_for(client));
+            format!("{client}: {program:?}, {waits}\n")
+        });
+        let objection = state.objection.as_ref().map(|objection| format!("{objection}\n"));
+        format!(
+            "{}log: up to {}\nleft: {}\n{}",
+            clients.collect::<String>(),
+            scene.world.history().last(),
+            state.left,
+            objection.unwrap_or_default()
+        )
     }
 
     /// A world as before the first step, over another host of the same programs.

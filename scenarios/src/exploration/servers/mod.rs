@@ -75,7 +75,8 @@ pub(super) fn serve(
     address: SocketAddr,
 ) -> Result<(), String> {
     let question = Question::new(scenario, &[], smallest, exploration)?;
-    serve_model(question.model(exploration.reductions), address);
+    let model = question.model(exploration.reductions);
+    serve_model(model, EnsembleModel::describe, address);
     Ok(())
 }
 
