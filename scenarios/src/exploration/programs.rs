@@ -209,7 +209,8 @@ fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
     let Budget { lost, expiries, cancels, timers, kills } = budget;
     let order = "every order in which requests, replies, notifications and programs take turns";
     let fates = "never applied, applied, applied later than the next connection";
-    let new_session = "begun when the client learns of the expiry, before or after its closeSession";
+    let new_session =
+        "begun when the client learns of the expiry, before or after its closeSession";
     let early = "ends although something else could happen first";
     let timers = match timers {
         0 => Dimension::new(
