@@ -1,0 +1,165 @@
+//! Every mutant of the lock, found by exploring within small budgets, by a way that is proven to be
+//! the shortest; and the recipe as it should be, held in every state within the same budgets.
+//!
+//! A sweep finds the same mutants by luck, in a few to some hundreds of runs (`museum`). Here there
+//! is no luck: two clients, one fault of a kind or none.
+
+#![cfg(feature = "explore")]
+
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium::prelude::*;
+use vivarium::{ExplorationReport, explore};
+use vivarium_model::verdict::Verdict;
+use vivarium_recipes::lock::Mutant;
+use vivarium_sim::Scenario;
+
+/// A mutant, what can go wrong, and who objects.
+struct Exhibit {
+    mutant: Mutant,
+    budget: fn(Exploration) -> Exploration,
+    /// The same, or more, for the recipe: a search sees every state only if it can end each sleep
+    /// early as well.
+    recipe: fn(Exploration) -> Exploration,
+    property: &'static str,
+    /// Steps after the first sessions.
+    length: usize,
+}
+
+/// In the museum's order.
+const EXHIBITS: [Exhibit; 8] = [
+    Exhibit {
+        mutant: Mutant::NoGuid,
+        budget: |two| two.lost(1),
+        recipe: |two| two.lost(1),
+        property: "lock M6 no self-wait",
+        length: 22,
+    },
+    Exhibit {
+        mutant: Mutant::RecoverWithoutSync,
+        budget: |two| two.lost(1),
+        recipe: |two| two.lost(1),
+        property: "lock M6 no self-wait",
+        length: 25,
+    },
+    Exhibit {
+        mutant: Mutant::RecoverBySync,
+        budget: |two| two.lost(1),
+        recipe: |two| two.lost(1),
+        property: "lock M6 no self-wait",
+        length: 28,
+    },
+    Exhibit {
+        mutant: Mutant::LeakOnCancel,
+        budget: |two| two.cancels(1),
+        recipe: |two| two.cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 24,
+    },
+    Exhibit {
+        mutant: Mutant::ExistsNullSleeps,
+        budget: |two| two,
+        recipe: |two| two,
+        property: "progress",
+        length: 37,
+    },
+    Exhibit {
+        mutant: Mutant::RecreateOnBlip,
+        budget: |two| two.lost(1),
+        recipe: |two| two.lost(1),
+        property: "lock M6 no self-wait",
+        length: 33,
+    },
+    // A cancellation in the budget keeps the programs connected at the end. Without, this one hides:
+    // the znode that it leaves goes with the session of a program that ends.
+    Exhibit {
+        mutant: Mutant::ReleaseGivesUp,
+        budget: |two| two.lost(1).cancels(1),
+        recipe: |two| two.lost(1).cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 32,
+    },
+    Exhibit {
+        mutant: Mutant::BeliefSurvivesExpiry,
+        budget: |two| two.expiries(1),
+        recipe: |two| two.expiries(1),
+        property: "lock M2 belief",
+        length: 26,
+    },
+];
+
+/// Of `ReleaseGivesUp` an unreduced search sees more than half a million states before it finds it.
+/// That there is no shorter way is proven all the same, by one that ends a step before.
+const SLOW: [Mutant; 1] = [Mutant::ReleaseGivesUp];
+
+fn two() -> Exploration {
+    Exploration::new().clients(2)
+}
+
+fn explored(mutant: Option<Mutant>, exploration: &Exploration) -> ExplorationReport {
+    let mutants = mutant.map(Mutant::name).into_iter().collect();
+    let switches = Switches { mutants, ..Switches::default() };
+    let lock = catalogue().into_iter().find(|entry| entry.name == "lock");
+    let scenario: Scenario = (lock.expect("it is in the catalogue").build)(&switches);
+    explore(&scenario, exploration).expect("the lock can be explored")
+}
+
+/// Who objected, and the steps after the first sessions on a way that is proven to be the shortest.
+fn found(mutant: Mutant, report: &ExplorationReport) -> (String, usize) {
+    let Verdict::Violated(violation) = &report.verdict else {
+        panic!("{mutant}: {}", report.verdict)
+    };
+    let way = report.finding.as_ref().and_then(|finding| finding.way);
+    let way = way.expect("a search found it");
+    assert!(way.proven, "{mutant}: {way}");
+    (violation.objection.property.clone(), way.length)
+}
+
+#[test]
+fn every_mutant_is_shown() {
+    assert_eq!(EXHIBITS.map(|exhibit| exhibit.mutant), Mutant::ALL);
+}
+
+#[test]
+fn every_mutant_is_found_by_a_shortest_way() {
+    for Exhibit { mutant, budget, property, length, .. } in EXHIBITS {
+        let reduced = explored(Some(mutant), &budget(two()));
+        assert_eq!(found(mutant, &reduced), (property.to_string(), length), "{mutant}");
+    }
+}
+
+/// A search with reductions tells ways that are as short as those of one that takes every step by
+/// itself, breadth first.
+#[test]
+fn a_search_without_reductions_finds_the_same_and_nothing_shorter() {
+    for Exhibit { mutant, budget, property, length, .. } in EXHIBITS {
+        if SLOW.contains(&mutant) {
+            continue;
+        }
+        let unreduced = explored(Some(mutant), &budget(two()).without_reductions());
+        assert_eq!(found(mutant, &unreduced), (property.to_string(), length), "{mutant}");
+    }
+}
+
+#[test]
+fn the_recipe_holds_within_the_same_budgets() {
+    let mut seen = Vec::new();
+    for Exhibit { recipe, .. } in EXHIBITS {
+        let exploration = recipe(two());
+        let question = format!("{exploration:?}");
+        if seen.contains(&question) {
+            continue;
+        }
+        let report = explored(None, &exploration);
+        assert!(matches!(report.verdict, Verdict::Exhausted { .. }), "{}", report.verdict);
+        seen.push(question);
+    }
+    assert_eq!(seen.len(), 5);
+}
+
+/// Where the only sleep is the programs' last, a search that cannot end it early is not exhaustive,
+/// and says so; it objects to nothing.
+#[test]
+fn without_early_timers_a_search_that_cancels_is_bounded() {
+    let report = explored(None, &two().cancels(1));
+    assert!(matches!(report.verdict, Verdict::Bounded { .. }), "{}", report.verdict);
+}
