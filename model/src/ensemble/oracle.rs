@@ -55,11 +55,13 @@ impl Ensemble {
     }
 
     /// A server's disk, to see later whether it has changed.
+    #[cfg(feature = "explore")]
     pub(crate) fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
         self.servers[server.index()].disk.clone()
     }
 
     /// Whether a server's disk has changed since.
+    #[cfg(feature = "explore")]
     pub(crate) fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
         !self.servers[server.index()].disk.shares(before)
     }

@@ -12,7 +12,7 @@ use crate::server::tracker::Owner;
 use crate::time::{Duration, Time};
 use crate::tree::DataTree;
 use crate::txn::{Txn, TxnBody};
-use crate::zxid::Zxid;
+use crate::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Service {
@@ -271,6 +271,7 @@ fn before(request: &Request, last: Zxid) -> Zxid {
         Request::CloseSession | Request::Write(Op::Delete { .. }) | Request::Multi(_) => 1 << 8,
         _ => 1,
     };
+    let last = last.max(Epoch(1).opening());
     Zxid((last.0 / block + 1) * block - 1)
 }
 
