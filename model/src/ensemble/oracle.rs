@@ -3,9 +3,11 @@
 
 use super::Ensemble;
 use crate::effect::{Effects, Status};
+#[cfg(feature = "explore")]
 use crate::fingerprint::Tracked;
 use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
+#[cfg(feature = "explore")]
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
 use crate::step::Step;
