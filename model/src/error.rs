@@ -9,22 +9,46 @@ use thiserror::Error;
 )]
 #[non_exhaustive]
 pub enum Error {
+    /// An error of the server itself. The base of the codes above -100; never raised.
+    #[error("SystemError: the server failed")]
+    SystemError,
     /// A sub-operation of a failed multi after the one that failed.
     #[error("RuntimeInconsistency: an earlier operation of this multi failed")]
     RuntimeInconsistency,
+    /// Never raised.
+    #[error("DataInconsistency: the server's data contradict each other")]
+    DataInconsistency,
     /// The connection broke while the call was in flight: a write may or may not have been applied,
     /// or may still be pending at the leader. Nothing may be concluded without looking.
     #[error("ConnectionLoss: the connection broke, the outcome is unknown")]
     ConnectionLoss,
-    /// The request is of a kind that this server does not know.
+    /// The server could not read the request, or not write the answer.
+    #[error("MarshallingError: the server could not read the request")]
+    MarshallingError,
+    /// The request is of a kind that this server does not know, or that is switched off.
     #[error("Unimplemented: the server does not know this operation")]
     Unimplemented,
+    /// The client gave up waiting; clients of other languages only.
+    #[error("OperationTimeout: the client gave up waiting")]
+    OperationTimeout,
     /// An invalid path or flag.
     #[error("BadArguments: the path or an argument is not valid")]
     BadArguments,
+    /// Never raised.
+    #[error("UnknownSession: the server does not know the session")]
+    UnknownSession,
+    /// No quorum of the new configuration is connected and synchronised.
+    #[error("NewConfigNoQuorum: no quorum of the new configuration is in step")]
+    NewConfigNoQuorum,
+    /// Another change of the configuration is under way.
+    #[error("ReconfigInProgress: another reconfiguration is under way")]
+    ReconfigInProgress,
     /// The znode (or, for create, its parent) does not exist.
     #[error("NoNode: the znode does not exist")]
     NoNode,
+    /// The ACL does not grant what the operation needs.
+    #[error("NoAuth: the ACL does not permit this")]
+    NoAuth,
     /// The expected version is not the current one.
     #[error("BadVersion: the znode's version is not the expected one")]
     BadVersion,
@@ -40,27 +64,101 @@ pub enum Error {
     /// The session is unknown to the leader, closing, or was closed.
     #[error("SessionExpired: the session has ended")]
     SessionExpired,
+    /// Clients of other languages only.
+    #[error("InvalidCallback: the callback is not valid")]
+    InvalidCallback,
+    /// The ACL is empty, names an unknown scheme, or an id that its scheme refuses.
+    #[error("InvalidACL: the ACL is not valid")]
+    InvalidAcl,
+    /// The server refused an identity, and the session is over for this client.
+    #[error("AuthFailed: the server refused the identity")]
+    AuthFailed,
     /// The request came by a connection that no longer owns the session. Servers answer it by
     /// closing the connection, so a program never sees it (semantics 9 rule 14).
     #[error("SessionMoved: the session is owned by another connection")]
     SessionMoved,
+    /// A write or sync at a server without a quorum (semantics 2.7).
+    #[error("NotReadOnly: the server is read-only")]
+    NotReadOnly,
+    /// An ephemeral create on a local session that may not become a global one (semantics 2.6).
+    #[error("EphemeralOnLocalSession: a local session cannot own ephemerals")]
+    EphemeralOnLocalSession,
+    /// There is no such watch to remove.
+    #[error("NoWatcher: there is no such watch")]
+    NoWatcher,
+    /// The client's own `requestTimeout` was over; the outcome is unknown.
+    #[error("RequestTimeout: the client gave up waiting, the outcome is unknown")]
+    RequestTimeout,
+    /// Changes of the configuration are switched off.
+    #[error("ReconfigDisabled: reconfiguration is switched off")]
+    ReconfigDisabled,
+    /// The server accepts nobody without SASL.
+    #[error("SessionClosedRequireSaslAuth: the server requires SASL")]
+    SessionClosedRequireSaslAuth,
+    /// A hard quota would be exceeded (semantics 1.10).
+    #[error("QuotaExceeded: a quota would be exceeded")]
+    QuotaExceeded,
+    /// The server is overloaded and refused the request before `prep`.
+    #[error("ThrottledOp: the server is overloaded")]
+    ThrottledOp,
 }
 
 impl Error {
+    /// Every error with its number (semantics 1.12).
+    pub const CODES: [(Error, i32); 30] = [
+        (Error::SystemError, -1),
+        (Error::RuntimeInconsistency, -2),
+        (Error::DataInconsistency, -3),
+        (Error::ConnectionLoss, -4),
+        (Error::MarshallingError, -5),
+        (Error::Unimplemented, -6),
+        (Error::OperationTimeout, -7),
+        (Error::BadArguments, -8),
+        (Error::UnknownSession, -12),
+        (Error::NewConfigNoQuorum, -13),
+        (Error::ReconfigInProgress, -14),
+        (Error::NoNode, -101),
+        (Error::NoAuth, -102),
+        (Error::BadVersion, -103),
+        (Error::NoChildrenForEphemerals, -108),
+        (Error::NodeExists, -110),
+        (Error::NotEmpty, -111),
+        (Error::SessionExpired, -112),
+        (Error::InvalidCallback, -113),
+        (Error::InvalidAcl, -114),
+        (Error::AuthFailed, -115),
+        (Error::SessionMoved, -118),
+        (Error::NotReadOnly, -119),
+        (Error::EphemeralOnLocalSession, -120),
+        (Error::NoWatcher, -121),
+        (Error::RequestTimeout, -122),
+        (Error::ReconfigDisabled, -123),
+        (Error::SessionClosedRequireSaslAuth, -124),
+        (Error::QuotaExceeded, -125),
+        (Error::ThrottledOp, -127),
+    ];
+
     /// The number that goes over the wire.
     pub fn code(self) -> i32 {
-        match self {
-            Error::RuntimeInconsistency => -2,
-            Error::ConnectionLoss => -4,
-            Error::Unimplemented => -6,
-            Error::BadArguments => -8,
-            Error::NoNode => -101,
-            Error::BadVersion => -103,
-            Error::NoChildrenForEphemerals => -108,
-            Error::NodeExists => -110,
-            Error::NotEmpty => -111,
-            Error::SessionExpired => -112,
-            Error::SessionMoved => -118,
+        Error::CODES[self as usize].1
+    }
+
+    /// The error with this number.
+    pub fn from_code(code: i32) -> Option<Error> {
+        Error::CODES.iter().find(|(_, its)| *its == code).map(|(error, _)| *error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_declaration() {
+        for (error, code) in Error::CODES {
+            assert_eq!(error.code(), code, "{error:?}");
+            assert_eq!(Error::from_code(code), Some(error));
         }
+        assert_eq!(Error::from_code(0), None);
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here knows a clock, a thread, a socket or a random number: every machine is input in,
 //! effects out, and all of it is `Clone + Eq + Hash`.
 
+pub mod acl;
 pub mod case;
 pub mod client;
 pub mod config;

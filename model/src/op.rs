@@ -1,7 +1,9 @@
 //! What a client asks and what it is told: requests, responses, create modes, watched events.
 
+use crate::acl::AclList;
 use crate::error::Error;
 use crate::stat::Stat;
+use crate::time::Duration;
 use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,6 +41,13 @@ pub enum CreateMode {
     PersistentSequential,
     /// Ephemeral, with the parent's create counter appended to the name.
     EphemeralSequential,
+    /// Deleted by the leader some time after its last child is gone.
+    Container,
+    /// Deleted by the leader when it has no children and was not changed for this long:
+    /// 1 ms to 2^40 - 1 ms, in whole milliseconds.
+    PersistentWithTtl(Duration),
+    /// The same, with the parent's create counter appended to the name.
+    PersistentSequentialWithTtl(Duration),
 }
 
 impl CreateMode {
@@ -49,7 +58,22 @@ impl CreateMode {
 
     /// Whether a sequence number is appended.
     pub fn is_sequential(self) -> bool {
-        matches!(self, CreateMode::PersistentSequential | CreateMode::EphemeralSequential)
+        matches!(
+            self,
+            CreateMode::PersistentSequential
+                | CreateMode::EphemeralSequential
+                | CreateMode::PersistentSequentialWithTtl(_)
+        )
+    }
+
+    /// The time to live, of the modes that have one.
+    pub fn ttl(self) -> Option<Duration> {
+        match self {
+            CreateMode::PersistentWithTtl(ttl) | CreateMode::PersistentSequentialWithTtl(ttl) => {
+                Some(ttl)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -64,6 +88,8 @@ pub enum Op {
         data: Data,
         /// Kind of znode.
         mode: CreateMode,
+        /// Who may do what with it.
+        acl: AclList,
     },
     /// Delete a znode without children.
     Delete {
@@ -88,6 +114,45 @@ pub enum Op {
         /// Expected data version.
         version: Version,
     },
+}
+
+/// A read inside a [`Request::MultiRead`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ReadOp {
+    /// The znode's content and Stat.
+    GetData {
+        /// Which.
+        path: Arc<str>,
+    },
+    /// Names of the children.
+    GetChildren {
+        /// Which.
+        path: Arc<str>,
+    },
+}
+
+/// How a watch set by [`Request::AddWatch`] watches. Both stay when they fire (semantics 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum AddWatchMode {
+    /// The znode and the set of its children.
+    Persistent,
+    /// The znode and all below it, but no NodeChildrenChanged.
+    PersistentRecursive,
+}
+
+/// Which watches [`Request::RemoveWatches`] and [`Request::CheckWatches`] mean (semantics 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum WatcherType {
+    /// One-shot child watches.
+    Children,
+    /// One-shot data watches.
+    Data,
+    /// Every watch.
+    Any,
+    /// Watches of [`AddWatchMode::Persistent`].
+    Persistent,
+    /// Watches of [`AddWatchMode::PersistentRecursive`].
+    PersistentRecursive,
 }
 
 /// A request of a session.
@@ -118,6 +183,61 @@ pub enum Request {
         /// Whether to set a watch.
         watch: bool,
     },
+    /// The znode's ACL and Stat; without ADMIN, passwords in it are masked.
+    GetAcl {
+        /// Which.
+        path: Arc<str>,
+    },
+    /// Replace the znode's ACL. Not possible inside a multi.
+    SetAcl {
+        /// Which.
+        path: Arc<str>,
+        /// The new ACL.
+        acl: AclList,
+        /// Expected `aversion`.
+        version: Version,
+    },
+    /// Reads, each with its own result, executed without a write between them.
+    MultiRead(Vec<ReadOp>),
+    /// The number of all descendants.
+    GetAllChildrenNumber {
+        /// Of which znode.
+        path: Arc<str>,
+    },
+    /// The paths of this session's own ephemerals that begin with a text. No ACL is looked at.
+    GetEphemerals {
+        /// The text; nothing or `/` for all.
+        prefix: Arc<str>,
+    },
+    /// The identities of the connection.
+    WhoAmI,
+    /// Set a watch that stays.
+    AddWatch {
+        /// Where; the znode need not exist.
+        path: Arc<str>,
+        /// How.
+        mode: AddWatchMode,
+    },
+    /// Take watches of this connection away.
+    RemoveWatches {
+        /// Where.
+        path: Arc<str>,
+        /// Which.
+        kind: WatcherType,
+    },
+    /// Whether this connection has such a watch.
+    CheckWatches {
+        /// Where.
+        path: Arc<str>,
+        /// Which.
+        kind: WatcherType,
+    },
+    /// Delete a container or TTL znode without children. Made by the leader's own container manager,
+    /// as session 0; servers take it from clients as well.
+    DeleteContainer {
+        /// Which.
+        path: Arc<str>,
+    },
     /// Wait until this server has caught up with the leader (no quorum round; semantics 4.6).
     Sync {
         /// Ignored by the server.
@@ -130,10 +250,25 @@ pub enum Request {
 impl Request {
     /// Whether the request is answered by the connected server alone.
     pub fn is_read(&self) -> bool {
-        matches!(
-            self,
-            Request::Exists { .. } | Request::GetData { .. } | Request::GetChildren { .. }
-        )
+        match self {
+            Request::Exists { .. }
+            | Request::GetData { .. }
+            | Request::GetChildren { .. }
+            | Request::GetAcl { .. }
+            | Request::MultiRead(_)
+            | Request::GetAllChildrenNumber { .. }
+            | Request::GetEphemerals { .. }
+            | Request::WhoAmI
+            | Request::AddWatch { .. }
+            | Request::RemoveWatches { .. }
+            | Request::CheckWatches { .. } => true,
+            Request::Write(_)
+            | Request::Multi(_)
+            | Request::SetAcl { .. }
+            | Request::DeleteContainer { .. }
+            | Request::Sync { .. }
+            | Request::CloseSession => false,
+        }
     }
 
     /// Whether the request creates a znode (the one whose lost reply hurts most).
@@ -162,6 +297,26 @@ pub enum OpResult {
     Failed(Option<Error>),
 }
 
+/// The result of one read of a [`Request::MultiRead`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ReadResult {
+    /// Content and Stat.
+    Data(Data, Stat),
+    /// The names of the children.
+    Children(Vec<Arc<str>>),
+    /// This read failed; the others did not mind.
+    Failed(Error),
+}
+
+/// An identity as `whoAmI` tells it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClientInfo {
+    /// The scheme.
+    pub scheme: Arc<str>,
+    /// The user, without what proves it.
+    pub user: Arc<str>,
+}
+
 /// A successful answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Response {
@@ -176,6 +331,22 @@ pub enum Response {
     Data(Data, Stat),
     /// To [`Request::GetChildren`]; the names in lexical order, though ZooKeeper promises none.
     Children(Vec<Arc<str>>, Stat),
+    /// To [`Request::GetAcl`].
+    Acl(AclList, Stat),
+    /// To [`Request::SetAcl`]: the new Stat.
+    AclSet(Stat),
+    /// To [`Request::MultiRead`], one for each read.
+    MultiRead(Vec<ReadResult>),
+    /// To [`Request::GetAllChildrenNumber`].
+    AllChildrenNumber(u32),
+    /// To [`Request::GetEphemerals`]; in lexical order, though ZooKeeper promises none.
+    Ephemerals(Vec<Arc<str>>),
+    /// To [`Request::WhoAmI`].
+    WhoAmI(Vec<ClientInfo>),
+    /// To [`Request::AddWatch`], [`Request::RemoveWatches`] and [`Request::CheckWatches`].
+    Watches,
+    /// To [`Request::DeleteContainer`].
+    ContainerDeleted,
     /// To [`Request::Sync`].
     Synced,
     /// To [`Request::CloseSession`].
@@ -193,6 +364,12 @@ pub enum EventType {
     NodeDataChanged,
     /// The set of children changed.
     NodeChildrenChanged,
+    /// A one-shot data or exist watch was removed by `removeWatches`. Made by the client itself.
+    DataWatchRemoved,
+    /// A one-shot child watch was removed by `removeWatches`. Made by the client itself.
+    ChildWatchRemoved,
+    /// A persistent watch was removed by `removeWatches`. Made by the client itself.
+    PersistentWatchRemoved,
 }
 
 /// A watch notification.
@@ -212,6 +389,10 @@ pub struct WatchedEvent {
 pub enum SessionState {
     /// A server accepted the session.
     SyncConnected,
+    /// A server that has no quorum behind it took the connection: reads only (semantics 2.7).
+    ConnectedReadOnly,
+    /// A server refused an identity. Final.
+    AuthFailed,
     /// The connection was lost; the session may live on.
     Disconnected,
     /// A server said that the session is over. Final.

@@ -1,9 +1,10 @@
 //! What goes over the network: the client protocol (semantics 2.1, 2.8), the quorum protocol
 //! (6.1) and election notifications (5.1).
 
+use crate::acl::Id;
 use crate::error::Error;
 use crate::id::{ClientConnection, ServerId, SessionId, Xid};
-use crate::op::{Request, Response, WatchedEvent};
+use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::path::ZnodePath;
 use crate::time::Duration;
 use crate::tree::Znode;
@@ -23,6 +24,15 @@ pub enum ClientPacket {
         timeout: Duration,
         /// The session to re-attach, `None` to begin a new one.
         session: Option<SessionId>,
+        /// Whether a read-only server will do (semantics 2.7).
+        read_only: bool,
+    },
+    /// Proves an identity to the server: `addAuth` (semantics 1.9).
+    Auth {
+        /// The scheme that is to judge.
+        scheme: Arc<str>,
+        /// The proof, `user:password` for the scheme `digest`.
+        auth: Data,
     },
     /// A request with its number.
     Request {
@@ -33,7 +43,8 @@ pub enum ClientPacket {
     },
     /// Keeps the session alive.
     Ping,
-    /// Sets the watches again after a reconnect (semantics 3.4).
+    /// Sets the watches again after a reconnect (semantics 3.4): SetWatches, or SetWatches2 if there
+    /// are persistent ones.
     SetWatches {
         /// The client's last zxid.
         relative_zxid: Zxid,
@@ -43,6 +54,10 @@ pub enum ClientPacket {
         exist: Vec<Arc<str>>,
         /// Paths with child watches.
         child: Vec<Arc<str>>,
+        /// Paths with persistent watches.
+        persistent: Vec<Arc<str>>,
+        /// Paths with persistent recursive watches.
+        recursive: Vec<Arc<str>>,
     },
 }
 
@@ -55,6 +70,8 @@ pub enum ServerPacket {
         session: SessionId,
         /// The negotiated timeout.
         timeout: Duration,
+        /// Whether the server is a read-only one.
+        read_only: bool,
     },
     /// `ConnectResponse` with timeout 0 and id 0: the session is over (semantics 2.1 rule 6).
     Expired,
@@ -71,6 +88,11 @@ pub enum ServerPacket {
     Notification(WatchedEvent),
     /// The answer to a ping.
     Pong,
+    /// The answer to [`ClientPacket::Auth`]; after a refusal the server hangs up.
+    Authenticated {
+        /// `AuthFailed`, if it was refused.
+        result: Result<(), Error>,
+    },
     /// The answer to SetWatches, behind the notifications it made up. The Java client takes it for
     /// a reply like any other: its zxid advances the client's last one.
     WatchesSet {
@@ -122,6 +144,8 @@ pub enum LearnerPacket {
         xid: Xid,
         /// What.
         request: ServerRequest,
+        /// The identities of the connection that it came by, for `prep` to check (semantics 1.9).
+        auth: Arc<[Id]>,
     },
     /// A session re-attached at this learner: is it alive? (semantics 2.4)
     Revalidate {
