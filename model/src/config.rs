@@ -4,6 +4,7 @@ use crate::id::ServerId;
 use crate::release::Bugs;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How servers that are LOOKING come to a leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +50,55 @@ pub struct Config {
     /// How leaders are elected.
     #[serde(default)]
     pub election: Election,
+    /// What servers are told beside.
+    #[serde(default)]
+    pub options: ServerOptions,
+}
+
+/// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerOptions {
+    /// `zookeeper.skipACL`: no permission is asked for.
+    pub skip_acl: bool,
+    /// `zookeeper.DigestAuthenticationProvider.superDigest`: whoever proves this `user:digest` may do
+    /// everything.
+    pub super_digest: Option<Arc<str>>,
+    /// `zookeeper.enforceQuota`: hard limits refuse writes (semantics 1.10).
+    pub enforce_quota: bool,
+    /// `zookeeper.extendedTypesEnabled`: TTL znodes exist (semantics 1.5).
+    pub extended_types: bool,
+    /// `znode.container.checkIntervalMs`: how often the leader looks for containers and TTL znodes to
+    /// delete.
+    pub container_check_interval: Duration,
+    /// `znode.container.maxNeverUsedIntervalMs`: a container without a child ever is deleted after
+    /// this; `None` for never.
+    pub max_never_used_interval: Option<Duration>,
+    /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (semantics 1.11).
+    pub max_buffer: usize,
+    /// `readonlymode.enabled`: a server without a quorum serves reads (semantics 2.7).
+    pub read_only_mode: bool,
+    /// `localSessionsEnabled`: sessions begin without a transaction (semantics 2.6).
+    pub local_sessions: bool,
+    /// `localSessionsUpgradingEnabled`: the first ephemeral makes a local session a global one.
+    pub local_sessions_upgrading: bool,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            skip_acl: false,
+            super_digest: None,
+            enforce_quota: false,
+            extended_types: false,
+            container_check_interval: Duration::from_secs(60),
+            max_never_used_interval: None,
+            max_buffer: 0xf_ffff,
+            read_only_mode: false,
+            local_sessions: false,
+            local_sessions_upgrading: false,
+        }
+    }
 }
 
 /// Configuration of one client machine.
@@ -58,6 +108,41 @@ pub struct ClientConfig {
     pub session_timeout: Duration,
     /// Its list of servers, already shuffled.
     pub servers: Vec<ServerId>,
+    /// Its IP address, as servers see it.
+    #[serde(default = "localhost")]
+    pub address: Arc<str>,
+    /// Whether a read-only server will do (`canBeReadOnly`; semantics 2.7).
+    #[serde(default)]
+    pub can_be_read_only: bool,
+    /// Whether it gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
+    /// clients do since 3.9.3 (ZOOKEEPER-4508; semantics 2.8 rule 3).
+    #[serde(default)]
+    pub expires_locally: bool,
+    /// What every path of its program is put behind (chroot); empty for none.
+    #[serde(default = "no_chroot")]
+    pub chroot: Arc<str>,
+}
+
+fn localhost() -> Arc<str> {
+    Arc::from("127.0.0.1")
+}
+
+fn no_chroot() -> Arc<str> {
+    Arc::from("")
+}
+
+impl ClientConfig {
+    /// A client with this list of servers, and nothing special about it.
+    pub fn new(session_timeout: Duration, servers: Vec<ServerId>) -> ClientConfig {
+        ClientConfig {
+            session_timeout,
+            servers,
+            address: localhost(),
+            can_be_read_only: false,
+            expires_locally: false,
+            chroot: no_chroot(),
+        }
+    }
 }
 
 impl Config {
@@ -67,7 +152,7 @@ impl Config {
         let client = |at: u8| {
             let mut servers = list.clone();
             servers.rotate_left(usize::from(at) % list.len().max(1));
-            ClientConfig { session_timeout: Duration::from_secs(6), servers }
+            ClientConfig::new(Duration::from_secs(6), servers)
         };
         Config {
             servers,
@@ -80,6 +165,7 @@ impl Config {
             clients: (0..clients).map(client).collect(),
             bugs: Bugs::NONE,
             election: Election::Fast,
+            options: ServerOptions::default(),
         }
     }
 

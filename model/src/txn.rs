@@ -1,10 +1,12 @@
 //! Transactions: what the leader's `prep` makes of a request, what logs hold and trees apply.
 
+use crate::acl::AclList;
 use crate::error::Error;
 use crate::id::{SessionId, Xid};
 use crate::op::Data;
 use crate::path::ZnodePath;
 use crate::time::Duration;
+use crate::tree::EphemeralType;
 use crate::words::plural;
 use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
@@ -34,8 +36,10 @@ pub enum TxnBody {
         path: ZnodePath,
         /// Content.
         data: Data,
-        /// Whether it belongs to the session of the header.
-        ephemeral: bool,
+        /// Whether and when it goes away by itself.
+        ephemeral_type: EphemeralType,
+        /// Who may do what with it, as fixed up.
+        acl: AclList,
         /// The parent's stored cversion after this create (semantics 1.3 †).
         parent_cversion: i32,
     },
@@ -52,6 +56,20 @@ pub enum TxnBody {
         data: Data,
         /// The version after the change (absolute, so that replay is idempotent).
         version: i32,
+    },
+    /// Replace a znode's ACL.
+    SetAcl {
+        /// Which.
+        path: ZnodePath,
+        /// The new ACL, as fixed up.
+        acl: AclList,
+        /// The aversion after the change.
+        aversion: i32,
+    },
+    /// Delete a container or TTL znode that nobody needs any more.
+    DeleteContainer {
+        /// Which.
+        path: ZnodePath,
     },
     /// A passed check; only inside a multi.
     Check {
@@ -80,11 +98,18 @@ pub enum TxnBody {
 impl fmt::Display for TxnBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TxnBody::Create { path, ephemeral, .. } => {
-                write!(f, "create {path}{}", if *ephemeral { " (ephemeral)" } else { "" })
-            }
+            TxnBody::Create { path, ephemeral_type, .. } => match ephemeral_type {
+                EphemeralType::Void => write!(f, "create {path}"),
+                EphemeralType::Normal(_) => write!(f, "create {path} (ephemeral)"),
+                EphemeralType::Container => write!(f, "create {path} (container)"),
+                EphemeralType::Ttl(ttl) => write!(f, "create {path} (TTL {ttl:?})"),
+            },
             TxnBody::Delete { path } => write!(f, "delete {path}"),
             TxnBody::SetData { path, version, .. } => write!(f, "setData {path} v{version}"),
+            TxnBody::SetAcl { path, acl, aversion } => {
+                write!(f, "setACL {path} {acl} v{aversion}")
+            }
+            TxnBody::DeleteContainer { path } => write!(f, "deleteContainer {path}"),
             TxnBody::Check { path } => write!(f, "check {path}"),
             TxnBody::Multi(parts) => {
                 write!(f, "multi [")?;

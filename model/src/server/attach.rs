@@ -1,12 +1,15 @@
 //! Clients' connections to this server: handshake, revalidation, end (semantics 2.1, 2.4).
 
 use super::tracker::Owner;
-use super::{Context, Role, Server};
+use super::{Context, Role, Server, access};
+use crate::acl::Id;
 use crate::id::{ClientConnection, SessionId, Xid};
 use crate::network::Delivered;
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::time::Duration;
 use crate::zxid::Zxid;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One accepted connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +17,8 @@ pub struct Attachment {
     /// The session that it has, or will have once the handshake is through.
     pub(super) session: SessionId,
     pub(super) state: State,
+    /// The identities that the connection has: of its address, and what it has proven.
+    pub(super) auth: Arc<[Id]>,
 }
 
 /// How far the handshake has come.
@@ -41,7 +46,9 @@ impl Server {
         }
         match delivered {
             Delivered::End { .. } => self.forget_connection(connection),
-            Delivered::Packet(ClientPacket::Connect { last_zxid_seen, timeout, session }) => {
+            Delivered::Packet(ClientPacket::Connect {
+                last_zxid_seen, timeout, session, ..
+            }) if !self.attachments.contains_key(&connection) => {
                 self.connect(connection, last_zxid_seen, timeout, session, context);
             }
             Delivered::Packet(packet) => self.client_packet(connection, packet, context),
@@ -82,8 +89,9 @@ impl Server {
     ) {
         let session = SessionId::new(self.id, self.start, self.next_session);
         self.next_session += 1;
-        self.attach(connection, session, State::Creating);
-        self.submit_write(session, Xid(0), ServerRequest::CreateSession { timeout }, context);
+        let auth = self.attach(connection, session, State::Creating, context);
+        let request = ServerRequest::CreateSession { timeout };
+        self.submit_write(session, Xid(0), request, auth, context);
     }
 
     /// Rule 5: any other connection of the session on this server is closed first; then the leader
@@ -97,7 +105,7 @@ impl Server {
         if let Some(old) = self.sessions.get(&session).copied() {
             self.hang_up(old, context);
         }
-        self.attach(connection, session, State::Revalidating);
+        self.attach(connection, session, State::Revalidating, context);
         match &self.role {
             Role::Following(learner) => learner.revalidate(session, connection, context),
             Role::Leading(_) => {
@@ -108,9 +116,44 @@ impl Server {
         }
     }
 
-    fn attach(&mut self, connection: ClientConnection, session: SessionId, state: State) {
-        self.attachments.insert(connection, Attachment { session, state });
+    fn attach(
+        &mut self,
+        connection: ClientConnection,
+        session: SessionId,
+        state: State,
+        context: &Context<'_>,
+    ) -> Arc<[Id]> {
+        let address = &context.config.clients[connection.client.index()].address;
+        let auth: Arc<[Id]> = Arc::from([access::of_address(address)]);
+        let attachment = Attachment { session, state, auth: Arc::clone(&auth) };
+        self.attachments.insert(connection, attachment);
         self.sessions.insert(session, connection);
+        auth
+    }
+
+    /// `addAuth`: the connection has one identity more, or is closed (semantics 1.9).
+    pub(super) fn authenticate(
+        &mut self,
+        connection: ClientConnection,
+        scheme: &str,
+        auth: &[u8],
+        context: &mut Context<'_>,
+    ) {
+        let Some(attachment) = self.attachments.get_mut(&connection) else { return };
+        let address = &context.config.clients[connection.client.index()].address;
+        match access::authenticate(scheme, auth, address, &context.config.options) {
+            Ok(proven) => {
+                // A set, here in order.
+                let mut all: BTreeSet<Id> = attachment.auth.iter().cloned().collect();
+                all.extend(proven);
+                attachment.auth = all.into_iter().collect();
+                context.to_client(connection, ServerPacket::Authenticated { result: Ok(()) });
+            }
+            Err(error) => {
+                context.to_client(connection, ServerPacket::Authenticated { result: Err(error) });
+                self.hang_up(connection, context);
+            }
+        }
     }
 
     /// The answer to a revalidation: rule 6 for a session that is over.
@@ -129,7 +172,10 @@ impl Server {
         match timeout {
             Some(timeout) => {
                 attachment.state = State::Established;
-                context.to_client(connection, ServerPacket::Connected { session, timeout });
+                context.to_client(
+                    connection,
+                    ServerPacket::Connected { session, timeout, read_only: false },
+                );
             }
             None => {
                 context.to_client(connection, ServerPacket::Expired);
@@ -149,7 +195,10 @@ impl Server {
         let attachment = self.attachments.get_mut(&connection).expect("sessions name attachments");
         if attachment.state == State::Creating {
             attachment.state = State::Established;
-            context.to_client(connection, ServerPacket::Connected { session, timeout });
+            context.to_client(
+                connection,
+                ServerPacket::Connected { session, timeout, read_only: false },
+            );
         }
     }
 

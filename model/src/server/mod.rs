@@ -7,6 +7,7 @@
 //! each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process
 //! (semantics 6.8).
 
+pub mod access;
 pub mod attach;
 pub mod committed_log;
 pub mod disk;
@@ -18,6 +19,7 @@ pub mod oracle;
 pub mod outstanding;
 pub mod pipeline;
 pub mod prep;
+pub mod read;
 pub mod role;
 pub mod snapshot;
 pub mod tracker;

@@ -5,15 +5,16 @@
 //! and in the tree only for what no proposal in flight has touched. A change leaves when it is
 //! applied; the changes of a multi that fails are rolled back.
 
+use crate::acl::AclList;
 use crate::id::SessionId;
 use crate::path::ZnodePath;
-use crate::tree::DataTree;
+use crate::tree::{DataTree, EphemeralType};
 use crate::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
 /// What `prep` must know of a znode to decide about a request (`ChangeRecord`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// Version of the data.
     pub version: i32,
@@ -21,14 +22,28 @@ pub struct Record {
     pub cversion: i32,
     /// Number of children.
     pub children: u32,
-    /// The owner of an ephemeral.
-    pub ephemeral_owner: Option<SessionId>,
+    /// Changes of the ACL.
+    pub aversion: i32,
+    /// Whether it goes away by itself.
+    pub ephemeral_type: EphemeralType,
+    /// Bytes of data, for quotas.
+    pub data_length: u32,
+    /// Who may do what with it.
+    pub acl: AclList,
 }
 
 impl Record {
     /// A znode just created.
-    pub fn created(ephemeral_owner: Option<SessionId>) -> Record {
-        Record { version: 0, cversion: 0, children: 0, ephemeral_owner }
+    pub fn created(ephemeral_type: EphemeralType, data_length: u32, acl: AclList) -> Record {
+        Record {
+            version: 0,
+            cversion: 0,
+            children: 0,
+            aversion: 0,
+            ephemeral_type,
+            data_length,
+            acl,
+        }
     }
 }
 
@@ -53,14 +68,17 @@ impl OutstandingChanges {
     /// A znode as it will be, with its path as kept; `None` where it will not exist.
     pub fn find<'a>(&'a self, tree: &'a DataTree, path: &str) -> Option<(&'a ZnodePath, Record)> {
         if let Some((path, (_, record))) = self.for_path.get_key_value(path) {
-            return record.map(|record| (path, record));
+            return record.clone().map(|record| (path, record));
         }
         let (path, node, children) = tree.find(path)?;
         let record = Record {
             version: node.version,
             cversion: node.cversion,
             children,
-            ephemeral_owner: node.ephemeral_owner,
+            aversion: node.aversion,
+            ephemeral_type: node.ephemeral_type,
+            data_length: node.data.len() as u32,
+            acl: node.acl.clone(),
         };
         Some((path, record))
     }
@@ -68,7 +86,7 @@ impl OutstandingChanges {
     /// Adds a change by the proposal `zxid`, the newest; `None` is a deletion.
     pub fn add(&mut self, zxid: Zxid, path: ZnodePath, record: Option<Record>) {
         debug_assert!(self.changes.back().is_none_or(|last| last.zxid <= zxid), "in zxid order");
-        self.for_path.insert(path.clone(), (zxid, record));
+        self.for_path.insert(path.clone(), (zxid, record.clone()));
         self.changes.push_back(ChangeRecord { zxid, path, record });
     }
 
@@ -78,7 +96,7 @@ impl OutstandingChanges {
         while self.changes.back().is_some_and(|change| change.zxid == zxid) {
             let change = self.changes.pop_back().expect("just seen");
             let before = self.changes.iter().rev().find(|before| before.path == change.path);
-            match before.map(|before| (before.zxid, before.record)) {
+            match before.map(|before| (before.zxid, before.record.clone())) {
                 Some(before) => self.for_path.insert(change.path, before),
                 None => self.for_path.remove(&change.path),
             };
@@ -100,9 +118,9 @@ impl OutstandingChanges {
     pub fn ephemerals(&self, tree: &DataTree, session: SessionId) -> BTreeSet<ZnodePath> {
         let mut paths: BTreeSet<ZnodePath> = tree.ephemerals(session).cloned().collect();
         for change in &self.changes {
-            match change.record {
+            match &change.record {
                 None => drop(paths.remove(&change.path)),
-                Some(record) if record.ephemeral_owner == Some(session) => {
+                Some(record) if record.ephemeral_type.owner() == Some(session) => {
                     paths.insert(change.path.clone());
                 }
                 Some(_) => {}

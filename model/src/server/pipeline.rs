@@ -7,15 +7,20 @@
 //! cxid) matches the head of a session's queue completes it.
 
 use super::attach::State;
+use super::prep::Asker;
+use super::read::Reader;
 use super::tracker::Owner;
-use super::{Context, Role, Server};
+use super::{Context, Role, Server, access};
+use crate::acl::{AclList, Id, Permissions};
 use crate::error::Error;
 use crate::event::Event;
 use crate::id::{ClientConnection, SessionId, Xid};
 use crate::op::{Request, Response};
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::release::Bug;
 use crate::tree::Applied;
 use crate::txn::{Txn, TxnBody};
+use crate::watch::Rearming;
 use std::sync::Arc;
 
 /// A request in its session's queue.
@@ -57,7 +62,12 @@ impl Server {
                 let is_sync = matches!(*request, Request::Sync { .. });
                 let what = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
                 self.wait(session, connection, what);
-                self.submit_write(session, xid, ServerRequest::Client(request), context);
+                let auth = Arc::clone(&attachment.auth);
+                self.submit_write(session, xid, ServerRequest::Client(request), auth, context);
+            }
+            // Not in order with the requests: the packet thread does it at once.
+            ClientPacket::Auth { scheme, auth } => {
+                self.authenticate(connection, &scheme, &auth, context);
             }
             // Everything else only waits for its turn.
             packet if self.pending.contains_key(&session) => {
@@ -82,22 +92,33 @@ impl Server {
         match packet {
             ClientPacket::Request { xid, request } => self.read(connection, xid, &request, context),
             ClientPacket::Ping => context.to_client(connection, ServerPacket::Pong),
-            ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
-                let events = self.watches.set_watches(
-                    &self.tree,
-                    connection,
+            ClientPacket::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } => {
+                let watches = Rearming {
                     relative_zxid,
-                    &data,
-                    &exist,
-                    &child,
-                );
+                    data: &data,
+                    exist: &exist,
+                    child: &child,
+                    persistent: &persistent,
+                    recursive: &recursive,
+                };
+                let bugs = context.config.bugs;
+                let events = self.watches.set_watches(&self.tree, connection, watches, bugs);
                 for event in events {
                     context.to_client(connection, ServerPacket::Notification(event));
                 }
                 let zxid = self.tree.last_processed();
                 context.to_client(connection, ServerPacket::WatchesSet { zxid });
             }
-            ClientPacket::Connect { .. } => unreachable!("a machine connects once per connection"),
+            ClientPacket::Auth { .. } => unreachable!("it does not wait for its turn"),
+            // A second ConnectRequest is no request that a server knows.
+            ClientPacket::Connect { .. } => self.hang_up(connection, context),
         }
     }
 
@@ -107,11 +128,15 @@ impl Server {
         session: SessionId,
         xid: Xid,
         request: ServerRequest,
+        auth: Arc<[Id]>,
         context: &mut Context<'_>,
     ) {
         match &self.role {
-            Role::Following(learner) => learner.forward(session, xid, request, context),
-            Role::Leading(_) => self.prepare(session, Owner::Leader, xid, &request, context),
+            Role::Following(learner) => learner.forward(session, xid, request, auth, context),
+            Role::Leading(_) => {
+                let asker = Asker::new(session, Owner::Leader, auth);
+                self.prepare(&asker, xid, &request, context);
+            }
             Role::Looking => unreachable!("only a serving server takes requests"),
         }
     }
@@ -124,39 +149,10 @@ impl Server {
         request: &Request,
         context: &mut Context<'_>,
     ) {
-        let result = match request {
-            Request::Exists { path, watch } => {
-                if *watch {
-                    // Also where the znode is absent.
-                    self.watches.add_data(Arc::clone(path), connection);
-                }
-                self.tree.stat(path).map(Response::Exists).ok_or(Error::NoNode)
-            }
-            Request::GetData { path, watch } => match self.tree.node(path) {
-                Some(node) => {
-                    if *watch {
-                        self.watches.add_data(Arc::clone(path), connection);
-                    }
-                    let stat = self.tree.stat(path).expect("it was just found");
-                    Ok(Response::Data(Arc::clone(&node.data), stat))
-                }
-                None => Err(Error::NoNode),
-            },
-            Request::GetChildren { path, watch } => match self.tree.children(path) {
-                Some(children) => {
-                    if *watch {
-                        self.watches.add_child(Arc::clone(path), connection);
-                    }
-                    let stat = self.tree.stat(path).expect("it was just found");
-                    Ok(Response::Children(children, stat))
-                }
-                None => Err(Error::NoNode),
-            },
-            Request::Sync { .. } => Ok(Response::Synced),
-            Request::Write(_) | Request::Multi(_) | Request::CloseSession => {
-                unreachable!("a write is no read")
-            }
-        };
+        let Some(attachment) = self.attachments.get(&connection) else { return };
+        let auth = Arc::clone(&attachment.auth);
+        let reader = Reader { session: attachment.session, auth: &auth, config: context.config };
+        let result = reader.read(&self.tree, &mut self.watches, connection, request);
         self.reply(connection, xid, result, context);
     }
 
@@ -189,8 +185,14 @@ impl Server {
         }
         if !self.watches.is_empty() {
             let mut fired = Vec::new();
+            let (attachments, config) = (&self.attachments, context.config);
+            let may_read = |connection: ClientConnection, acl: &AclList| {
+                let auth = attachments.get(&connection).map_or(&[][..], |it| &it.auth);
+                config.bugs.has(Bug::EventsAskNoAcl)
+                    || access::permits(acl, Permissions::READ, auth, &config.options)
+            };
             for change in &changes {
-                self.watches.trigger(change, txn.zxid, &mut fired);
+                self.watches.trigger(change, txn.zxid, &may_read, &mut fired);
             }
             for (connection, event) in fired {
                 context.to_client(connection, ServerPacket::Notification(event));

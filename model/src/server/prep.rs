@@ -14,21 +14,45 @@
 //! is empty; and forgets an outstanding delete of a path whose name a failed multi's sequential
 //! create came to.
 
-use crate::error::Error;
+mod change;
+
+use crate::acl::{AclList, Id};
+use crate::config::Config;
 use crate::id::{SessionId, Xid};
-use crate::op::{CreateMode, Data, Op, Request, Version};
+use crate::op::{CreateMode, Request};
 use crate::packet::ServerRequest;
 use crate::path::ZnodePath;
-use crate::server::outstanding::{OutstandingChanges, Record};
+use crate::server::outstanding::OutstandingChanges;
 use crate::server::tracker::{Owner, SessionTracker};
 use crate::time::Time;
 use crate::tree::DataTree;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::{Epoch, Zxid};
+use change::Change;
 use std::sync::Arc;
 
-/// Paths that cannot be deleted (semantics 1.1).
-const SPECIAL_PATHS: [&str; 4] = ["/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"];
+/// Who asks, and by which way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Asker {
+    /// The session.
+    pub session: SessionId,
+    /// The way by which its request came.
+    pub owner: Owner,
+    /// The identities of the connection (semantics 1.9).
+    pub auth: Arc<[Id]>,
+}
+
+impl Asker {
+    /// A client of the leader itself that has proven nothing.
+    pub fn new(session: SessionId, owner: Owner, auth: Arc<[Id]>) -> Asker {
+        Asker { session, owner, auth }
+    }
+
+    /// The leader itself: session 0.
+    pub fn nobody() -> Asker {
+        Asker::new(SessionId(0), Owner::Leader, Arc::from([]))
+    }
+}
 
 /// The first stage of a leader's pipeline. Dropped, with everything outstanding, when its
 /// leadership ends.
@@ -60,8 +84,7 @@ impl Prep {
         }
     }
 
-    /// Makes one request a transaction, an error transaction if it fails its checks. `owner` is the
-    /// way by which it came.
+    /// Makes one request a transaction, an error transaction if it fails its checks.
     ///
     /// `None`: no zxid is left in this epoch, and the leader must step down (ZOOKEEPER-1277).
     ///
@@ -70,49 +93,45 @@ impl Prep {
     pub fn request(
         &mut self,
         tree: &DataTree,
-        session: SessionId,
-        owner: Owner,
+        asker: &Asker,
         xid: Xid,
         request: &ServerRequest,
+        config: &Config,
         at: Time,
     ) -> Option<Arc<Txn>> {
         let zxid = self.next_zxid()?;
+        let session = asker.session;
         let body = match request {
             ServerRequest::CreateSession { timeout } => {
                 self.sessions.add(session, *timeout);
-                match self.sessions.set_owner(session, owner) {
+                match self.sessions.set_owner(session, asker.owner) {
                     Ok(()) => TxnBody::CreateSession { timeout: *timeout },
                     Err(error) => TxnBody::Error(error),
                 }
             }
-            ServerRequest::Client(request) => match &**request {
-                // Only a multi can hold a check; alone it has an opcode that servers refuse.
-                Request::Write(Op::Check { .. }) => TxnBody::Error(Error::Unimplemented),
-                Request::Write(op) => {
-                    self.change(tree, zxid, session, owner).op(op).unwrap_or_else(TxnBody::Error)
-                }
-                Request::Multi(ops) => self.change(tree, zxid, session, owner).multi(ops),
-                // Neither session nor owner is checked: this request is the session's last.
-                Request::CloseSession => self.close_session(tree, zxid, session),
-                Request::Exists { .. }
-                | Request::GetData { .. }
-                | Request::GetChildren { .. }
-                | Request::Sync { .. } => unreachable!("{request} needs no transaction"),
-            },
+            // Neither session nor owner is checked: this request is the session's last.
+            ServerRequest::Client(request) if **request == Request::CloseSession => {
+                self.close_session(tree, zxid, session)
+            }
+            ServerRequest::Client(request) => {
+                let Prep { outstanding, sessions, .. } = self;
+                let mut change = Change { tree, outstanding, sessions, zxid, asker, config };
+                change.request(request).unwrap_or_else(TxnBody::Error)
+            }
         };
         Some(self.transaction(zxid, session, xid, body, at))
     }
 
     /// A write that no client asked for: creates a znode named after its zxid, for session 0, which
     /// is nobody's and is not checked. `None`: no zxid is left in this epoch.
-    pub fn write(&mut self, tree: &DataTree, at: Time) -> Option<Arc<Txn>> {
+    pub fn write(&mut self, tree: &DataTree, config: &Config, at: Time) -> Option<Arc<Txn>> {
         let zxid = self.next_zxid()?;
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
-        let body = self.change(tree, zxid, SessionId(0), Owner::Leader).create(
-            &path,
-            &Arc::from([]),
-            CreateMode::Persistent,
-        );
+        let asker = Asker::nobody();
+        let Prep { outstanding, sessions, .. } = self;
+        let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config };
+        let mode = CreateMode::Persistent;
+        let body = change.create(&path, &Arc::from([]), mode, &AclList::OPEN);
         let body = body.unwrap_or_else(TxnBody::Error);
         Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
     }
@@ -184,17 +203,6 @@ impl Prep {
         Arc::new(Txn { zxid, session, cxid, time: at.milliseconds(), body })
     }
 
-    fn change<'a>(
-        &'a mut self,
-        tree: &'a DataTree,
-        zxid: Zxid,
-        session: SessionId,
-        owner: Owner,
-    ) -> Change<'a> {
-        let Prep { outstanding, sessions, .. } = self;
-        Change { tree, outstanding, sessions, zxid, session, owner }
-    }
-
     /// Semantics 2.5 rule 1. Closing twice is harmless: the second time nothing is left.
     fn close_session(&mut self, tree: &DataTree, zxid: Zxid, session: SessionId) -> TxnBody {
         let ephemerals = self.outstanding.ephemerals(tree, session);
@@ -202,160 +210,11 @@ impl Prep {
             // A tree that has diverged (a server with bugs) can hold a znode without its parent.
             let parent = path.parent().and_then(|parent| self.outstanding.find(tree, parent));
             let parent = parent.map(|(path, record)| (path.clone(), record));
-            delete(&mut self.outstanding, zxid, parent, path.clone());
+            change::delete(&mut self.outstanding, zxid, parent, path.clone());
         }
         self.sessions.set_closing(session);
         TxnBody::CloseSession { ephemerals: ephemerals.into_iter().collect() }
     }
-}
-
-/// Records a deletion. The parent's stored cversion counts creations only and stays.
-fn delete(
-    outstanding: &mut OutstandingChanges,
-    zxid: Zxid,
-    parent: Option<(ZnodePath, Record)>,
-    path: ZnodePath,
-) {
-    if let Some((parent, record)) = parent {
-        let children = record.children.saturating_sub(1);
-        outstanding.add(zxid, parent, Some(Record { children, ..record }));
-    }
-    outstanding.add(zxid, path, None);
-}
-
-/// The change that one request asks for: its checks, in the order of semantics 1.6, and its records.
-struct Change<'a> {
-    tree: &'a DataTree,
-    outstanding: &'a mut OutstandingChanges,
-    sessions: &'a mut SessionTracker,
-    zxid: Zxid,
-    session: SessionId,
-    owner: Owner,
-}
-
-impl Change<'_> {
-    /// All operations or none (semantics 1.7).
-    fn multi(&mut self, ops: &[Op]) -> TxnBody {
-        let mut parts = Vec::with_capacity(ops.len());
-        for op in ops {
-            match self.op(op) {
-                Ok(part) => parts.push(part),
-                Err(error) => {
-                    self.outstanding.roll_back(self.zxid);
-                    return failed_multi(parts.len(), error, ops.len());
-                }
-            }
-        }
-        TxnBody::Multi(parts)
-    }
-
-    fn op(&mut self, op: &Op) -> Result<TxnBody, Error> {
-        self.sessions.check(self.session, self.owner)?;
-        match op {
-            Op::Create { path, data, mode } => self.create(path, data, *mode),
-            Op::Delete { path, version } => self.delete(path, *version),
-            Op::SetData { path, data, version } => self.set_data(path, data, *version),
-            Op::Check { path, version } => self.check(path, *version),
-        }
-    }
-
-    fn create(&mut self, path: &Arc<str>, data: &Data, mode: CreateMode) -> Result<TxnBody, Error> {
-        let (parent, record) = self.find(parent_of(path)?)?;
-        // Validated only with its suffix: `/p/` is a good prefix of a sequential name.
-        let path = match mode.is_sequential() {
-            true => ZnodePath::new(format!("{path}{:010}", record.cversion))?,
-            false => ZnodePath::new(Arc::clone(path))?,
-        };
-        if self.find(&path).is_ok() {
-            return Err(Error::NodeExists);
-        }
-        if record.ephemeral_owner.is_some() {
-            return Err(Error::NoChildrenForEphemerals);
-        }
-        let parent_cversion = record.cversion.wrapping_add(1);
-        let children = record.children + 1;
-        let parent_record = Record { cversion: parent_cversion, children, ..record };
-        let ephemeral = mode.is_ephemeral();
-        let owner = ephemeral.then_some(self.session);
-        self.outstanding.add(self.zxid, parent, Some(parent_record));
-        self.outstanding.add(self.zxid, path.clone(), Some(Record::created(owner)));
-        Ok(TxnBody::Create { path, data: Arc::clone(data), ephemeral, parent_cversion })
-    }
-
-    fn delete(&mut self, path: &str, version: Version) -> Result<TxnBody, Error> {
-        let parent = parent_of(path)?;
-        if SPECIAL_PATHS.contains(&path) {
-            return Err(Error::BadArguments);
-        }
-        let parent = self.find(parent)?;
-        let (path, record) = self.find(path)?;
-        next_version(record.version, version)?;
-        if record.children > 0 {
-            return Err(Error::NotEmpty);
-        }
-        delete(self.outstanding, self.zxid, Some(parent), path.clone());
-        Ok(TxnBody::Delete { path })
-    }
-
-    fn set_data(
-        &mut self,
-        path: &Arc<str>,
-        data: &Data,
-        version: Version,
-    ) -> Result<TxnBody, Error> {
-        ZnodePath::new(Arc::clone(path))?;
-        let (path, record) = self.find(path)?;
-        let version = next_version(record.version, version)?;
-        self.outstanding.add(self.zxid, path.clone(), Some(Record { version, ..record }));
-        Ok(TxnBody::SetData { path, data: Arc::clone(data), version })
-    }
-
-    fn check(&mut self, path: &Arc<str>, version: Version) -> Result<TxnBody, Error> {
-        ZnodePath::new(Arc::clone(path))?;
-        let (path, record) = self.find(path)?;
-        next_version(record.version, version)?;
-        Ok(TxnBody::Check { path })
-    }
-
-    fn find(&self, path: &str) -> Result<(ZnodePath, Record), Error> {
-        let (path, record) = self.outstanding.find(self.tree, path).ok_or(Error::NoNode)?;
-        Ok((path.clone(), record))
-    }
-}
-
-/// The text before the last slash, where the parent is looked up. Nothing else of a path is checked
-/// at this point, so what is no path at all mostly ends as NoNode (semantics 1.1).
-fn parent_of(path: &str) -> Result<&str, Error> {
-    match path.rfind('/') {
-        Some(_) if path.contains('\0') => Err(Error::BadArguments),
-        Some(0) => Ok("/"),
-        Some(at) => Ok(&path[..at]),
-        None => Err(Error::BadArguments),
-    }
-}
-
-/// The version after a change of a znode that has version `current`. It is never -1, which in a
-/// request would mean that no version is expected (ZOOKEEPER-4743).
-fn next_version(current: i32, expected: Version) -> Result<i32, Error> {
-    if !expected.accepts(current) {
-        return Err(Error::BadVersion);
-    }
-    match current.wrapping_add(1) {
-        -1 => Ok(0),
-        next => Ok(next),
-    }
-}
-
-/// The codes of a multi whose operation number `at` failed. SessionMoved is not put inside: for it
-/// the origin server hangs up, whatever the request was, and so need look in one place only.
-fn failed_multi(at: usize, error: Error, operations: usize) -> TxnBody {
-    if error == Error::SessionMoved {
-        return TxnBody::Error(error);
-    }
-    let mut codes = vec![None; at];
-    codes.push(Some(error));
-    codes.resize(operations, Some(Error::RuntimeInconsistency));
-    TxnBody::FailedMulti(codes)
 }
 
 #[cfg(test)]

@@ -22,18 +22,35 @@ impl<T: Display> Display for Delivered<T> {
 impl Display for ClientPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClientPacket::Connect { last_zxid_seen, timeout, session } => {
+            ClientPacket::Connect { last_zxid_seen, timeout, session, read_only } => {
                 match session {
                     Some(session) => write!(f, "ConnectRequest(session {session}")?,
                     None => write!(f, "ConnectRequest(new session")?,
                 }
-                write!(f, ", timeout {timeout:?}, lastZxidSeen {last_zxid_seen})")
+                let read_only = if *read_only { ", read-only will do" } else { "" };
+                write!(f, ", timeout {timeout:?}, lastZxidSeen {last_zxid_seen}{read_only})")
             }
             ClientPacket::Request { xid, request } => write!(f, "request xid {}: {request}", xid.0),
             ClientPacket::Ping => f.write_str("PING"),
-            ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
+            // What proves it is nobody's business.
+            ClientPacket::Auth { scheme, .. } => write!(f, "auth by {scheme}"),
+            ClientPacket::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } => {
                 write!(f, "SETWATCHES(relativeZxid {relative_zxid}")?;
-                for (kind, paths) in [("data", data), ("exist", exist), ("child", child)] {
+                let lists = [
+                    ("data", data),
+                    ("exist", exist),
+                    ("child", child),
+                    ("persistent", persistent),
+                    ("recursive", recursive),
+                ];
+                for (kind, paths) in lists {
                     if !paths.is_empty() {
                         write!(f, ", {kind} [{}]", list(paths.iter()))?;
                     }
@@ -47,14 +64,19 @@ impl Display for ClientPacket {
 impl Display for ServerPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ServerPacket::Connected { session, timeout } => {
-                write!(f, "ConnectResponse(session {session}, timeout {timeout:?})")
+            ServerPacket::Connected { session, timeout, read_only } => {
+                let read_only = if *read_only { ", read-only" } else { "" };
+                write!(f, "ConnectResponse(session {session}, timeout {timeout:?}{read_only})")
             }
             ServerPacket::Expired => f.write_str("ConnectResponse(the session has expired)"),
             ServerPacket::Reply { xid, zxid, result } => {
                 write!(f, "reply xid {} (zxid {zxid}): {}", xid.0, Answer(result))
             }
             ServerPacket::Notification(event) => write!(f, "notification {event}"),
+            ServerPacket::Authenticated { result: Ok(()) } => f.write_str("auth reply"),
+            ServerPacket::Authenticated { result: Err(error) } => {
+                write!(f, "auth reply: {error:?}")
+            }
             ServerPacket::Pong => f.write_str("PING reply"),
             ServerPacket::WatchesSet { zxid } => write!(f, "SETWATCHES reply (zxid {zxid})"),
         }
@@ -99,7 +121,7 @@ impl Display for LearnerPacket {
             LearnerPacket::Ping { touched } => {
                 write!(f, "PING(heard from {})", list(touched.iter()))
             }
-            LearnerPacket::Request { session, xid, request } => {
+            LearnerPacket::Request { session, xid, request, .. } => {
                 write!(f, "REQUEST of session {session} xid {}: {request}", xid.0)
             }
             LearnerPacket::Revalidate { session, .. } => write!(f, "REVALIDATE session {session}"),

@@ -1,0 +1,244 @@
+//! Who may do what: authentication providers, the fix-up of ACLs, and the check (semantics 1.9).
+
+use crate::acl::{Acl, AclList, Id, Permissions};
+use crate::config::ServerOptions;
+use crate::error::Error;
+use crate::op::ClientInfo;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+use std::sync::Arc;
+
+/// The identity that a connection from this address has without proving anything.
+pub fn of_address(address: &str) -> Id {
+    Id::new("ip", address)
+}
+
+/// What `addAuth` adds to a connection's identities.
+///
+/// # Errors
+/// `AuthFailed` for a scheme that the server does not know; it hangs up then.
+pub fn authenticate(
+    scheme: &str,
+    auth: &[u8],
+    address: &str,
+    options: &ServerOptions,
+) -> Result<Vec<Id>, Error> {
+    match scheme {
+        "ip" => Ok(vec![of_address(address)]),
+        "digest" => {
+            let digest = generate_digest(&String::from_utf8_lossy(auth));
+            let is_super = options.super_digest.as_deref() == Some(&*digest);
+            let supreme = is_super.then(|| Id::new("super", ""));
+            Ok(supreme.into_iter().chain([Id::new("digest", digest)]).collect())
+        }
+        _ => Err(Error::AuthFailed),
+    }
+}
+
+/// `user:password` as ACLs name it: `user:` and the hash of the whole in base64
+/// (`DigestAuthenticationProvider.generateDigest`).
+pub fn generate_digest(user_and_password: &str) -> String {
+    let user = user_and_password.split(':').next().unwrap_or_default();
+    format!("{user}:{}", STANDARD.encode(Sha1::digest(user_and_password.as_bytes())))
+}
+
+/// Makes an ACL as it is stored: without duplicates, `auth` replaced by what the connection has
+/// proven.
+///
+/// # Errors
+/// `InvalidAcl` where nothing is left, or an entry makes no sense.
+pub fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
+    if acl.is_open() {
+        return Ok(AclList::OPEN);
+    }
+    let mut unique: Vec<&Acl> = Vec::new();
+    for entry in acl.entries() {
+        if !unique.contains(&entry) {
+            unique.push(entry);
+        }
+    }
+    let mut fixed = Vec::new();
+    for entry in unique {
+        match &*entry.id.scheme {
+            "world" if entry.id == Id::ANYONE => fixed.push(entry.clone()),
+            "auth" => {
+                let before = fixed.len();
+                let proven = auth.iter().filter(|id| id.scheme == "digest");
+                fixed.extend(proven.map(|id| Acl::new(entry.permissions, id.clone())));
+                if fixed.len() == before {
+                    return Err(Error::InvalidAcl);
+                }
+            }
+            "digest" if is_digest(&entry.id.id) => fixed.push(entry.clone()),
+            "ip" if network(&entry.id.id).is_some() => fixed.push(entry.clone()),
+            _ => return Err(Error::InvalidAcl),
+        }
+    }
+    if fixed.is_empty() { Err(Error::InvalidAcl) } else { Ok(AclList::new(fixed)) }
+}
+
+/// Whether an ACL grants one of these permissions to a connection with these identities.
+pub fn permits(acl: &AclList, wanted: Permissions, auth: &[Id], options: &ServerOptions) -> bool {
+    if acl.is_open() || options.skip_acl || acl.entries().is_empty() {
+        return true;
+    }
+    if auth.iter().any(|id| id.scheme == "super") {
+        return true;
+    }
+    let matches = |entry: &Acl, id: &Id| {
+        id.scheme == entry.id.scheme
+            && match &*id.scheme {
+                "digest" => id.id == entry.id.id,
+                "ip" => is_in(&id.id, &entry.id.id),
+                _ => false,
+            }
+    };
+    acl.entries()
+        .iter()
+        .filter(|entry| entry.permissions.intersects(wanted))
+        .any(|entry| entry.id == Id::ANYONE || auth.iter().any(|id| matches(entry, id)))
+}
+
+/// The check as most operations make it.
+///
+/// # Errors
+/// `NoAuth`.
+pub fn check(
+    acl: &AclList,
+    wanted: Permissions,
+    auth: &[Id],
+    options: &ServerOptions,
+) -> Result<(), Error> {
+    if permits(acl, wanted, auth, options) { Ok(()) } else { Err(Error::NoAuth) }
+}
+
+/// An ACL as who has no ADMIN may see it: without the passwords' hashes.
+pub fn masked(acl: &AclList) -> AclList {
+    let mask = |entry: &Acl| {
+        let user = entry.id.id.split_once(':').map(|(user, _)| user);
+        match user.filter(|_| entry.id.scheme == "digest") {
+            Some(user) => Acl::new(entry.permissions, Id::new("digest", format!("{user}:x"))),
+            None => entry.clone(),
+        }
+    };
+    if acl.is_open() {
+        return AclList::OPEN;
+    }
+    AclList::new(acl.entries().iter().map(mask).collect::<Vec<Acl>>())
+}
+
+/// What `whoAmI` says of a connection.
+pub fn who_am_i(auth: &[Id]) -> Vec<ClientInfo> {
+    let told = |id: &Id| {
+        let user = match &*id.scheme {
+            "digest" => id.id.split(':').next().unwrap_or_default(),
+            "super" => "",
+            _ => &id.id,
+        };
+        ClientInfo { scheme: Arc::from(&*id.scheme), user: Arc::from(user) }
+    };
+    auth.iter().map(told).collect()
+}
+
+/// Two parts around a colon; empty ones at the end do not count, as `String.split` has it.
+fn is_digest(id: &str) -> bool {
+    let trimmed = id.trim_end_matches(':');
+    !trimmed.is_empty() && trimmed.matches(':').count() == 1
+}
+
+/// An IPv4 address with the number of bits that count: `10.0.0.0/8`.
+fn network(id: &str) -> Option<(u32, u32)> {
+    let (address, bits) = match id.split_once('/') {
+        Some((address, bits)) => (address, bits.parse().ok().filter(|bits| *bits <= 32)?),
+        None => (id, 32),
+    };
+    let mut parts = address.split('.').map(|part| part.parse::<u8>().ok());
+    let bytes = [parts.next()??, parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some((u32::from_be_bytes(bytes), bits))
+}
+
+fn is_in(address: &str, acl: &str) -> bool {
+    let (Some((address, _)), Some((network, bits))) = (network(address), network(acl)) else {
+        return false;
+    };
+    let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+    address & mask == network & mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value that ZooKeeper's administrator's guide gives for `super:admin`... is not given
+    /// there; this one was generated by `DigestAuthenticationProvider` itself.
+    #[test]
+    fn the_digest_is_zookeepers() {
+        assert_eq!(generate_digest("super:admin"), "super:xQJmxLMiHGwaqBvst5y6rkB6HQs=");
+    }
+
+    fn acl(scheme: &str, id: &str) -> AclList {
+        AclList::new([Acl::new(Permissions::ALL, Id::new(scheme, id))])
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = [
+            ("world", "somebody"),
+            ("auth", ""),
+            ("digest", "user"),
+            ("digest", "user:"),
+            ("digest", "a:b:c"),
+            ("ip", "10.0.0"),
+            ("ip", "10.0.0.256"),
+            ("ip", "10.0.0.1/33"),
+            ("super", ""),
+            ("kerberos", "user"),
+        ];
+        for (scheme, id) in refused {
+            assert_eq!(fix_up(&acl(scheme, id), &[]), Err(Error::InvalidAcl), "{scheme}:{id}");
+        }
+        assert_eq!(fix_up(&AclList::new([]), &[]), Err(Error::InvalidAcl));
+        for (scheme, id) in [("world", "anyone"), ("digest", "user:x"), ("ip", "10.0.0.0/8")] {
+            assert_eq!(fix_up(&acl(scheme, id), &[]), Ok(acl(scheme, id)), "{scheme}:{id}");
+        }
+    }
+
+    #[test]
+    fn auth_stands_for_what_was_proven_and_for_nothing_else() {
+        let digest = Id::new("digest", "user:hash");
+        let auth = [of_address("10.0.0.1"), Id::new("super", ""), digest.clone()];
+        let expected = AclList::new([Acl::new(Permissions::ALL, digest)]);
+        assert_eq!(fix_up(&AclList::creator_all(), &auth), Ok(expected));
+    }
+
+    #[test]
+    fn permissions_are_granted_to_whom_they_name() {
+        let options = ServerOptions::default();
+        let auth = [of_address("10.1.2.3"), Id::new("digest", "user:hash")];
+        let granted = [("ip", "10.0.0.0/8"), ("ip", "10.1.2.3"), ("digest", "user:hash")];
+        for (scheme, id) in granted {
+            assert!(permits(&acl(scheme, id), Permissions::READ, &auth, &options), "{scheme}:{id}");
+        }
+        let refused = [("ip", "11.0.0.0/8"), ("ip", "10.1.2.4"), ("digest", "user:other")];
+        for (scheme, id) in refused {
+            let list = acl(scheme, id);
+            assert!(!permits(&list, Permissions::READ, &auth, &options), "{scheme}:{id}");
+            assert!(permits(&list, Permissions::READ, &[Id::new("super", "")], &options));
+            let skipping = ServerOptions { skip_acl: true, ..ServerOptions::default() };
+            assert!(permits(&list, Permissions::READ, &auth, &skipping));
+        }
+        let read_only = AclList::read_unsafe();
+        assert!(permits(&read_only, Permissions::READ, &auth, &options));
+        assert!(!permits(&read_only, Permissions::WRITE, &auth, &options));
+    }
+
+    #[test]
+    fn hashes_are_masked_and_nothing_else() {
+        let list = AclList::new([
+            Acl::new(Permissions::ALL, Id::new("digest", "user:hash")),
+            Acl::new(Permissions::READ, Id::ANYONE),
+        ]);
+        assert_eq!(masked(&list).to_string(), "[digest:user:x:cdrwa, world:anyone:r]");
+    }
+}

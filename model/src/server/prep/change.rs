@@ -1,0 +1,268 @@
+//! One request's checks, in the order of semantics 1.6, and its records.
+
+use super::Asker;
+use crate::acl::{AclList, Permissions};
+use crate::config::Config;
+use crate::error::Error;
+use crate::op::{CreateMode, Data, Op, Request, Version};
+use crate::path::ZnodePath;
+use crate::release::{Bug, Bugs};
+use crate::server::access;
+use crate::server::outstanding::{OutstandingChanges, Record};
+use crate::server::tracker::SessionTracker;
+use crate::time::Duration;
+use crate::tree::{DataTree, EphemeralType, RESERVED};
+use crate::txn::TxnBody;
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+/// The longest time to live, in milliseconds (semantics 1.5).
+const MAX_TTL: u128 = (1 << 40) - 1;
+
+/// The change that one request asks for.
+pub(super) struct Change<'a> {
+    pub tree: &'a DataTree,
+    pub outstanding: &'a mut OutstandingChanges,
+    pub sessions: &'a mut SessionTracker,
+    pub zxid: Zxid,
+    pub asker: &'a Asker,
+    pub config: &'a Config,
+}
+
+impl Change<'_> {
+    pub fn request(&mut self, request: &Request) -> Result<TxnBody, Error> {
+        match request {
+            Request::Write(op) => self.op(op),
+            Request::Multi(ops) => Ok(self.multi(ops)),
+            Request::SetAcl { path, acl, version } => {
+                self.check_session()?;
+                self.set_acl(path, acl, *version)
+            }
+            // No session is asked for: it comes from the leader itself.
+            Request::DeleteContainer { path } => self.delete_container(path),
+            read => unreachable!("{read} needs no transaction"),
+        }
+    }
+
+    /// All operations or none (semantics 1.7).
+    fn multi(&mut self, ops: &[Op]) -> TxnBody {
+        let mut parts = Vec::with_capacity(ops.len());
+        for op in ops {
+            match self.op(op) {
+                Ok(part) => parts.push(part),
+                Err(error) => {
+                    self.outstanding.roll_back(self.zxid);
+                    return failed_multi(parts.len(), error, ops.len());
+                }
+            }
+        }
+        TxnBody::Multi(parts)
+    }
+
+    fn op(&mut self, op: &Op) -> Result<TxnBody, Error> {
+        if let Op::Create { mode, .. } = op {
+            self.check_ttl(mode.ttl())?;
+        }
+        self.check_session()?;
+        match op {
+            Op::Create { path, data, mode, acl } => self.create(path, data, *mode, acl),
+            Op::Delete { path, version } => self.delete(path, *version),
+            Op::SetData { path, data, version } => self.set_data(path, data, *version),
+            Op::Check { path, version } => self.check(path, *version),
+        }
+    }
+
+    fn check_session(&mut self) -> Result<(), Error> {
+        self.sessions.check(self.asker.session, self.asker.owner)
+    }
+
+    fn check_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
+        let Some(ttl) = ttl else { return Ok(()) };
+        if !self.config.options.extended_types {
+            return Err(Error::Unimplemented);
+        }
+        if (1..=MAX_TTL).contains(&ttl.as_millis()) { Ok(()) } else { Err(Error::BadArguments) }
+    }
+
+    pub fn create(
+        &mut self,
+        path: &Arc<str>,
+        data: &Data,
+        mode: CreateMode,
+        acl: &AclList,
+    ) -> Result<TxnBody, Error> {
+        let parent = parent_of(path)?;
+        let acl = access::fix_up(acl, &self.asker.auth)?;
+        let (parent, record) = self.find(parent)?;
+        self.may(&record, Permissions::CREATE)?;
+        // Validated only with its suffix: `/p/` is a good prefix of a sequential name.
+        let path = match mode.is_sequential() {
+            true => ZnodePath::new(format!("{path}{:010}", record.cversion))?,
+            false => ZnodePath::new(Arc::clone(path))?,
+        };
+        if self.find(&path).is_ok() {
+            return Err(Error::NodeExists);
+        }
+        if record.ephemeral_type.owner().is_some() {
+            return Err(Error::NoChildrenForEphemerals);
+        }
+        let data_length = data.len() as u32;
+        self.check_quota(&path, 1, i64::from(data_length))?;
+        let parent_cversion = record.cversion.wrapping_add(1);
+        let children = record.children + 1;
+        let parent_record = Record { cversion: parent_cversion, children, ..record };
+        let ephemeral_type = EphemeralType::of(mode, self.asker.session);
+        let created = Record::created(ephemeral_type, data_length, acl.clone());
+        self.outstanding.add(self.zxid, parent, Some(parent_record));
+        self.outstanding.add(self.zxid, path.clone(), Some(created));
+        let data = Arc::clone(data);
+        Ok(TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion })
+    }
+
+    fn delete(&mut self, path: &str, version: Version) -> Result<TxnBody, Error> {
+        let (parent, parent_record) = self.find(deletable(path)?)?;
+        self.may(&parent_record, Permissions::DELETE)?;
+        let (path, record) = self.find(path)?;
+        self.next_version(record.version, version)?;
+        if record.children > 0 {
+            return Err(Error::NotEmpty);
+        }
+        delete(self.outstanding, self.zxid, Some((parent, parent_record)), path.clone());
+        Ok(TxnBody::Delete { path })
+    }
+
+    /// No permission is asked for, and no version; the time to live is not looked at again
+    /// (semantics 1.5).
+    fn delete_container(&mut self, path: &str) -> Result<TxnBody, Error> {
+        let parent = deletable(path)?;
+        let (path, record) = self.find(path)?;
+        if record.children > 0 {
+            return Err(Error::NotEmpty);
+        }
+        if record.ephemeral_type.owner().is_some() {
+            return Err(Error::BadVersion);
+        }
+        let parent = self.find(parent)?;
+        delete(self.outstanding, self.zxid, Some(parent), path.clone());
+        Ok(TxnBody::DeleteContainer { path })
+    }
+
+    fn set_data(
+        &mut self,
+        path: &Arc<str>,
+        data: &Data,
+        version: Version,
+    ) -> Result<TxnBody, Error> {
+        ZnodePath::new(Arc::clone(path))?;
+        let (path, record) = self.find(path)?;
+        self.may(&record, Permissions::WRITE)?;
+        let data_length = data.len() as u32;
+        self.check_quota(&path, 0, i64::from(data_length) - i64::from(record.data_length))?;
+        let version = self.next_version(record.version, version)?;
+        let record = Record { version, data_length, ..record };
+        self.outstanding.add(self.zxid, path.clone(), Some(record));
+        Ok(TxnBody::SetData { path, data: Arc::clone(data), version })
+    }
+
+    fn set_acl(
+        &mut self,
+        path: &Arc<str>,
+        acl: &AclList,
+        version: Version,
+    ) -> Result<TxnBody, Error> {
+        ZnodePath::new(Arc::clone(path))?;
+        let acl = access::fix_up(acl, &self.asker.auth)?;
+        let (path, record) = self.find(path)?;
+        self.may(&record, Permissions::ADMIN)?;
+        let aversion = self.next_version(record.aversion, version)?;
+        let is_old = self.config.bugs.has(Bug::OutstandingAclIsOld);
+        let kept = if is_old { record.acl.clone() } else { acl.clone() };
+        let record = Record { aversion, acl: kept, ..record };
+        self.outstanding.add(self.zxid, path.clone(), Some(record));
+        Ok(TxnBody::SetAcl { path, acl, aversion })
+    }
+
+    fn check(&mut self, path: &Arc<str>, version: Version) -> Result<TxnBody, Error> {
+        ZnodePath::new(Arc::clone(path))?;
+        let (path, record) = self.find(path)?;
+        self.may(&record, Permissions::READ)?;
+        self.next_version(record.version, version)?;
+        Ok(TxnBody::Check { path })
+    }
+
+    fn find(&self, path: &str) -> Result<(ZnodePath, Record), Error> {
+        let (path, record) = self.outstanding.find(self.tree, path).ok_or(Error::NoNode)?;
+        Ok((path.clone(), record))
+    }
+
+    fn may(&self, record: &Record, wanted: Permissions) -> Result<(), Error> {
+        access::check(&record.acl, wanted, &self.asker.auth, &self.config.options)
+    }
+
+    /// Against the applied tree: what is under way is not counted (semantics 1.10).
+    fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
+        match self.config.options.enforce_quota {
+            true => self.tree.check_quota(path, count, bytes),
+            false => Ok(()),
+        }
+    }
+
+    fn next_version(&self, current: i32, expected: Version) -> Result<i32, Error> {
+        next_version(current, expected, self.config.bugs)
+    }
+}
+
+/// Records a deletion. The parent's stored cversion counts creations only and stays.
+pub(super) fn delete(
+    outstanding: &mut OutstandingChanges,
+    zxid: Zxid,
+    parent: Option<(ZnodePath, Record)>,
+    path: ZnodePath,
+) {
+    if let Some((parent, record)) = parent {
+        let children = record.children.saturating_sub(1);
+        outstanding.add(zxid, parent, Some(Record { children, ..record }));
+    }
+    outstanding.add(zxid, path, None);
+}
+
+/// The text before the last slash, where the parent is looked up. Nothing else of a path is checked
+/// at this point, so what is no path at all mostly ends as NoNode (semantics 1.1).
+fn parent_of(path: &str) -> Result<&str, Error> {
+    match path.rfind('/') {
+        Some(_) if path.contains('\0') => Err(Error::BadArguments),
+        Some(0) => Ok("/"),
+        Some(at) => Ok(&path[..at]),
+        None => Err(Error::BadArguments),
+    }
+}
+
+/// The parent of what is to be deleted, if it may be (semantics 1.1).
+fn deletable(path: &str) -> Result<&str, Error> {
+    let parent = parent_of(path)?;
+    if RESERVED.contains(&path) { Err(Error::BadArguments) } else { Ok(parent) }
+}
+
+/// The version after a change of a znode that has version `current`. It is never -1, which in a
+/// request would mean that no version is expected (ZOOKEEPER-4743).
+fn next_version(current: i32, expected: Version, bugs: Bugs) -> Result<i32, Error> {
+    if !expected.accepts(current) {
+        return Err(Error::BadVersion);
+    }
+    match current.wrapping_add(1) {
+        -1 if !bugs.has(Bug::VersionBecomesMinusOne) => Ok(0),
+        next => Ok(next),
+    }
+}
+
+/// The codes of a multi whose operation number `at` failed. SessionMoved is not put inside: for it
+/// the origin server hangs up, whatever the request was, and so need look in one place only.
+fn failed_multi(at: usize, error: Error, operations: usize) -> TxnBody {
+    if error == Error::SessionMoved {
+        return TxnBody::Error(error);
+    }
+    let mut codes = vec![None; at];
+    codes.push(Some(error));
+    codes.resize(operations, Some(Error::RuntimeInconsistency));
+    TxnBody::FailedMulti(codes)
+}

@@ -1,0 +1,151 @@
+//! Reads: what a server answers from its own tree (semantics 1.8), and the watches that they set.
+
+use super::access;
+use crate::acl::{AclList, Id, Permissions};
+use crate::config::Config;
+use crate::error::Error;
+use crate::id::{ClientConnection, SessionId};
+use crate::op::{ReadOp, ReadResult, Request, Response};
+use crate::release::Bug;
+use crate::tree::{DataTree, Znode};
+use crate::watch::WatchTable;
+use std::sync::Arc;
+
+/// Who reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    /// The session.
+    pub session: SessionId,
+    /// The identities of the connection.
+    pub auth: &'a [Id],
+    /// The server's configuration.
+    pub config: &'a Config,
+}
+
+impl Reader<'_> {
+    /// The answer from a tree, and the changes to this connection's watches: set where the request
+    /// asks for one and the answer is one that sets it, removed by removeWatches.
+    ///
+    /// # Panics
+    /// For a write, which is none of a single server's affairs.
+    pub fn read(
+        &self,
+        tree: &DataTree,
+        watches: &mut WatchTable,
+        connection: ClientConnection,
+        request: &Request,
+    ) -> Result<Response, Error> {
+        let bugs = self.config.bugs;
+        match request {
+            Request::AddWatch { path, mode } => {
+                watches.add(path, connection, *mode, bugs);
+                Ok(Response::Watches)
+            }
+            Request::RemoveWatches { path, kind } => found(watches.remove(path, connection, *kind)),
+            Request::CheckWatches { path, kind } => {
+                found(watches.contains(path, connection, *kind))
+            }
+            _ => {
+                let result = self.answer(tree, request);
+                match request {
+                    // Also where the znode is absent.
+                    Request::Exists { path, watch: true }
+                        if matches!(result, Ok(_) | Err(Error::NoNode)) =>
+                    {
+                        watches.add_data(Arc::clone(path), connection, bugs);
+                    }
+                    Request::GetData { path, watch: true } if result.is_ok() => {
+                        watches.add_data(Arc::clone(path), connection, bugs);
+                    }
+                    Request::GetChildren { path, watch: true } if result.is_ok() => {
+                        watches.add_child(Arc::clone(path), connection, bugs);
+                    }
+                    _ => {}
+                }
+                result
+            }
+        }
+    }
+
+    /// The answer of a read that leaves the watches alone.
+    pub fn answer(&self, tree: &DataTree, request: &Request) -> Result<Response, Error> {
+        match request {
+            Request::Exists { path, .. } => self.exists(tree, path),
+            Request::GetData { path, .. } => {
+                let (node, children) = self.readable(tree, path)?;
+                Ok(Response::Data(Arc::clone(&node.data), node.stat(children)))
+            }
+            Request::GetChildren { path, .. } => {
+                let (node, children) = self.readable(tree, path)?;
+                let stat = node.stat(children);
+                Ok(Response::Children(tree.children(path).expect("it was just found"), stat))
+            }
+            Request::GetAcl { path } => self.get_acl(tree, path),
+            Request::MultiRead(ops) => {
+                Ok(Response::MultiRead(ops.iter().map(|op| self.one_of_many(tree, op)).collect()))
+            }
+            Request::GetAllChildrenNumber { path } => {
+                self.readable(tree, path)?;
+                Ok(Response::AllChildrenNumber(tree.descendants(path) as u32))
+            }
+            Request::GetEphemerals { prefix } => Ok(self.ephemerals(tree, prefix)),
+            Request::WhoAmI => Ok(Response::WhoAmI(access::who_am_i(self.auth))),
+            Request::Sync { .. } => Ok(Response::Synced),
+            other => unreachable!("{other} is not answered from a tree"),
+        }
+    }
+
+    fn exists(&self, tree: &DataTree, path: &str) -> Result<Response, Error> {
+        if path.contains('\0') {
+            return Err(Error::BadArguments);
+        }
+        let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+        if !self.config.bugs.has(Bug::ExistsAsksNoAcl) {
+            self.may(&node.acl, Permissions::READ)?;
+        }
+        Ok(Response::Exists(node.stat(children)))
+    }
+
+    fn get_acl(&self, tree: &DataTree, path: &str) -> Result<Response, Error> {
+        let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+        self.may(&node.acl, Permissions::READ | Permissions::ADMIN)?;
+        let may_see_all = self.may(&node.acl, Permissions::ADMIN).is_ok();
+        let acl = if may_see_all { node.acl.clone() } else { access::masked(&node.acl) };
+        Ok(Response::Acl(acl, node.stat(children)))
+    }
+
+    fn one_of_many(&self, tree: &DataTree, op: &ReadOp) -> ReadResult {
+        let (ReadOp::GetData { path } | ReadOp::GetChildren { path }) = op;
+        match (op, self.readable(tree, path)) {
+            (_, Err(error)) => ReadResult::Failed(error),
+            (ReadOp::GetData { .. }, Ok((node, children))) => {
+                ReadResult::Data(Arc::clone(&node.data), node.stat(children))
+            }
+            (ReadOp::GetChildren { .. }, Ok(_)) => {
+                ReadResult::Children(tree.children(path).expect("it was just found"))
+            }
+        }
+    }
+
+    /// By plain text, not by components: `/a` finds `/ab` too.
+    fn ephemerals(&self, tree: &DataTree, prefix: &str) -> Response {
+        let all = matches!(prefix.trim(), "" | "/");
+        let own = tree.ephemerals(self.session);
+        let own = own.filter(|path| all || path.starts_with(prefix));
+        Response::Ephemerals(own.map(|path| path.shared()).collect())
+    }
+
+    fn readable<'t>(&self, tree: &'t DataTree, path: &str) -> Result<(&'t Arc<Znode>, u32), Error> {
+        let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+        self.may(&node.acl, Permissions::READ)?;
+        Ok((node, children))
+    }
+
+    fn may(&self, acl: &AclList, wanted: Permissions) -> Result<(), Error> {
+        access::check(acl, wanted, self.auth, &self.config.options)
+    }
+}
+
+fn found(watch: bool) -> Result<Response, Error> {
+    if watch { Ok(Response::Watches) } else { Err(Error::NoWatcher) }
+}

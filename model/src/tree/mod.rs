@@ -1,0 +1,285 @@
+//! The replicated database: znodes, sessions and ephemerals, changed only by transactions
+//! (semantics 1).
+//!
+//! Applying is idempotent over fuzzy snapshots: a snapshot's content may be ahead of its label, so
+//! a transaction can meet its own effects, and every rule here must then leave them as they are
+//! (semantics 1.3 † and ‡).
+
+mod apply;
+pub mod quota;
+mod znode;
+
+pub use apply::{Applied, Change};
+pub use znode::{EphemeralType, Znode};
+
+use crate::acl::AclList;
+use crate::fingerprint::Fingerprint;
+use crate::id::SessionId;
+use crate::path::{ZnodePath, parent};
+use crate::stat::Stat;
+use crate::time::Duration;
+use crate::zxid::Zxid;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The database. Hashing and comparing use the digest and the last processed zxid.
+#[derive(Clone, Debug)]
+pub struct DataTree {
+    nodes: BTreeMap<ZnodePath, Entry>,
+    sessions: BTreeMap<SessionId, Duration>,
+    ephemerals: BTreeMap<SessionId, BTreeSet<ZnodePath>>,
+    /// Containers and TTL znodes, for the leader's container manager.
+    reaped: BTreeSet<ZnodePath>,
+    /// The paths that have a quota.
+    quotas: BTreeSet<Arc<str>>,
+    last_processed: Zxid,
+    digest: Fingerprint,
+}
+
+/// A znode and the names of its children.
+#[derive(Clone, Debug)]
+struct Entry {
+    node: Arc<Znode>,
+    children: BTreeSet<Arc<str>>,
+}
+
+/// The znodes that exist from the start, and cannot be deleted (semantics 1.1, 1.2).
+pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, quota::ROOT];
+
+/// Where the dynamic configuration is kept.
+const CONFIG: &str = "/zookeeper/config";
+
+impl Default for DataTree {
+    fn default() -> DataTree {
+        DataTree::new()
+    }
+}
+
+impl DataTree {
+    /// A database as a server first starts with it.
+    pub fn new() -> DataTree {
+        let mut tree = DataTree::empty();
+        for path in RESERVED {
+            let path = ZnodePath::new(path).expect("a reserved path is valid");
+            // Only a super user changes the configuration (semantics 1.2).
+            let readable = path.as_str() == CONFIG;
+            let acl = if readable { AclList::read_unsafe() } else { AclList::OPEN };
+            tree.put(path, Arc::new(Znode::primordial(acl)));
+        }
+        tree
+    }
+
+    /// A database without any znode, to load a snapshot into.
+    pub fn empty() -> DataTree {
+        DataTree {
+            nodes: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            ephemerals: BTreeMap::new(),
+            reaped: BTreeSet::new(),
+            quotas: BTreeSet::new(),
+            last_processed: Zxid::ZERO,
+            digest: Fingerprint::default(),
+        }
+    }
+
+    /// The zxid up to which transactions were applied.
+    pub fn last_processed(&self) -> Zxid {
+        self.last_processed
+    }
+
+    /// Sets the zxid that the content stands for: on activation of a leader, on SNAP and on TRUNC.
+    pub fn set_last_processed(&mut self, zxid: Zxid) {
+        self.last_processed = zxid;
+    }
+
+    /// Digest of all znodes and sessions, independent of how they came about; kept up to date with
+    /// every change. The last processed zxid is not part of it.
+    pub fn digest(&self) -> Fingerprint {
+        self.digest
+    }
+
+    /// The digest computed anew, to check the kept one against.
+    pub fn recomputed_digest(&self) -> Fingerprint {
+        let mut digest = Fingerprint::default();
+        for (path, entry) in &self.nodes {
+            digest.add(of_znode(path, &entry.node));
+        }
+        for session in &self.sessions {
+            digest.add(Fingerprint::of(&session));
+        }
+        digest
+    }
+
+    /// A znode.
+    pub fn node(&self, path: &str) -> Option<&Arc<Znode>> {
+        self.nodes.get(path).map(|entry| &entry.node)
+    }
+
+    /// A znode with its path as the tree keeps it and the number of its children.
+    pub fn find(&self, path: &str) -> Option<(&ZnodePath, &Arc<Znode>, u32)> {
+        let (path, entry) = self.nodes.get_key_value(path)?;
+        Some((path, &entry.node, entry.children.len() as u32))
+    }
+
+    /// A znode's Stat.
+    pub fn stat(&self, path: &str) -> Option<Stat> {
+        self.nodes.get(path).map(|entry| entry.node.stat(entry.children.len() as u32))
+    }
+
+    /// The number of a znode's children; 0 where it does not exist.
+    pub fn children_count(&self, path: &str) -> usize {
+        self.nodes.get(path).map_or(0, |entry| entry.children.len())
+    }
+
+    /// The names of a znode's children, in lexical order.
+    pub fn children(&self, path: &str) -> Option<Vec<Arc<str>>> {
+        self.nodes.get(path).map(|entry| entry.children.iter().cloned().collect())
+    }
+
+    /// All znodes in path order.
+    pub fn nodes(&self) -> impl Iterator<Item = (&ZnodePath, &Arc<Znode>)> {
+        self.nodes.iter().map(|(path, entry)| (path, &entry.node))
+    }
+
+    /// Up to `limit` znodes whose paths come after `cursor` (from the first, for `None`): one piece
+    /// of a snapshot. A parent always comes before its children.
+    pub fn nodes_after(
+        &self,
+        cursor: Option<&ZnodePath>,
+        limit: usize,
+    ) -> Vec<(ZnodePath, Arc<Znode>)> {
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.nodes
+            .range::<ZnodePath, _>((from, Bound::Unbounded))
+            .take(limit)
+            .map(|(path, entry)| (path.clone(), Arc::clone(&entry.node)))
+            .collect()
+    }
+
+    /// All sessions with their timeouts.
+    pub fn sessions(&self) -> &BTreeMap<SessionId, Duration> {
+        &self.sessions
+    }
+
+    /// The ephemerals of a session, in path order.
+    pub fn ephemerals(&self, session: SessionId) -> impl Iterator<Item = &ZnodePath> {
+        self.ephemerals.get(&session).into_iter().flatten()
+    }
+
+    /// Loads a session from a snapshot.
+    pub fn load_session(&mut self, session: SessionId, timeout: Duration) {
+        self.add_session(session, timeout);
+    }
+
+    /// Loads a znode from a snapshot.
+    pub fn load_node(&mut self, path: ZnodePath, node: Arc<Znode>) {
+        self.put(path, node);
+    }
+
+    /// Containers and TTL znodes, in path order.
+    pub fn reaped(&self) -> impl Iterator<Item = &ZnodePath> {
+        self.reaped.iter()
+    }
+
+    /// The number of all descendants of a znode; 0 where it does not exist.
+    pub fn descendants(&self, path: &str) -> usize {
+        if path == "/" {
+            return self.nodes.len() - 1;
+        }
+        let prefix = format!("{path}/");
+        let from = (Bound::Included(&*prefix), Bound::Unbounded);
+        self.nodes.range::<str, _>(from).take_while(|(path, _)| path.starts_with(&prefix)).count()
+    }
+
+    /// Whether a session that is not in the session map has ephemerals.
+    pub fn has_orphans(&self) -> bool {
+        self.ephemerals.keys().any(|session| !self.sessions.contains_key(session))
+    }
+
+    /// Deletes the ephemerals of sessions that are not in the session map, without a transaction:
+    /// what a new leader does before it snapshots (semantics 2.5, last paragraph). Returns how many.
+    pub fn kill_orphans(&mut self) -> usize {
+        let orphan = |session: &&SessionId| !self.sessions.contains_key(session);
+        let orphans: Vec<SessionId> = self.ephemerals.keys().filter(orphan).copied().collect();
+        let mut killed = 0;
+        for session in orphans {
+            let paths: Vec<ZnodePath> = self.ephemerals(session).cloned().collect();
+            killed += paths.len();
+            for path in paths {
+                let zxid = self.last_processed;
+                let _ = self.delete(&path, zxid, &mut Vec::new());
+            }
+        }
+        killed
+    }
+
+    fn add_session(&mut self, session: SessionId, timeout: Duration) {
+        if let Some(old) = self.sessions.insert(session, timeout) {
+            self.digest.subtract(Fingerprint::of(&(&session, &old)));
+        }
+        self.digest.add(Fingerprint::of(&(&session, &timeout)));
+    }
+
+    /// Puts a znode in place, new or loaded, and tells its parent and its owner.
+    fn put(&mut self, path: ZnodePath, node: Arc<Znode>) {
+        self.digest.add(of_znode(&path, &node));
+        if let Some(parent) = parent(&path).and_then(|parent| self.nodes.get_mut(parent)) {
+            parent.children.insert(Arc::from(path.name()));
+        }
+        match node.ephemeral_type {
+            EphemeralType::Void => {}
+            EphemeralType::Normal(owner) => {
+                self.ephemerals.entry(owner).or_default().insert(path.clone());
+            }
+            EphemeralType::Container | EphemeralType::Ttl(_) => {
+                self.reaped.insert(path.clone());
+            }
+        }
+        if let Some(quota) = quota::limited_by(&path) {
+            self.quotas.insert(Arc::from(quota));
+        }
+        let children = BTreeSet::new();
+        let old = self.nodes.insert(path, Entry { node, children });
+        debug_assert!(old.is_none(), "a znode is put once");
+    }
+
+    /// Changes a znode in place, keeping the digest.
+    fn change(&mut self, path: &str, change: impl FnOnce(&mut Znode)) -> Option<()> {
+        let (path, entry) = {
+            let mut range =
+                self.nodes.range_mut::<str, _>((Bound::Included(path), Bound::Included(path)));
+            range.next()?
+        };
+        self.digest.subtract(of_znode(path, &entry.node));
+        change(Arc::make_mut(&mut entry.node));
+        self.digest.add(of_znode(path, &entry.node));
+        Some(())
+    }
+}
+
+/// A znode's part of the digest. What a quota's statistics say is left out: they are counted anew
+/// whenever a tree is loaded, so they are no part of the history (semantics 1.10).
+fn of_znode(path: &ZnodePath, node: &Znode) -> Fingerprint {
+    if quota::is_statistics(path) {
+        let told = Znode { data: Arc::from([]), ..node.clone() };
+        return Fingerprint::of(&(path, &told));
+    }
+    Fingerprint::of(&(path, node))
+}
+
+impl PartialEq for DataTree {
+    fn eq(&self, other: &DataTree) -> bool {
+        self.last_processed == other.last_processed && self.digest == other.digest
+    }
+}
+
+impl Eq for DataTree {}
+
+impl Hash for DataTree {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.last_processed.hash(state);
+        self.digest.hash(state);
+    }
+}

@@ -1,0 +1,184 @@
+//! Quotas (semantics 1.10): how many znodes and bytes a subtree may have.
+//!
+//! The limits of `/a/b` are the data of `/zookeeper/quota/a/b/zookeeper_limits`; beside them,
+//! `zookeeper_stats` says what there is. A server keeps the statistics in its own tree while it
+//! applies, without transactions. Soft limits are only logged. Hard ones are checked by `prep`, and
+//! only against what is applied: creates that are still under way are not counted.
+
+use super::DataTree;
+use crate::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where quotas are kept.
+pub const ROOT: &str = "/zookeeper/quota";
+
+const LIMITS: &str = "/zookeeper_limits";
+const STATISTICS: &str = "/zookeeper_stats";
+
+/// The path whose limits a znode's data are.
+pub(super) fn limited_by(path: &str) -> Option<&str> {
+    subject(path, LIMITS)
+}
+
+/// The path whose statistics a znode's data are.
+pub(super) fn counted_by(path: &str) -> Option<&str> {
+    subject(path, STATISTICS)
+}
+
+/// Whether a znode's data are a quota's statistics.
+pub(super) fn is_statistics(path: &str) -> bool {
+    path.starts_with(ROOT) && counted_by(path).is_some()
+}
+
+fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
+    let subject = path.strip_prefix(ROOT)?.strip_suffix(name)?;
+    (!subject.is_empty()).then_some(subject)
+}
+
+/// The numbers of a quota znode (`StatsTrack`): -1 stands for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatsTrack {
+    /// Znodes, the subtree's root included.
+    pub count: i64,
+    /// Bytes of data.
+    pub bytes: i64,
+    /// The hard limit of `count`.
+    pub count_hard_limit: i64,
+    /// The hard limit of `bytes`.
+    pub byte_hard_limit: i64,
+}
+
+impl StatsTrack {
+    /// No number is given.
+    pub const NONE: StatsTrack =
+        StatsTrack { count: -1, bytes: -1, count_hard_limit: -1, byte_hard_limit: -1 };
+
+    /// Reads a text like `count=1,bytes=5=;byteHardLimit=10`. What it does not understand it leaves
+    /// out (a server fails on some of it).
+    pub fn parse(data: &[u8]) -> StatsTrack {
+        let mut track = StatsTrack::NONE;
+        for pair in String::from_utf8_lossy(data).split([',', ';']) {
+            let mut parts = pair.split('=');
+            let (Some(name), Some(value)) = (parts.next(), parts.next()) else { continue };
+            let Ok(value) = value.parse() else { continue };
+            match name {
+                "count" => track.count = value,
+                "bytes" => track.bytes = value,
+                "countHardLimit" => track.count_hard_limit = value,
+                "byteHardLimit" => track.byte_hard_limit = value,
+                _ => {}
+            }
+        }
+        track
+    }
+}
+
+impl fmt::Display for StatsTrack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "count={},bytes={}", self.count, self.bytes)?;
+        let hard =
+            [("byteHardLimit", self.byte_hard_limit), ("countHardLimit", self.count_hard_limit)];
+        let mut first = true;
+        for (name, limit) in hard.into_iter().filter(|(_, limit)| *limit != -1) {
+            // The stray sign makes old parsers ignore what follows.
+            write!(f, "{};{name}={limit}", if first { "=" } else { "" })?;
+            first = false;
+        }
+        Ok(())
+    }
+}
+
+impl DataTree {
+    /// The nearest path at or above this one that has a quota.
+    fn quota_above<'a>(&self, path: &'a str) -> Option<&'a str> {
+        if self.quotas.is_empty() || path.starts_with("/zookeeper") {
+            return None;
+        }
+        let mut at = path;
+        while at.len() > 1 {
+            if self.quotas.contains(at) {
+                return Some(at);
+            }
+            at = crate::path::parent(at)?;
+        }
+        None
+    }
+
+    /// The subtree that this znode is in has grown: its statistics say so.
+    pub(super) fn count_for_quota(&mut self, path: &str, count: i64, bytes: i64) {
+        let Some(subject) = self.quota_above(path) else { return };
+        let statistics = format!("{ROOT}{subject}{STATISTICS}");
+        self.change(&statistics, |node| {
+            let mut track = StatsTrack::parse(&node.data);
+            track.count += count;
+            track.bytes += bytes;
+            node.data = Arc::from(track.to_string().into_bytes());
+        });
+    }
+
+    /// Counts a subtree: its quota's statistics were just created.
+    pub(super) fn count_quota_anew(&mut self, subject: &str) {
+        let (mut count, mut bytes) = (0, 0);
+        let below = format!("{subject}/");
+        for (path, node) in self.nodes() {
+            if path.as_str() == subject || path.starts_with(&below) {
+                count += 1;
+                bytes += node.data.len() as i64;
+            }
+        }
+        let track = StatsTrack { count, bytes, ..StatsTrack::NONE };
+        let statistics = format!("{ROOT}{subject}{STATISTICS}");
+        self.change(&statistics, |node| node.data = Arc::from(track.to_string().into_bytes()));
+    }
+
+    /// A tree was loaded: every quota is counted anew (`setupQuota`).
+    pub fn count_quotas_anew(&mut self) {
+        for subject in std::mem::take(&mut self.quotas) {
+            self.count_quota_anew(&subject);
+            self.quotas.insert(subject);
+        }
+    }
+
+    /// Whether a write that adds this much would pass a hard limit.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
+        let Some(subject) = self.quota_above(path) else { return Ok(()) };
+        let numbers = |name| {
+            self.node(&format!("{ROOT}{subject}{name}")).map(|node| StatsTrack::parse(&node.data))
+        };
+        let (Some(limits), Some(now)) = (numbers(LIMITS), numbers(STATISTICS)) else {
+            return Ok(());
+        };
+        let passes =
+            |change: i64, now: i64, limit: i64| change != 0 && limit > -1 && now + change > limit;
+        let exceeded = passes(count, now.count, limits.count_hard_limit)
+            || passes(bytes, now.bytes, limits.byte_hard_limit);
+        if exceeded { Err(Error::QuotaExceeded) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_and_written_as_servers_do() {
+        let track = StatsTrack::parse(b"count=4,bytes=5=;countHardLimit=10;byteHardLimit=7");
+        let expected = StatsTrack { count: 4, bytes: 5, count_hard_limit: 10, byte_hard_limit: 7 };
+        assert_eq!(track, expected);
+        assert_eq!(track.to_string(), "count=4,bytes=5=;byteHardLimit=7;countHardLimit=10");
+        assert_eq!(StatsTrack::parse(b"").to_string(), "count=-1,bytes=-1");
+        assert_eq!(StatsTrack::parse(b"bytes=3,count=").bytes, 3);
+    }
+
+    #[test]
+    fn which_path_a_quota_is_of() {
+        assert_eq!(limited_by("/zookeeper/quota/a/b/zookeeper_limits"), Some("/a/b"));
+        assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
+        assert_eq!(limited_by("/a/zookeeper_limits"), None);
+        assert_eq!(counted_by("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
+    }
+}

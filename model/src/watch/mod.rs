@@ -1,0 +1,170 @@
+//! The watches of one server (semantics 3.1, 3.4).
+//!
+//! A watch belongs to a connection and a path. There are two tables, as in `DataTree`: data watches
+//! (of exists, getData, addWatch) and child watches (of getChildren, addWatch). A connection can
+//! watch a path in several ways at once: one-shot, which firing takes away; persistent, in both
+//! tables; and persistent recursive, in the table of data watches only, which hears of everything
+//! below as well but of no NodeChildrenChanged. However many of its watches an event fires, a
+//! connection is told once. Several connections are told in the order of their names, where ZooKeeper
+//! has none.
+//!
+//! An event is kept from a connection that may not read the znode (data events) or the parent (child
+//! events) at that moment; its one-shot watch is gone all the same (ZOOKEEPER-4799).
+
+mod rearm;
+mod table;
+
+use crate::acl::AclList;
+use crate::id::ClientConnection;
+use crate::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
+use crate::path::parent;
+use crate::release::{Bug, Bugs};
+use crate::tree::Change;
+use crate::zxid::Zxid;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use table::{Mode, Modes, Table};
+
+pub use rearm::Rearming;
+
+/// All watches of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WatchTable {
+    data: Table,
+    child: Table,
+}
+
+/// What a change fired, in order.
+pub type Fired = Vec<(ClientConnection, WatchedEvent)>;
+
+impl WatchTable {
+    /// Sets a one-shot data watch: exists of any result, getData of a znode. Setting it twice sets
+    /// one.
+    pub fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
+        self.data.add(path, connection, Mode::Standard, bugs);
+    }
+
+    /// Sets a one-shot child watch: getChildren of a znode.
+    pub fn add_child(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
+        self.child.add(path, connection, Mode::Standard, bugs);
+    }
+
+    /// Sets a watch that stays.
+    pub fn add(
+        &mut self,
+        path: &Arc<str>,
+        connection: ClientConnection,
+        mode: AddWatchMode,
+        bugs: Bugs,
+    ) {
+        let (mode, both) = match mode {
+            AddWatchMode::Persistent => (Mode::Persistent, true),
+            AddWatchMode::PersistentRecursive => {
+                (Mode::Recursive, bugs.has(Bug::RecursiveWatchIsChildWatch))
+            }
+        };
+        self.data.add(Arc::clone(path), connection, mode, bugs);
+        if both {
+            self.child.add(Arc::clone(path), connection, mode, bugs);
+        }
+    }
+
+    /// Takes watches away. `false`: there were none.
+    pub fn remove(&mut self, path: &str, connection: ClientConnection, kind: WatcherType) -> bool {
+        let (data, child) = tables_of(kind);
+        // Not short-circuited: both are to go.
+        let data = data.is_some_and(|modes| self.data.remove(path, connection, modes));
+        let child = child.is_some_and(|modes| self.child.remove(path, connection, modes));
+        data || child
+    }
+
+    /// Whether there is such a watch. Persistent ones are looked for among the data watches, where
+    /// they all are.
+    pub fn contains(&self, path: &str, connection: ClientConnection, kind: WatcherType) -> bool {
+        let (data, child) = tables_of(kind);
+        let has = |table: &Table, modes: Option<Modes>| {
+            modes.is_some_and(|modes| table.modes(path, connection).intersects(modes))
+        };
+        match kind {
+            WatcherType::Persistent | WatcherType::PersistentRecursive => has(&self.data, data),
+            _ => has(&self.data, data) || has(&self.child, child),
+        }
+    }
+
+    /// Fires what one change fires, in the order of semantics 3.1, appending to `fired`. `may_read`
+    /// tells whether a connection passes READ on an ACL.
+    pub fn trigger(
+        &mut self,
+        change: &Change,
+        zxid: Zxid,
+        may_read: &dyn Fn(ClientConnection, &AclList) -> bool,
+        fired: &mut Fired,
+    ) {
+        let mut tell = |told: &BTreeSet<ClientConnection>, kind, path: &str, acl: &AclList| {
+            if told.is_empty() {
+                return;
+            }
+            let event = WatchedEvent { kind, path: Arc::from(path), zxid };
+            let told = told.iter().filter(|connection| may_read(**connection, acl));
+            fired.extend(told.map(|connection| (*connection, event.clone())));
+        };
+        let path = &*change.path;
+        let told = self.data.fire(path, change.kind);
+        tell(&told, change.kind, path, &change.acl);
+        match change.kind {
+            EventType::NodeDataChanged => return,
+            EventType::NodeDeleted => {
+                let mut told_by_child = self.child.fire(path, change.kind);
+                told_by_child.retain(|connection| !told.contains(connection));
+                tell(&told_by_child, change.kind, path, &change.acl);
+            }
+            EventType::NodeCreated => {}
+            _ => unreachable!("a transaction changes znodes; what parents see follows from that"),
+        }
+        if let Some(parent) = parent(path) {
+            let kind = EventType::NodeChildrenChanged;
+            tell(&self.child.fire(parent, kind), kind, parent, &change.parent_acl);
+        }
+    }
+
+    /// Forgets the watches of a connection that is closed.
+    pub fn remove_connection(&mut self, connection: ClientConnection) {
+        self.data.remove_connection(connection);
+        self.child.remove_connection(connection);
+    }
+
+    /// Whether a change would fire any of the watches.
+    pub fn fires(&self, change: &Change) -> bool {
+        let path = change.path.as_str();
+        if self.data.is_watched(path, change.kind) {
+            return true;
+        }
+        let structural = change.kind != EventType::NodeDataChanged;
+        let deleted = change.kind == EventType::NodeDeleted;
+        (deleted && self.child.is_watched(path, change.kind))
+            || (structural
+                && parent(path).is_some_and(|parent| {
+                    self.child.is_watched(parent, EventType::NodeChildrenChanged)
+                }))
+    }
+
+    /// Whether no watch is set.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty() && self.child.is_empty()
+    }
+}
+
+/// Which modes of which table a type means: (data, child).
+fn tables_of(kind: WatcherType) -> (Option<Modes>, Option<Modes>) {
+    let only = |mode| Some(Modes::of(mode));
+    match kind {
+        WatcherType::Children => (None, only(Mode::Standard)),
+        WatcherType::Data => (only(Mode::Standard), None),
+        WatcherType::Any => (Some(Modes::ALL), Some(Modes::ALL)),
+        WatcherType::Persistent => (only(Mode::Persistent), only(Mode::Persistent)),
+        WatcherType::PersistentRecursive => (only(Mode::Recursive), None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! SetWatches: a client that re-attached sets its watches again (semantics 3.4).
+
+use super::WatchTable;
+use crate::id::ClientConnection;
+use crate::op::{AddWatchMode, EventType, WatchedEvent};
+use crate::release::Bugs;
+use crate::tree::DataTree;
+use crate::zxid::Zxid;
+use std::sync::Arc;
+
+/// What a client says it watched.
+#[derive(Clone, Copy, Debug)]
+pub struct Rearming<'a> {
+    /// The last zxid that it has seen.
+    pub relative_zxid: Zxid,
+    /// Data watches on znodes that existed.
+    pub data: &'a [Arc<str>],
+    /// Data watches on znodes that did not exist.
+    pub exist: &'a [Arc<str>],
+    /// Child watches.
+    pub child: &'a [Arc<str>],
+    /// Persistent watches. What happened meanwhile is lost (W5).
+    pub persistent: &'a [Arc<str>],
+    /// Persistent recursive watches, likewise.
+    pub recursive: &'a [Arc<str>],
+}
+
+impl WatchTable {
+    /// Arms each watch, or answers it at once when the tree shows that it was missed. The events are
+    /// for this connection, in order. They are not kept from who may not read (`setWatches` asks no
+    /// ACL).
+    pub fn set_watches(
+        &mut self,
+        tree: &DataTree,
+        connection: ClientConnection,
+        watches: Rearming<'_>,
+        bugs: Bugs,
+    ) -> Vec<WatchedEvent> {
+        let zxid = tree.last_processed();
+        let mut missed = Vec::new();
+        let mut tell = |kind, path: &Arc<str>| {
+            missed.push(WatchedEvent { kind, path: Arc::clone(path), zxid });
+        };
+        for path in watches.data {
+            match tree.node(path) {
+                None => tell(EventType::NodeDeleted, path),
+                Some(node) if node.mzxid > watches.relative_zxid => {
+                    tell(EventType::NodeDataChanged, path);
+                }
+                Some(_) => self.add_data(Arc::clone(path), connection, bugs),
+            }
+        }
+        for path in watches.exist {
+            match tree.node(path) {
+                Some(_) => tell(EventType::NodeCreated, path),
+                None => self.add_data(Arc::clone(path), connection, bugs),
+            }
+        }
+        for path in watches.child {
+            match tree.node(path) {
+                None => tell(EventType::NodeDeleted, path),
+                Some(node) if node.pzxid > watches.relative_zxid => {
+                    tell(EventType::NodeChildrenChanged, path);
+                }
+                Some(_) => self.add_child(Arc::clone(path), connection, bugs),
+            }
+        }
+        for path in watches.persistent {
+            self.add(path, connection, AddWatchMode::Persistent, bugs);
+        }
+        for path in watches.recursive {
+            self.add(path, connection, AddWatchMode::PersistentRecursive, bugs);
+        }
+        missed
+    }
+}

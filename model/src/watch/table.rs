@@ -1,0 +1,143 @@
+//! One of the two tables: who watches which path, and in which ways.
+
+use crate::id::ClientConnection;
+use crate::op::EventType;
+use crate::path::parent;
+use crate::release::{Bug, Bugs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A way to watch (`WatcherMode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Once.
+    Standard = 1,
+    /// Again and again.
+    Persistent = 2,
+    /// Again and again, with all that lies below.
+    Recursive = 4,
+}
+
+/// The ways in which one connection watches one path (`WatchStats`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Modes(u8);
+
+impl Modes {
+    pub const ALL: Modes = Modes(7);
+
+    pub fn of(mode: Mode) -> Modes {
+        Modes(mode as u8)
+    }
+
+    pub fn intersects(self, other: Modes) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Per path the connections that watch it. No path is without one, no connection without a mode.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Table {
+    watches: BTreeMap<Arc<str>, BTreeMap<ClientConnection, Modes>>,
+    /// How many of them are recursive; only then ancestors are looked at. Follows from `watches`.
+    recursive: usize,
+}
+
+impl Table {
+    /// Watches a path in one way more; under [`Bug::OneWatchModePerPath`] in that way only.
+    pub fn add(&mut self, path: Arc<str>, connection: ClientConnection, mode: Mode, bugs: Bugs) {
+        let modes = self.watches.entry(path).or_default().entry(connection).or_default();
+        let before = *modes;
+        let kept = if bugs.has(Bug::OneWatchModePerPath) { 0 } else { before.0 };
+        *modes = Modes(kept | mode as u8);
+        self.recursive += usize::from(is_recursive(*modes));
+        self.recursive -= usize::from(is_recursive(before));
+    }
+
+    /// The ways in which a connection watches a path.
+    pub fn modes(&self, path: &str, connection: ClientConnection) -> Modes {
+        let watches = self.watches.get(path);
+        watches.and_then(|watches| watches.get(&connection)).copied().unwrap_or_default()
+    }
+
+    /// Ends some ways of watching. `false`: none of them was there.
+    pub fn remove(&mut self, path: &str, connection: ClientConnection, modes: Modes) -> bool {
+        let before = self.modes(path, connection);
+        self.keep(path, connection, Modes(before.0 & !modes.0));
+        before.intersects(modes)
+    }
+
+    fn keep(&mut self, path: &str, connection: ClientConnection, modes: Modes) {
+        let Some(watches) = self.watches.get_mut(path) else { return };
+        let Some(before) = watches.get_mut(&connection) else { return };
+        self.recursive -= usize::from(is_recursive(*before) && !is_recursive(modes));
+        *before = modes;
+        if modes == Modes::default() {
+            watches.remove(&connection);
+            if watches.is_empty() {
+                self.watches.remove(path);
+            }
+        }
+    }
+
+    /// Who hears of an event at a path; one-shot watches there are taken away.
+    pub fn fire(&mut self, path: &str, kind: EventType) -> BTreeSet<ClientConnection> {
+        let mut told = BTreeSet::new();
+        if self.watches.is_empty() {
+            return told;
+        }
+        if let Some(watches) = self.watches.get_mut(path) {
+            let hears = |modes: Modes| modes != Modes::of(Mode::Recursive) || hears_below(kind);
+            told.extend(watches.iter().filter(|(_, modes)| hears(**modes)).map(|(who, _)| *who));
+            watches.retain(|_, modes| {
+                modes.0 &= !(Mode::Standard as u8);
+                *modes != Modes::default()
+            });
+            if watches.is_empty() {
+                self.watches.remove(path);
+            }
+        }
+        told.extend(self.above(path, kind));
+        told
+    }
+
+    /// Whether an event at a path is heard by anybody.
+    pub fn is_watched(&self, path: &str, kind: EventType) -> bool {
+        self.watches.contains_key(path) || self.above(path, kind).next().is_some()
+    }
+
+    /// The recursive watches above a path.
+    fn above<'a>(
+        &'a self,
+        path: &'a str,
+        kind: EventType,
+    ) -> impl Iterator<Item = ClientConnection> + 'a {
+        let first = parent(path).filter(|_| self.recursive > 0 && hears_below(kind));
+        let above = std::iter::successors(first, |path| parent(path));
+        let watches = above.filter_map(|path| self.watches.get(path)).flatten();
+        watches.filter(|(_, modes)| is_recursive(**modes)).map(|(connection, _)| *connection)
+    }
+
+    /// Forgets a connection.
+    pub fn remove_connection(&mut self, connection: ClientConnection) {
+        let recursive = &mut self.recursive;
+        self.watches.retain(|_, watches| {
+            if let Some(modes) = watches.remove(&connection) {
+                *recursive -= usize::from(is_recursive(modes));
+            }
+            !watches.is_empty()
+        });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.watches.is_empty()
+    }
+}
+
+fn is_recursive(modes: Modes) -> bool {
+    modes.intersects(Modes::of(Mode::Recursive))
+}
+
+/// Recursive watches hear of znodes, never of sets of children.
+fn hears_below(kind: EventType) -> bool {
+    kind != EventType::NodeChildrenChanged
+}
