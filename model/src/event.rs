@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::id::{CallId, ClientConnection, ClientId, LearnerConnection, ServerId, SessionId, Xid};
-use crate::op::{Request, Response, SessionState, WatchedEvent};
+use crate::op::{Data, Request, Response, SessionState, WatchedEvent};
 use crate::txn::Txn;
 use crate::zxid::{Epoch, Zxid};
 use serde::{Deserialize, Serialize};
@@ -222,6 +222,21 @@ pub enum Event {
         exist: Vec<Arc<str>>,
         /// Paths with child watches.
         child: Vec<Arc<str>>,
+        /// Paths with persistent watches.
+        persistent: Vec<Arc<str>>,
+        /// Paths with persistent recursive watches.
+        recursive: Vec<Arc<str>>,
+    },
+    /// A client machine sent a proof of an identity on its connection (`addAuth`; semantics 1.9).
+    Authenticating {
+        /// Which client.
+        client: ClientId,
+        /// The session.
+        session: SessionId,
+        /// The scheme that is to judge.
+        scheme: Arc<str>,
+        /// The proof.
+        auth: Data,
     },
     /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
     /// events were read before this.

@@ -4,6 +4,7 @@
 //! ([`crate::service`]) has one totally ordered log and what each session may have seen of it.
 //! Programs and monitors cannot tell which one they are over.
 
+use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::ensemble::Ensemble;
 use crate::fingerprint::Fingerprint;
@@ -12,11 +13,15 @@ use crate::id::ClientId;
 use crate::machines::ProgramState;
 use crate::step::Step;
 use crate::time::Time;
+use std::sync::Arc;
 
 /// ZooKeeper and its client machines as one cloneable value.
 pub trait Grain: Clone {
     /// Before the first step.
     fn begin(&mut self, effects: &mut Effects);
+
+    /// How the run is configured.
+    fn config(&self) -> &Arc<Config>;
 
     /// What a step does; [`Step::Input`] is the world's own affair.
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status;
@@ -46,6 +51,10 @@ pub trait Grain: Clone {
 impl Grain for Ensemble {
     fn begin(&mut self, effects: &mut Effects) {
         Ensemble::begin(self, effects);
+    }
+
+    fn config(&self) -> &Arc<Config> {
+        Ensemble::config(self)
     }
 
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {

@@ -308,7 +308,7 @@ impl MarkCounter {
 
     fn session(&mut self, session: SessionId, server: Option<ServerId>, state: SessionState) {
         match state {
-            SessionState::SyncConnected => {
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
                 if let Some(server) = server
                     && self.servers.insert(session, server).is_some_and(|before| before != server)
                 {
@@ -317,7 +317,7 @@ impl MarkCounter {
                 self.reattached(session);
             }
             SessionState::Disconnected => {}
-            SessionState::Expired | SessionState::Closed => {
+            SessionState::Expired | SessionState::Closed | SessionState::AuthFailed => {
                 if state == SessionState::Expired {
                     self.count(Mark::SessionExpired);
                 }

@@ -57,6 +57,7 @@ impl Event {
             | Event::Serving { .. }
             | Event::Acked { .. }
             | Event::AckedNewLeader { .. }
+            | Event::Authenticating { .. }
             | Event::Sent { .. }
             | Event::Notified { .. }
             | Event::Rearming { .. }

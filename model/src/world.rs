@@ -43,7 +43,8 @@ impl<H: Host> World<H> {
 
 impl<H: Host, G: Grain> World<H, G> {
     /// A world before its first step.
-    pub fn over(grain: G, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
+    pub fn over(grain: G, host: H, mut monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
+        monitors.iter_mut().for_each(|monitor| monitor.begin(grain.config()));
         World {
             grain,
             host,

@@ -39,6 +39,7 @@ impl ClientMachine {
             last_zxid_seen: self.session.last_zxid,
             timeout: self.session_timeout,
             session: self.session.id,
+            read_only: false,
         }));
         let servers = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);
         arm(ClientTimer::Connect, self.session.timeout / servers, out);
@@ -72,7 +73,15 @@ impl ClientMachine {
     /// Sets all watches again at the server that took the session (3.4).
     fn rearm(&self, session: SessionId, out: &mut Vec<ClientEffect>) {
         for packet in self.session.watches.set_watches(self.session.last_zxid) {
-            if let ClientPacket::SetWatches { relative_zxid, data, exist, child } = &packet {
+            if let ClientPacket::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } = &packet
+            {
                 out.push(ClientEffect::Event(Event::Rearming {
                     client: self.id,
                     session,
@@ -80,6 +89,8 @@ impl ClientMachine {
                     data: data.clone(),
                     exist: exist.clone(),
                     child: child.clone(),
+                    persistent: persistent.clone(),
+                    recursive: recursive.clone(),
                 }));
             }
             out.push(ClientEffect::Send(packet));

@@ -271,7 +271,7 @@ impl ClientMachine {
             return;
         }
         match (self.state, packet) {
-            (ClientState::Connecting(server), ServerPacket::Connected { session, timeout }) => {
+            (ClientState::Connecting(server), ServerPacket::Connected { session, timeout, .. }) => {
                 self.established(server, session, timeout, out);
             }
             (ClientState::Connecting(_), ServerPacket::Expired) => self.expired(out),

@@ -124,7 +124,7 @@ impl ClientMachine {
                 return self.replied(xid, zxid, result, out);
             }
             ServerPacket::Notification(event) => self.notified(event, out),
-            ServerPacket::Pong => {}
+            ServerPacket::Pong | ServerPacket::Authenticated { .. } => {}
             ServerPacket::WatchesSet { zxid } => {
                 self.session.last_zxid = self.session.last_zxid.max(zxid);
                 if let Some((session, _)) = self.link() {

@@ -31,6 +31,9 @@ impl WatchKind {
             EventType::NodeCreated | EventType::NodeDataChanged => self != WatchKind::Child,
             EventType::NodeChildrenChanged => self == WatchKind::Child,
             EventType::NodeDeleted => true,
+            EventType::DataWatchRemoved => self != WatchKind::Child,
+            EventType::ChildWatchRemoved => self == WatchKind::Child,
+            EventType::PersistentWatchRemoved => false,
         }
     }
 }
@@ -115,7 +118,14 @@ impl WatchTable {
 /// A SetWatches packet of the three lists.
 fn packet(relative_zxid: Zxid, lists: [Vec<Arc<str>>; 3]) -> ClientPacket {
     let [data, exist, child] = lists;
-    ClientPacket::SetWatches { relative_zxid, data, exist, child }
+    ClientPacket::SetWatches {
+        relative_zxid,
+        data,
+        exist,
+        child,
+        persistent: Vec::new(),
+        recursive: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::ZooKeeper;
 use super::transport::{Call, Unseen, with_waker};
 use super::watch::Watch;
+use crate::acl::AclList;
 use crate::error::Error;
 use crate::host::{Operation, Outcome};
 use crate::op::{CreateMode, Data, Op, OpResult, Request, Response, Version};
@@ -50,7 +51,8 @@ impl ZooKeeper {
         data: &[u8],
         mode: CreateMode,
     ) -> Result<(String, Stat), Error> {
-        let op = Op::Create { path: Arc::from(path), data: Data::from(data), mode };
+        let (path, data) = (Arc::from(path), Data::from(data));
+        let op = Op::Create { path, data, mode, acl: AclList::OPEN };
         match self.write(op).await? {
             OpResult::Created(path, stat) => Ok((path.to_string(), stat)),
             other => unreachable!("create was answered with {other:?}"),

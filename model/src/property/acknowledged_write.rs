@@ -46,12 +46,16 @@ impl Reply<'_> {
     fn is_of_write(&self) -> bool {
         match self.request {
             // What a server does not know it refuses at once.
-            Request::Write(_) | Request::Multi(_) => *self.result != Err(Error::Unimplemented),
+            Request::Write(_)
+            | Request::Multi(_)
+            | Request::SetAcl { .. }
+            | Request::DeleteContainer { .. } => *self.result != Err(Error::Unimplemented),
             Request::CloseSession => true,
-            Request::Exists { .. }
-            | Request::GetData { .. }
-            | Request::GetChildren { .. }
-            | Request::Sync { .. } => false,
+            Request::Sync { .. } => false,
+            read => {
+                debug_assert!(read.is_read());
+                false
+            }
         }
     }
 
@@ -82,7 +86,17 @@ impl Reply<'_> {
 /// Whether `prep` may have made this of the request.
 fn answers(request: &Request, body: &TxnBody) -> bool {
     match (request, body) {
-        (Request::Write(_) | Request::Multi(_), TxnBody::Error(_)) => true,
+        (
+            Request::Write(_)
+            | Request::Multi(_)
+            | Request::SetAcl { .. }
+            | Request::DeleteContainer { .. },
+            TxnBody::Error(_),
+        ) => true,
+        (Request::SetAcl { path: asked, .. }, TxnBody::SetAcl { path, .. })
+        | (Request::DeleteContainer { path: asked }, TxnBody::DeleteContainer { path }) => {
+            **path == **asked
+        }
         (Request::Write(op), body) => op_answers(op, body),
         (Request::Multi(ops), TxnBody::Multi(bodies)) => {
             ops.len() == bodies.len()
@@ -97,14 +111,14 @@ fn answers(request: &Request, body: &TxnBody) -> bool {
 fn op_answers(op: &Op, body: &TxnBody) -> bool {
     match (op, body) {
         (
-            Op::Create { path: asked, data: content, mode },
-            TxnBody::Create { path, data, ephemeral, .. },
+            Op::Create { path: asked, data: content, mode, .. },
+            TxnBody::Create { path, data, ephemeral_type, .. },
         ) => {
             let named = match mode.is_sequential() {
                 true => path.starts_with(&**asked) && path.len() > asked.len(),
                 false => **path == **asked,
             };
-            named && data == content && *ephemeral == mode.is_ephemeral()
+            named && data == content && ephemeral_type.owner().is_some() == mode.is_ephemeral()
         }
         (Op::Delete { path: asked, .. }, TxnBody::Delete { path })
         | (Op::Check { path: asked, .. }, TxnBody::Check { path }) => **path == **asked,

@@ -53,6 +53,8 @@ impl EndedSession {
                 }
                 return Ok(());
             }
+            // The leader's own: of no session.
+            TxnBody::DeleteContainer { .. } if txn.session == SessionId(0) => return Ok(()),
             TxnBody::Error(_) | TxnBody::FailedMulti(_) => return Ok(()),
             _ => {}
         }
@@ -90,7 +92,12 @@ impl EndedSession {
                     "{client} was connected with session {session} after its end."
                 ));
             }
-            SessionState::SyncConnected | SessionState::Disconnected => {}
+            SessionState::AuthFailed => {
+                self.ended.insert(session);
+            }
+            SessionState::SyncConnected
+            | SessionState::ConnectedReadOnly
+            | SessionState::Disconnected => {}
         }
         Ok(())
     }

@@ -33,6 +33,7 @@ pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
 pub use reply_order::ReplyOrder;
 
+use crate::config::Config;
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::history::History;
@@ -40,6 +41,7 @@ use crate::service::Bridge;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// What a monitor may look at beside the event itself.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +107,11 @@ pub trait Monitor: Send + Sync {
     /// Asked, as [`Monitor::concerns`], about kinds: what is inside the event may be made up.
     fn minds_order(&self, event: &Event) -> bool {
         self.concerns(event)
+    }
+
+    /// Told before the first event how the run is configured.
+    fn begin(&mut self, config: &Arc<Config>) {
+        let _ = config;
     }
 
     /// Eats one event.

@@ -7,6 +7,7 @@ use crate::op::ClientInfo;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The identity that a connection from this address has without proving anything.
@@ -34,6 +35,12 @@ pub fn authenticate(
         }
         _ => Err(Error::AuthFailed),
     }
+}
+
+/// A connection's identities with these added: a set, kept in order.
+pub fn with(auth: &[Id], proven: Vec<Id>) -> Arc<[Id]> {
+    let all: BTreeSet<Id> = auth.iter().cloned().chain(proven).collect();
+    all.into_iter().collect()
 }
 
 /// `user:password` as ACLs name it: `user:` and the hash of the whole in base64

@@ -8,7 +8,6 @@ use crate::network::Delivered;
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::time::Duration;
 use crate::zxid::Zxid;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One accepted connection.
@@ -143,10 +142,7 @@ impl Server {
         let address = &context.config.clients[connection.client.index()].address;
         match access::authenticate(scheme, auth, address, &context.config.options) {
             Ok(proven) => {
-                // A set, here in order.
-                let mut all: BTreeSet<Id> = attachment.auth.iter().cloned().collect();
-                all.extend(proven);
-                attachment.auth = all.into_iter().collect();
+                attachment.auth = access::with(&attachment.auth, proven);
                 context.to_client(connection, ServerPacket::Authenticated { result: Ok(()) });
             }
             Err(error) => {

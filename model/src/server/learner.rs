@@ -4,6 +4,7 @@
 mod sync;
 
 use super::{Context, Role, Server, Writing};
+use crate::acl::Id;
 use crate::event::SyncMode;
 use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::network::Delivered;
@@ -136,10 +137,11 @@ impl Learner {
         session: SessionId,
         xid: Xid,
         request: ServerRequest,
+        auth: Arc<[Id]>,
         context: &mut Context<'_>,
     ) {
         if let Some(connection) = self.connection {
-            context.to_leader(connection, LearnerPacket::Request { session, xid, request });
+            context.to_leader(connection, LearnerPacket::Request { session, xid, request, auth });
         }
     }
 

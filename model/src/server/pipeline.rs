@@ -38,8 +38,9 @@ enum Pending {
     Write(Xid),
     /// For the leader's SYNC.
     Sync(Xid),
-    /// For those before it: a read, a sync on the leader itself, a ping, SetWatches.
-    Turn(ClientPacket),
+    /// For those before it: a read, a sync on the leader itself, a ping, SetWatches. The identities are
+    /// those that the connection had when it came (`Request.authInfo`).
+    Turn(ClientPacket, Arc<[Id]>),
 }
 
 impl Server {
@@ -54,7 +55,7 @@ impl Server {
         if attachment.state != State::Established {
             return;
         }
-        let session = attachment.session;
+        let (session, auth) = (attachment.session, Arc::clone(&attachment.auth));
         self.touch(session, context);
         let is_leading = matches!(self.role, Role::Leading(_));
         match packet {
@@ -62,7 +63,6 @@ impl Server {
                 let is_sync = matches!(*request, Request::Sync { .. });
                 let what = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
                 self.wait(session, connection, what);
-                let auth = Arc::clone(&attachment.auth);
                 self.submit_write(session, xid, ServerRequest::Client(request), auth, context);
             }
             // Not in order with the requests: the packet thread does it at once.
@@ -71,9 +71,9 @@ impl Server {
             }
             // Everything else only waits for its turn.
             packet if self.pending.contains_key(&session) => {
-                self.wait(session, connection, Pending::Turn(packet));
+                self.wait(session, connection, Pending::Turn(packet, auth));
             }
-            packet => self.take_turn(connection, packet, context),
+            packet => self.take_turn(connection, packet, &auth, context),
         }
     }
 
@@ -87,29 +87,18 @@ impl Server {
         &mut self,
         connection: ClientConnection,
         packet: ClientPacket,
+        auth: &[Id],
         context: &mut Context<'_>,
     ) {
         match packet {
-            ClientPacket::Request { xid, request } => self.read(connection, xid, &request, context),
+            ClientPacket::Request { xid, request } => {
+                self.read(connection, xid, &request, auth, context);
+            }
             ClientPacket::Ping => context.to_client(connection, ServerPacket::Pong),
-            ClientPacket::SetWatches {
-                relative_zxid,
-                data,
-                exist,
-                child,
-                persistent,
-                recursive,
-            } => {
-                let watches = Rearming {
-                    relative_zxid,
-                    data: &data,
-                    exist: &exist,
-                    child: &child,
-                    persistent: &persistent,
-                    recursive: &recursive,
-                };
+            ref packet @ ClientPacket::SetWatches { .. } => {
+                let rearming = Rearming::of(packet).expect("a SetWatches");
                 let bugs = context.config.bugs;
-                let events = self.watches.set_watches(&self.tree, connection, watches, bugs);
+                let events = self.watches.set_watches(&self.tree, connection, rearming, bugs);
                 for event in events {
                     context.to_client(connection, ServerPacket::Notification(event));
                 }
@@ -147,11 +136,11 @@ impl Server {
         connection: ClientConnection,
         xid: Xid,
         request: &Request,
+        auth: &[Id],
         context: &mut Context<'_>,
     ) {
         let Some(attachment) = self.attachments.get(&connection) else { return };
-        let auth = Arc::clone(&attachment.auth);
-        let reader = Reader { session: attachment.session, auth: &auth, config: context.config };
+        let reader = Reader { session: attachment.session, auth, config: context.config };
         let result = reader.read(&self.tree, &mut self.watches, connection, request);
         self.reply(connection, xid, result, context);
     }
@@ -259,13 +248,13 @@ impl Server {
                 None => {
                     self.pending.remove(&session);
                 }
-                Some(Waiting { what: Pending::Turn(_), .. }) => {
+                Some(Waiting { what: Pending::Turn(..), .. }) => {
                     let waiting = queue.pop_front().expect("it was just looked at");
                     // Of a connection that is gone nobody would see the answer.
-                    if let (Some(connection), Pending::Turn(packet)) =
+                    if let (Some(connection), Pending::Turn(packet, auth)) =
                         (waiting.connection, waiting.what)
                     {
-                        self.take_turn(connection, packet, context);
+                        self.take_turn(connection, packet, &auth, context);
                     }
                 }
                 Some(_) => return,

@@ -21,7 +21,6 @@ use crate::config::Config;
 use crate::id::{SessionId, Xid};
 use crate::op::{CreateMode, Request};
 use crate::packet::ServerRequest;
-use crate::path::ZnodePath;
 use crate::server::outstanding::OutstandingChanges;
 use crate::server::tracker::{Owner, SessionTracker};
 use crate::time::Time;

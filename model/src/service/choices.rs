@@ -2,7 +2,6 @@
 
 use super::Service;
 use super::link::is_write;
-use super::serve::answer;
 use crate::client::ClientState;
 use crate::error::Error;
 use crate::host::Input;
@@ -10,8 +9,10 @@ use crate::id::{CallId, ClientId, SessionId};
 use crate::machines::ProgramState;
 use crate::op::{Request, Response, WatchedEvent};
 use crate::packet::ClientPacket;
+use crate::server::read::Reader;
 use crate::step::Step;
 use crate::timer::{ClientTimer, Timer};
+use crate::watch::Rearming;
 use crate::zxid::Zxid;
 
 /// Which prefixes of the log a server is tried at.
@@ -120,14 +121,15 @@ impl Service {
             ClientPacket::Request { request, .. } => {
                 self.read_choices(client, request, prefixes, steps);
             }
-            ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
+            ClientPacket::Auth { .. } => steps.push(serve(Zxid::ZERO)),
+            ClientPacket::SetWatches { .. } => {
+                let rearming = Rearming::of(packet).expect("a SetWatches");
                 let mut seen: Vec<Vec<WatchedEvent>> = Vec::new();
                 self.for_each_prefix(client, |entry_zxid| {
                     let tree = &self.log.up_to(entry_zxid).tree;
                     let name = self.connection(client);
                     let mut table = link.watches.clone();
-                    let mut missed =
-                        table.set_watches(tree, name, *relative_zxid, data, exist, child);
+                    let mut missed = table.set_watches(tree, name, rearming, self.config.bugs);
                     // When it was made up is nothing that its client could tell apart.
                     missed.iter_mut().for_each(|event| event.zxid = Zxid::ZERO);
                     if prefixes == Prefixes::All || !seen.contains(&missed) {
@@ -148,9 +150,20 @@ impl Service {
         steps: &mut Vec<Step>,
     ) {
         let mut seen: Vec<Result<Response, Error>> = Vec::new();
+        let link = &self.links.links[client.index()];
+        let session = link.session.expect("a request comes by a connection with a session");
+        let reader = Reader { session, auth: &link.auth, config: &self.config };
+        // The answer to addWatch tells nothing of when the watch was set, and each moment is another:
+        // it hears of what comes after. The others that answer from the watches know no moment.
+        let at_all = prefixes == Prefixes::All || matches!(request, Request::AddWatch { .. });
+        let of_watches =
+            matches!(request, Request::RemoveWatches { .. } | Request::CheckWatches { .. });
+        if of_watches && !at_all {
+            return steps.push(Step::Serve { client, prefix: link.view });
+        }
         self.for_each_prefix(client, |prefix| {
-            if prefixes == Prefixes::Shortest {
-                let answer = answer(&self.log.up_to(prefix).tree, request);
+            if !at_all {
+                let answer = reader.answer(&self.log.up_to(prefix).tree, request);
                 if seen.contains(&answer) {
                     return;
                 }
@@ -190,7 +203,7 @@ impl Service {
             Some(ClientPacket::Request { request, .. }) => !is_write(request),
             Some(ClientPacket::SetWatches { .. }) => true,
             Some(ClientPacket::Connect { session, .. }) => session.is_some(),
-            Some(ClientPacket::Ping) | None => false,
+            Some(ClientPacket::Auth { .. } | ClientPacket::Ping) | None => false,
         }
     }
 

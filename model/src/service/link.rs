@@ -1,9 +1,16 @@
 //! A client's connection and the server behind it, as much of that server as its client can tell.
 
 use super::log::Log;
+use crate::acl::{AclList, Id, Permissions};
+use crate::config::Config;
+use crate::error::Error;
 use crate::id::{ClientConnection, ClientId, SessionId, Xid};
-use crate::op::Request;
+use crate::op::{Request, Response};
 use crate::packet::{ClientPacket, ServerPacket};
+use crate::release::Bug;
+use crate::server::access;
+use crate::server::read::Reader;
+use crate::tree::DataTree;
 use crate::txn::TxnBody;
 use crate::watch::WatchTable;
 use crate::zxid::Zxid;
@@ -11,10 +18,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A write under way.
-pub(super) type LateWrite = (Xid, Arc<Request>);
+pub(super) type LateWrite = (Xid, Arc<Request>, Arc<[Id]>);
 
 /// A client's one connection. A machine has at most one that its server would listen to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link {
     /// Whether the client machine has it open.
     pub(super) open: bool,
@@ -30,9 +37,26 @@ pub(super) struct Link {
     pub(super) to_client: VecDeque<ServerPacket>,
     /// The server has closed the connection; the end follows what is under way to the client.
     pub(super) hung_up: bool,
+    /// The identities of the connection (semantics 1.9).
+    pub(super) auth: Arc<[Id]>,
 }
 
 impl Link {
+    /// No connection; what the server of a client sees of it once there is one.
+    pub(super) fn closed(client: ClientId, config: &Config) -> Link {
+        let address = config.clients.get(client.index()).map(|client| &*client.address);
+        Link {
+            open: false,
+            session: None,
+            view: Zxid::ZERO,
+            watches: WatchTable::default(),
+            to_server: VecDeque::new(),
+            to_client: VecDeque::new(),
+            hung_up: false,
+            auth: Arc::from([access::of_address(address.unwrap_or("127.0.0.1"))]),
+        }
+    }
+
     /// The name of a client's connection.
     pub(super) fn name(client: ClientId) -> ClientConnection {
         ClientConnection { client, slot: 0 }
@@ -40,16 +64,28 @@ impl Link {
 
     /// Ends the connection; what the server had not taken yet is lost, but for its writes, which may
     /// have been passed on to the leader. Not by a server that has hung up.
-    pub(super) fn end(&mut self) -> Option<(SessionId, VecDeque<LateWrite>)> {
-        let Link { session, to_server, hung_up, .. } = std::mem::take(self);
+    pub(super) fn end(
+        &mut self,
+        client: ClientId,
+        config: &Config,
+    ) -> Option<(SessionId, VecDeque<LateWrite>)> {
+        let link = std::mem::replace(self, Link::closed(client, config));
+        let Link { session, to_server, hung_up, mut auth, .. } = link;
         if hung_up {
             return None;
         }
-        let writes = to_server.into_iter().filter_map(|packet| match packet {
-            ClientPacket::Request { xid, request } if is_write(&request) => Some((xid, request)),
-            _ => None,
-        });
-        let writes: VecDeque<LateWrite> = writes.collect();
+        let mut writes: VecDeque<LateWrite> = VecDeque::new();
+        for packet in to_server {
+            match packet {
+                ClientPacket::Request { xid, request } if is_write(&request) => {
+                    writes.push_back((xid, request, Arc::clone(&auth)));
+                }
+                ClientPacket::Auth { scheme, auth: proof } => {
+                    auth = with_identity(&auth, client, &scheme, &proof, config);
+                }
+                _ => {}
+            }
+        }
         session.filter(|_| !writes.is_empty()).map(|session| (session, writes))
     }
 
@@ -58,20 +94,23 @@ impl Link {
         self.open && !self.hung_up
     }
 
-    /// A read was answered: the server sets the watch that it asks for (semantics 1.8).
-    pub(super) fn watch(&mut self, client: ClientId, request: &Request, found: bool) {
-        let name = Link::name(client);
-        match request {
-            // Also where the znode is absent.
-            Request::Exists { path, watch: true } => self.watches.add_data(Arc::clone(path), name),
-            Request::GetData { path, watch: true } if found => {
-                self.watches.add_data(Arc::clone(path), name);
-            }
-            Request::GetChildren { path, watch: true } if found => {
-                self.watches.add_child(Arc::clone(path), name);
-            }
-            _ => {}
-        }
+    /// A read's answer from a tree; the server sets the watch that it asks for (semantics 1.8).
+    pub(super) fn read(
+        &mut self,
+        client: ClientId,
+        tree: &DataTree,
+        request: &Request,
+        config: &Config,
+    ) -> Result<Response, Error> {
+        let session = self.session.expect("a request comes by a connection with a session");
+        let reader = Reader { session, auth: &self.auth, config };
+        reader.read(tree, &mut self.watches, Link::name(client), request)
+    }
+
+    /// Whether the connection may see an event of a znode with this ACL (semantics 3.1 rule 4).
+    fn may_see(auth: &[Id], acl: &AclList, config: &Config) -> bool {
+        config.bugs.has(Bug::EventsAskNoAcl)
+            || access::permits(acl, Permissions::READ, auth, &config.options)
     }
 
     /// The next transaction that this client hears of: one that fires its watch or ends its session
@@ -88,7 +127,7 @@ impl Link {
 
     /// The server applies the log up to `to`: watches fire, in order (W1, W3). It hangs up where the
     /// session ends, and is then no further.
-    pub(super) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid) {
+    pub(super) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
         for entry in log.after(self.view) {
             if entry.zxid() > to || self.hung_up {
                 return;
@@ -96,8 +135,10 @@ impl Link {
             let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else { continue };
             if !self.watches.is_empty() {
                 let mut fired = Vec::new();
+                let auth = &self.auth;
+                let may_read = |_, acl: &AclList| Link::may_see(auth, acl, config);
                 for change in &applied.changes {
-                    self.watches.trigger(change, txn.zxid, &mut fired);
+                    self.watches.trigger(change, txn.zxid, &may_read, &mut fired);
                 }
                 debug_assert!(fired.iter().all(|(connection, _)| connection.client == client));
                 let events = fired.into_iter().map(|(_, event)| ServerPacket::Notification(event));
@@ -107,6 +148,21 @@ impl Link {
             self.hung_up = Some(txn.session) == self.session
                 && matches!(txn.body, TxnBody::CloseSession { .. });
         }
+    }
+}
+
+/// A connection's identities, and what this proof adds to them. A refusal ends the connection.
+pub(super) fn with_identity(
+    auth: &Arc<[Id]>,
+    client: ClientId,
+    scheme: &str,
+    proof: &[u8],
+    config: &Config,
+) -> Arc<[Id]> {
+    let address = config.clients.get(client.index()).map_or("127.0.0.1", |client| &*client.address);
+    match access::authenticate(scheme, proof, address, &config.options) {
+        Ok(proven) => access::with(auth, proven),
+        Err(_) => Arc::clone(auth),
     }
 }
 

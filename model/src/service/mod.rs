@@ -40,6 +40,7 @@ pub use choices::Prefixes;
 #[cfg(feature = "explore")]
 pub(crate) use pieces::{Common, Share};
 
+use crate::acl::AclList;
 use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::fingerprint::{Fingerprint, Tracked};
@@ -50,7 +51,8 @@ use crate::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
 use crate::network::Delivered;
 use crate::op::{CreateMode, Data, Op, Request};
 use crate::packet::ClientPacket;
-use crate::server::prep::Prep;
+use crate::server::prep::{Asker, Prep};
+use crate::server::tracker::Owner;
 use crate::step::Step;
 use crate::time::{Duration, Time};
 use crate::timer::Timer;
@@ -82,6 +84,7 @@ pub struct Service {
 /// The connections, and what of lost ones may still arrive.
 #[derive(Clone, Debug)]
 struct Links {
+    config: Arc<Config>,
     links: Vec<Tracked<Link>>,
     late: BTreeMap<SessionId, VecDeque<LateWrite>>,
     /// How many sessions each client has begun.
@@ -95,10 +98,12 @@ impl Service {
         let log = Log::new();
         let prep = Prep::new(Epoch(1), &log.last().tree);
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
+        let link = |at: usize| Tracked::new(Link::closed(ClientId::at(at), &config));
         Service {
             clients: (0..clients).map(client).collect(),
             links: Links {
-                links: (0..clients).map(|_| Tracked::new(Link::default())).collect(),
+                links: (0..clients).map(link).collect(),
+                config: Arc::clone(&config),
                 late: BTreeMap::new(),
                 sessions: vec![0; clients],
             },
@@ -159,8 +164,10 @@ impl Service {
                 path: Arc::clone(path),
                 data: Data::from([]),
                 mode: CreateMode::Persistent,
+                acl: AclList::OPEN,
             };
-            let done = self.decide(session, Xid(0), &Arc::new(Request::Write(op)), effects);
+            let asker = Asker::new(session, Owner::Leader, Arc::from([]));
+            let done = self.decide(&asker, Xid(0), &Arc::new(Request::Write(op)), effects);
             assert!(done.is_ok(), "{path} cannot be set up: {done:?}");
         }
         self.prep.make_mut().sessions_mut().remove(SessionId(0));
@@ -241,8 +248,8 @@ fn salted(place: u128, part: Fingerprint) -> Fingerprint {
 
 impl Wire for Links {
     fn open(&mut self, client: ClientId, _server: ServerId) -> ClientConnection {
-        let link = self.links[client.index()].make_mut();
-        *link = Link { open: true, ..Link::default() };
+        let closed = Link::closed(client, &self.config);
+        *self.links[client.index()].make_mut() = Link { open: true, ..closed };
         Link::name(client)
     }
 
@@ -260,13 +267,18 @@ impl Wire for Links {
 
 impl Links {
     fn end(&mut self, client: ClientId) {
-        if let Some((session, writes)) = self.links[client.index()].make_mut().end() {
+        let link = self.links[client.index()].make_mut();
+        if let Some((session, writes)) = link.end(client, &self.config) {
             self.late.insert(session, writes);
         }
     }
 }
 
 impl Grain for Service {
+    fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
     fn begin(&mut self, effects: &mut Effects) {
         self.set_up(effects);
         for at in 0..self.clients.len() {

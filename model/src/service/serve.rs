@@ -8,10 +8,13 @@ use crate::event::Event;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::{Op, Request, Response};
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::server::access;
+use crate::server::prep::Asker;
 use crate::server::tracker::Owner;
 use crate::time::{Duration, Time};
 use crate::tree::DataTree;
 use crate::txn::{Txn, TxnBody};
+use crate::watch::Rearming;
 use crate::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
@@ -44,20 +47,18 @@ impl Service {
             ClientPacket::Request { xid, request } => {
                 done(self.go_to(client, prefix) && self.read(client, xid, &request))
             }
-            ClientPacket::SetWatches { relative_zxid, data, exist, child } => {
+            ClientPacket::Auth { scheme, auth } => {
+                done(prefix == Zxid::ZERO && self.authenticate(client, &scheme, &auth))
+            }
+            ref packet @ ClientPacket::SetWatches { .. } => {
                 if !self.go_to(client, prefix) {
                     return Status::NotEnabled;
                 }
                 let tree = &self.log.up_to(prefix).tree;
                 let link = self.links.links[client.index()].make_mut();
-                let missed = link.watches.set_watches(
-                    tree,
-                    Link::name(client),
-                    relative_zxid,
-                    &data,
-                    &exist,
-                    &child,
-                );
+                let rearming = Rearming::of(packet).expect("a SetWatches");
+                let name = Link::name(client);
+                let missed = link.watches.set_watches(tree, name, rearming, self.config.bugs);
                 link.to_client.extend(missed.into_iter().map(ServerPacket::Notification));
                 link.to_client.push_back(ServerPacket::WatchesSet { zxid: link.view });
                 self.took(client);
@@ -74,7 +75,7 @@ impl Service {
             return Status::NotEnabled;
         };
         effects.note(|| format!("the server of {client} applies {zxid}"));
-        self.links.links[client.index()].make_mut().advance(client, &self.log, zxid);
+        self.links.links[client.index()].make_mut().advance(client, &self.log, zxid, &self.config);
         Status::Done
     }
 
@@ -82,13 +83,14 @@ impl Service {
     /// last accepted, so it counts only as long as the session is not accepted elsewhere (2.4).
     pub(super) fn late(&mut self, session: SessionId, effects: &mut Effects) -> Status {
         let Some(writes) = self.links.late.get_mut(&session) else { return Status::NotEnabled };
-        let (xid, request) = writes.pop_front().expect("no empty list is kept");
+        let (xid, request, auth) = writes.pop_front().expect("no empty list is kept");
         if writes.is_empty() {
             self.links.late.remove(&session);
         }
         effects.note(|| format!("{request} arrives at the leader after all"));
         // Nobody is left to be told of the result.
-        let _ = self.decide(session, xid, &request, effects);
+        let asker = Asker::new(session, Owner::Leader, auth);
+        let _ = self.decide(&asker, xid, &request, effects);
         Status::Done
     }
 
@@ -138,15 +140,15 @@ impl Service {
         let request = ServerRequest::CreateSession { timeout };
         let log_end = Arc::clone(self.log.last());
         let prep = self.prep.make_mut();
-        let (owner, xid) = (Owner::Leader, Xid(0));
-        let txn = prep.request(&log_end.tree, session, owner, xid, &request, Time::ZERO);
+        let asker = Asker::new(session, Owner::Leader, Arc::from([]));
+        let txn = prep.request(&log_end.tree, &asker, Xid(0), &request, &self.config, Time::ZERO);
         let txn = txn.expect("a search does not use up the zxids of an epoch");
         let _ = self.append(txn, effects);
         let end = self.log.last().zxid();
         let link = self.links.links[client.index()].make_mut();
         link.session = Some(session);
         link.view = end;
-        link.to_client.push_back(ServerPacket::Connected { session, timeout });
+        link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only: false });
         self.took(client);
         true
     }
@@ -163,7 +165,8 @@ impl Service {
             Some(timeout) => {
                 link.session = Some(session);
                 link.view = prefix;
-                link.to_client.push_back(ServerPacket::Connected { session, timeout });
+                let read_only = false;
+                link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only });
             }
             None => {
                 link.to_client.push_back(ServerPacket::Expired);
@@ -194,9 +197,28 @@ impl Service {
     fn read(&mut self, client: ClientId, xid: Xid, request: &Request) -> bool {
         let link = self.links.links[client.index()].make_mut();
         let tree = &self.log.up_to(link.view).tree;
-        let result = answer(tree, request);
-        link.watch(client, request, result.is_ok());
+        let result = link.read(client, tree, request, &self.config);
         link.to_client.push_back(ServerPacket::Reply { xid, zxid: link.view, result });
+        self.took(client);
+        true
+    }
+
+    /// `addAuth`: the connection has one identity more, or the server hangs up (semantics 1.9).
+    fn authenticate(&mut self, client: ClientId, scheme: &str, proof: &[u8]) -> bool {
+        let address = &self.config.clients[client.index()].address;
+        let proven = access::authenticate(scheme, proof, address, &self.config.options);
+        let link = self.links.links[client.index()].make_mut();
+        let result = match proven {
+            Ok(proven) => {
+                link.auth = access::with(&link.auth, proven);
+                Ok(())
+            }
+            Err(error) => {
+                link.hung_up = true;
+                Err(error)
+            }
+        };
+        link.to_client.push_back(ServerPacket::Authenticated { result });
         self.took(client);
         true
     }
@@ -212,11 +234,12 @@ impl Service {
     ) -> bool {
         let link = &self.links.links[client.index()];
         let session = link.session.expect("a request comes by a connection with a session");
-        let result = self.decide(session, xid, request, effects);
+        let asker = Asker::new(session, Owner::Leader, Arc::clone(&link.auth));
+        let result = self.decide(&asker, xid, request, effects);
         let end = self.log.last().zxid();
         self.took(client);
         let link = self.links.links[client.index()].make_mut();
-        link.advance(client, &self.log, end);
+        link.advance(client, &self.log, end, &self.config);
         // Where the session ended before, the server has hung up before it came to this.
         if link.view == end {
             link.to_client.push_back(ServerPacket::Reply { xid, zxid: end, result });
@@ -227,7 +250,7 @@ impl Service {
     /// The leader decides about a write; one that fails changes nothing and takes no place.
     pub(super) fn decide(
         &mut self,
-        session: SessionId,
+        asker: &Asker,
         xid: Xid,
         request: &Arc<Request>,
         effects: &mut Effects,
@@ -237,7 +260,7 @@ impl Service {
         prep.go_on_from(before(request, log_end.zxid()));
         let request = ServerRequest::Client(Arc::clone(request));
         let txn = prep
-            .request(&log_end.tree, session, Owner::Leader, xid, &request, Time::ZERO)
+            .request(&log_end.tree, asker, xid, &request, &self.config, Time::ZERO)
             .expect("a search does not use up the zxids of an epoch");
         match &txn.body {
             TxnBody::Error(error) => {
@@ -273,23 +296,4 @@ fn before(request: &Request, last: Zxid) -> Zxid {
     };
     let last = last.max(Epoch(1).opening());
     Zxid((last.0 / block + 1) * block - 1)
-}
-
-/// A read's answer from a tree (semantics 1.8).
-pub(super) fn answer(tree: &DataTree, request: &Request) -> Result<Response, Error> {
-    match request {
-        Request::Exists { path, .. } => tree.stat(path).map(Response::Exists).ok_or(Error::NoNode),
-        Request::GetData { path, .. } => {
-            let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
-            Ok(Response::Data(Arc::clone(&node.data), node.stat(children)))
-        }
-        Request::GetChildren { path, .. } => {
-            let children = tree.children(path).ok_or(Error::NoNode)?;
-            Ok(Response::Children(children, tree.stat(path).expect("it was just found")))
-        }
-        Request::Sync { .. } => Ok(Response::Synced),
-        Request::Write(_) | Request::Multi(_) | Request::CloseSession => {
-            unreachable!("a write is no read")
-        }
-    }
 }

@@ -174,7 +174,7 @@ impl DataTree {
 
     /// Deletes a znode. The parent is touched even where the child is missing already (semantics
     /// 1.3 ‡, ZOOKEEPER-3125).
-    fn delete(
+    pub(super) fn delete(
         &mut self,
         path: &ZnodePath,
         zxid: Zxid,

@@ -3,6 +3,7 @@
 use super::WatchTable;
 use crate::id::ClientConnection;
 use crate::op::{AddWatchMode, EventType, WatchedEvent};
+use crate::packet::ClientPacket;
 use crate::release::Bugs;
 use crate::tree::DataTree;
 use crate::zxid::Zxid;
@@ -23,6 +24,26 @@ pub struct Rearming<'a> {
     pub persistent: &'a [Arc<str>],
     /// Persistent recursive watches, likewise.
     pub recursive: &'a [Arc<str>],
+}
+
+impl<'a> Rearming<'a> {
+    /// What a SetWatches says; `None` for any other packet.
+    pub fn of(packet: &'a ClientPacket) -> Option<Rearming<'a>> {
+        match packet {
+            ClientPacket::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } => {
+                let relative_zxid = *relative_zxid;
+                Some(Rearming { relative_zxid, data, exist, child, persistent, recursive })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl WatchTable {

@@ -40,6 +40,9 @@ fn sentence(event: &Event) -> String {
         Event::Elected { server, leader, round } => {
             format!("{server} ends election round {round}: FOLLOWING {leader}")
         }
+        Event::Authenticating { client, session, scheme, .. } => {
+            format!("{client} (session {session}) proves an identity by {scheme}")
+        }
         Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
         Event::Established { leader, epoch, last_zxid } => {
             format!("{leader} is established as leader of epoch {epoch}, history up to {last_zxid}")
@@ -129,6 +132,10 @@ fn session_change(
             format!("{client} is SyncConnected to {server} with {session}")
         }
         (SessionState::SyncConnected, None) => format!("{client} is SyncConnected with {session}"),
+        (SessionState::ConnectedReadOnly, _) => {
+            format!("{client} is ConnectedReadOnly with {session}")
+        }
+        (SessionState::AuthFailed, _) => format!("{client} is refused its identity: AuthFailed"),
         (SessionState::Disconnected, _) => {
             format!("{client} is Disconnected, {session} may live on")
         }

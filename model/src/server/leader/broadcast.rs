@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::op::Request;
 use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
-use crate::server::prep::{Expiry, Prep};
+use crate::server::prep::{Asker, Expiry, Prep};
 use crate::server::tracker::Owner;
 use crate::server::{Context, Role, Server};
 use crate::timer::ServerTimer;
@@ -106,12 +106,13 @@ impl Server {
                     self.touch_at_leader(session, context);
                 }
             }
-            LearnerPacket::Request { session, xid, request } => match request {
+            LearnerPacket::Request { session, xid, request, auth } => match request {
                 ServerRequest::Client(request) if matches!(*request, Request::Sync { .. }) => {
                     self.sync_for_learner(connection, session, xid, context);
                 }
                 request => {
-                    self.prepare(session, Owner::Learner(connection), xid, &request, context);
+                    let asker = Asker::new(session, Owner::Learner(connection), auth);
+                    self.prepare(&asker, xid, &request, context);
                 }
             },
             LearnerPacket::Revalidate { session, connection: waiting } => {
@@ -136,15 +137,15 @@ impl Server {
     /// Prep, then propose. A request that fails validation is proposed as an error transaction.
     pub(in crate::server) fn prepare(
         &mut self,
-        session: SessionId,
-        owner: Owner,
+        asker: &Asker,
         xid: Xid,
         request: &ServerRequest,
         context: &mut Context<'_>,
     ) {
+        let session = asker.session;
         let Role::Leading(leader) = &mut self.role else { return };
         let prep = leader.prep.as_mut().expect("an established leader prepares");
-        let txn = prep.request(&self.tree, session, owner, xid, request, context.at);
+        let txn = prep.request(&self.tree, asker, xid, request, context.config, context.at);
         if let ServerRequest::CreateSession { timeout } = request {
             context.arm(ServerTimer::SessionExpiry(session), *timeout);
         } else {
@@ -160,7 +161,7 @@ impl Server {
     pub fn propose_write(&mut self, context: &mut Context<'_>) -> bool {
         let Role::Leading(leader) = &mut self.role else { return false };
         let Some(prep) = &mut leader.prep else { return false };
-        match prep.write(&self.tree, context.at) {
+        match prep.write(&self.tree, context.config, context.at) {
             Some(txn) => self.propose(txn, context),
             None => self.leave_role("the zxid counter is exhausted", context),
         }

@@ -8,13 +8,14 @@
 
 use super::Bridge;
 use super::sessions::{Client, Connection};
+use crate::config::Config;
 use crate::error::Error;
 use crate::id::{ClientId, SessionId, Xid};
-use crate::op::{Request, Response, WatchedEvent};
+use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::packet::{ClientPacket, ServerPacket};
-use crate::service::link::{Link, is_write};
+use crate::service::link::{Link, is_write, with_identity};
 use crate::service::log::{Entry, Log};
-use crate::service::serve::answer;
+use crate::watch::Rearming;
 use crate::words::Answer;
 use crate::zxid::Zxid;
 use std::sync::Arc;
@@ -26,9 +27,6 @@ pub(super) struct Reply<'a> {
     pub(super) request: &'a Request,
     pub(super) result: &'a Result<Response, Error>,
 }
-
-/// The paths of the three lists of SetWatches.
-type Lists = [Vec<Arc<str>>; 3];
 
 impl Bridge {
     /// A client's connection with the log. `None` where nothing is known of it.
@@ -57,9 +55,11 @@ impl Bridge {
             format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
         };
         let entry = self.place(zxid).cloned();
+        let config = Arc::clone(&self.config);
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
             return Ok(());
         };
+        connection.take_identities(client, &config);
         connection.is_due(xid, request).map_err(who)?;
         connection.is_not_behind(zxid).map_err(who)?;
         if zxid < log.first().zxid() {
@@ -70,7 +70,7 @@ impl Bridge {
         let Some(entry) = entry else {
             return Err(who(format!("was answered at {zxid}, which is no place in the log")));
         };
-        connection.link.advance(client, log, zxid);
+        connection.link.advance(client, log, zxid, &config);
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if is_write(request) {
@@ -85,8 +85,8 @@ impl Bridge {
         link.to_server.pop_front();
         link.view = zxid;
         if !is_write(request) {
-            check_read(&entry, reply).map_err(who)?;
-            link.watch(client, request, result.is_ok());
+            let expected = link.read(client, &entry.tree, request, &config);
+            check_read(zxid, result, &expected).map_err(who)?;
             self.counts.reads += 1;
             self.counts.stale += u64::from(entry.zxid() < self.log.last().zxid());
         }
@@ -105,10 +105,9 @@ impl Bridge {
         client: ClientId,
         session: SessionId,
         relative_zxid: Zxid,
-        [data, exist, child]: Lists,
+        packet: ClientPacket,
     ) -> Result<(), String> {
         let Some(connection) = self.connection(client, session)? else { return Ok(()) };
-        let packet = ClientPacket::SetWatches { relative_zxid, data, exist, child };
         connection.link.to_server.push_back(packet);
         let seen = self.clients[&client].last_zxid;
         if seen != relative_zxid {
@@ -116,6 +115,23 @@ impl Bridge {
                 "{client} said that it has seen {relative_zxid}, but it was {seen}."
             ));
         }
+        Ok(())
+    }
+
+    /// A client machine sends the proof of an identity. Its server looks at it before it looks at
+    /// anything that is sent later.
+    pub(super) fn authenticating(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        scheme: &Arc<str>,
+        auth: &Data,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
+        connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
+        connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
         Ok(())
     }
 
@@ -128,9 +144,11 @@ impl Bridge {
     ) -> Result<(), String> {
         let who = |saw: String| format!("SetWatches of session {session} ({client}) {saw}.");
         let entry = self.place(zxid).cloned();
+        let config = Arc::clone(&self.config);
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
             return Ok(());
         };
+        connection.take_identities(client, &config);
         if !connection.sets_watches() {
             return Err(who("was answered, though it was not the oldest request".to_string()));
         }
@@ -144,9 +162,9 @@ impl Bridge {
             }
             Some(_) => {}
             None => {
-                connection.link.advance(client, log, zxid);
+                connection.link.advance(client, log, zxid, &config);
                 connection.nothing_is_due().map_err(who)?;
-                connection.set_watches(client, &entry, zxid);
+                connection.set_watches(client, &entry, zxid, &config);
             }
         }
         connection.nothing_is_due().map_err(who)?;
@@ -169,6 +187,7 @@ impl Bridge {
     ) -> Result<(), String> {
         let who = |saw: String| format!("the notification {event} to {client} {saw}.");
         let entry = self.place(event.zxid).cloned();
+        let config = Arc::clone(&self.config);
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
             return Ok(());
         };
@@ -179,13 +198,13 @@ impl Bridge {
                     return Err(who("names no place in the log".to_string()));
                 };
                 connection.is_not_behind(event.zxid).map_err(who)?;
-                connection.link.advance(client, log, event.zxid);
+                connection.link.advance(client, log, event.zxid, &config);
                 if connection.link.to_client.is_empty() {
-                    connection.set_watches(client, &entry, event.zxid);
+                    connection.set_watches(client, &entry, event.zxid, &config);
                     made_up = true;
                 }
             } else if let Some(heard) = connection.link.next_heard(log) {
-                connection.link.advance(client, log, heard);
+                connection.link.advance(client, log, heard, &config);
             }
         }
         match connection.link.to_client.pop_front() {
@@ -202,6 +221,14 @@ impl Bridge {
 }
 
 impl Connection {
+    /// The server looks at the proofs that were sent before what it answers next.
+    fn take_identities(&mut self, client: ClientId, config: &Config) {
+        while let Some(ClientPacket::Auth { scheme, auth }) = self.link.to_server.front() {
+            self.link.auth = with_identity(&self.link.auth, client, scheme, auth, config);
+            self.link.to_server.pop_front();
+        }
+    }
+
     /// Whether the oldest request is a SetWatches.
     fn sets_watches(&self) -> bool {
         matches!(self.link.to_server.front(), Some(ClientPacket::SetWatches { .. }))
@@ -243,15 +270,12 @@ impl Connection {
 
     /// The server sets the watches of the oldest request, and makes up what was missed. An event
     /// names where the server stands.
-    fn set_watches(&mut self, client: ClientId, entry: &Entry, zxid: Zxid) {
+    fn set_watches(&mut self, client: ClientId, entry: &Entry, zxid: Zxid, config: &Config) {
         let Link { to_server, to_client, watches, .. } = &mut self.link;
-        let Some(ClientPacket::SetWatches { relative_zxid, data, exist, child }) =
-            to_server.front()
-        else {
-            unreachable!("the oldest request is a SetWatches")
-        };
+        let rearming = to_server.front().and_then(Rearming::of);
+        let rearming = rearming.expect("the oldest request is a SetWatches");
         let (name, tree) = (Link::name(client), &entry.tree);
-        let missed = watches.set_watches(tree, name, *relative_zxid, data, exist, child);
+        let missed = watches.set_watches(tree, name, rearming, config.bugs);
         let at_zxid = |event| ServerPacket::Notification(WatchedEvent { zxid, ..event });
         to_client.extend(missed.into_iter().map(at_zxid));
         self.link.view = zxid;
@@ -279,13 +303,16 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
 }
 
 /// A read shows the tree at the reply's zxid.
-fn check_read(entry: &Entry, reply: &Reply<'_>) -> Result<(), String> {
-    let expected = answer(&entry.tree, reply.request);
-    if expected == *reply.result {
+fn check_read(
+    zxid: Zxid,
+    result: &Result<Response, Error>,
+    expected: &Result<Response, Error>,
+) -> Result<(), String> {
+    if expected == result {
         return Ok(());
     }
-    let (said, should) = told_apart(reply.result, &expected);
-    Err(format!("was answered with {said}, but at {} the tree says {should}", reply.zxid))
+    let (said, should) = told_apart(result, expected);
+    Err(format!("was answered with {said}, but at {zxid} the tree says {should}"))
 }
 
 /// Two answers that differ, in words that do.

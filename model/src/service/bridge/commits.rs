@@ -16,11 +16,12 @@
 
 use super::Bridge;
 use super::sessions::Account;
+use crate::acl::Id;
 use crate::error::Error;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::Request;
 use crate::packet::ServerRequest;
-use crate::server::prep::Prep;
+use crate::server::prep::{Asker, Prep};
 use crate::server::tracker::Owner;
 use crate::service::link::is_write;
 use crate::time::Time;
@@ -33,6 +34,8 @@ use std::sync::Arc;
 pub(super) struct Write {
     pub(super) xid: Xid,
     pub(super) request: Arc<Request>,
+    /// The identities of the connection when it was sent (semantics 1.9).
+    pub(super) auth: Arc<[Id]>,
     /// Which of the session's connections it was sent by.
     pub(super) connection: u32,
     /// Its connection broke.
@@ -127,8 +130,8 @@ impl Bridge {
         }
         let request = ServerRequest::Client(Arc::clone(&write.request));
         let mut prep = Prep::new(Epoch(1), tree);
-        let (session, owner) = (txn.session, Owner::Leader);
-        let expected = prep.request(tree, session, owner, txn.cxid, &request, Time::ZERO);
+        let asker = Asker::new(txn.session, Owner::Leader, Arc::clone(&write.auth));
+        let expected = prep.request(tree, &asker, txn.cxid, &request, &self.config, Time::ZERO);
         let expected = expected.expect("an epoch has many zxids");
         let what = format!("request {} ({})", txn.cxid.0, write.request);
         compare(txn, &expected.body, &what)?;
@@ -172,6 +175,7 @@ impl Bridge {
     ) -> Result<(), String> {
         let Some(connection) = self.connection(client, session)? else { return Ok(()) };
         connection.ask(xid, request);
+        let auth = Arc::clone(&connection.proven);
         let account = self.sessions.get_mut(&session).expect("a connection has a session");
         if xid <= account.last_sent {
             return Err(format!(
@@ -182,7 +186,7 @@ impl Bridge {
         account.last_sent = xid;
         if is_write(request) {
             let (request, connection) = (Arc::clone(request), account.connections);
-            account.writes.push_back(Write { xid, request, connection, lost: false });
+            account.writes.push_back(Write { xid, request, auth, connection, lost: false });
         }
         Ok(())
     }

@@ -35,8 +35,10 @@ mod commits;
 mod sessions;
 
 use super::log::{Entry, Log};
+use crate::config::Config;
 use crate::event::Event;
 use crate::id::{ClientId, SessionId};
+use crate::packet::ClientPacket;
 use crate::property::{Class, Monitor, Objection, View};
 use crate::zxid::Zxid;
 use sessions::{Account, Client, Leaders};
@@ -47,6 +49,7 @@ use std::sync::Arc;
 /// can still be shown, so it is for the simulator only.
 #[derive(Clone, Debug)]
 pub struct Bridge {
+    config: Arc<Config>,
     log: Log,
     sessions: BTreeMap<SessionId, Account>,
     clients: BTreeMap<ClientId, Client>,
@@ -82,6 +85,7 @@ impl Bridge {
     /// An empty log, and no session yet.
     pub fn new() -> Bridge {
         Bridge {
+            config: Arc::new(Config::new(1, 0)),
             log: Log::new(),
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
@@ -121,9 +125,28 @@ impl Bridge {
                 self.lost(*client, *session, *xid, request)
             }
             Event::Notified { client, session, event } => self.notified(*client, *session, event),
-            Event::Rearming { client, session, relative_zxid, data, exist, child } => {
-                let lists = [data, exist, child].map(Clone::clone);
-                self.rearming(*client, *session, *relative_zxid, lists)
+            Event::Rearming {
+                client,
+                session,
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } => {
+                let packet = ClientPacket::SetWatches {
+                    relative_zxid: *relative_zxid,
+                    data: data.clone(),
+                    exist: exist.clone(),
+                    child: child.clone(),
+                    persistent: persistent.clone(),
+                    recursive: recursive.clone(),
+                };
+                self.rearming(*client, *session, *relative_zxid, packet)
+            }
+            Event::Authenticating { client, session, scheme, auth } => {
+                self.authenticating(*client, *session, scheme, auth)
             }
             Event::Rearmed { client, session, zxid } => self.rearmed(*client, *session, *zxid),
             Event::Session { client, session, state, .. } => {
@@ -165,6 +188,10 @@ impl Monitor for Bridge {
                 | Event::Observed { .. }
                 | Event::ResourceWrite { .. }
         )
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.config = Arc::clone(config);
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {

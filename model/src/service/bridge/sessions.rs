@@ -14,6 +14,7 @@
 
 use super::Bridge;
 use super::commits::Write;
+use crate::acl::Id;
 use crate::event::Event;
 use crate::id::{ClientId, ServerId, SessionId, Xid};
 use crate::op::{Request, SessionState};
@@ -75,16 +76,20 @@ pub(super) struct Client {
 }
 
 /// A client's connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// What the service grain has of it. To the server: what is not answered yet. To the client:
     /// the notifications that must come next.
     pub(super) link: Link,
     /// The oldest request is a SetWatches that was served here; its answer is under way.
     pub(super) set_at: Option<Zxid>,
+    /// The identities that requests get which are sent from now on; those of the link are what the
+    /// requests have that are answered from now on.
+    pub(super) proven: Arc<[Id]>,
 }
 
 impl Connection {
+    /// Something was sent.
     pub(super) fn ask(&mut self, xid: Xid, request: &Arc<Request>) {
         let request = Arc::clone(request);
         self.link.to_server.push_back(ClientPacket::Request { xid, request });
@@ -183,12 +188,18 @@ impl Bridge {
         };
         match state {
             SessionState::SyncConnected => self.accepted(client, session),
+            // It speaks for no part of the log (semantics 2.7).
+            SessionState::ConnectedReadOnly => Ok(()),
             SessionState::Disconnected => {
                 self.connection(client, session)?;
                 self.end_connection(client, session);
                 Ok(())
             }
             SessionState::Expired => self.expired(client, session),
+            SessionState::AuthFailed => {
+                self.end_connection(client, session);
+                Ok(())
+            }
             SessionState::Closed => self.closed_by_client(client, session),
         }
     }
@@ -245,11 +256,13 @@ impl Bridge {
         account.connections += 1;
         account.client = Some(client);
         self.counts.accepted += 1;
-        let link = Link { open: true, session: Some(session), view, ..Link::default() };
+        let closed = Link::closed(client, &self.config);
+        let link = Link { open: true, session: Some(session), view, ..closed };
+        let proven = Arc::clone(&link.auth);
         let its = self.clients.get_mut(&client).expect("it was just put there");
         its.session = Some(session);
         its.unknown = false;
-        its.connection = Some(Connection { link, set_at: None });
+        its.connection = Some(Connection { link, set_at: None, proven });
         Ok(())
     }
 
