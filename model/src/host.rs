@@ -8,7 +8,7 @@
 use crate::error::Error;
 use crate::event::Observation;
 use crate::id::{CallId, ClientId, SessionId};
-use crate::op::{Request, Response, SessionState, WatchedEvent};
+use crate::op::{Data, Request, Response, SessionState, WatchedEvent, WatcherType};
 use crate::time::{Duration, Time};
 use crate::zxid::Zxid;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub enum Operation {
         request: Arc<Request>,
         /// The call slot that gets the watch event, if a watch is asked for. It becomes pending
         /// when the reply registers the watch (semantics 3.3) and is forgotten when it does not.
+        /// That of addWatch gets [`Input::Event`]s, as many as there are.
         watch: Option<CallId>,
         /// Fails with SessionExpired unless this is the session: for a scope pinned to one session.
         scope: Option<SessionId>,
@@ -44,6 +45,28 @@ pub enum Operation {
     Cancelled,
     /// A request to a resource outside ZooKeeper.
     Resource(ResourceRequest),
+    /// Proves an identity to the server, and to every later one of the session (`addAuthInfo`;
+    /// semantics 2.8 rule 7). Answered at once: what a server makes of it, nobody is told, unless it
+    /// refuses it ([`SessionState::AuthFailed`]).
+    AddAuth {
+        /// The scheme that is to judge.
+        scheme: Arc<str>,
+        /// The proof.
+        auth: Data,
+        /// As that of a request.
+        scope: Option<SessionId>,
+    },
+    /// A request that takes watches away: at the server, then at the client (semantics 3.3).
+    RemoveWatches {
+        /// Where.
+        path: Arc<str>,
+        /// Which.
+        kind: WatcherType,
+        /// At the client also when the server did not do it.
+        local: bool,
+        /// As that of a request.
+        scope: Option<SessionId>,
+    },
 }
 
 /// A write to a resource outside ZooKeeper, which checks fencing tokens: it refuses a token smaller
@@ -63,7 +86,8 @@ pub struct ResourceRequest {
 pub enum Outcome {
     /// To a request.
     Response(Result<Response, Error>),
-    /// A watch fired, or `Err` when its session ended first.
+    /// A one-shot watch fired, or `Err` when its session ended first; of a watch that stays, its end,
+    /// with PersistentWatchRemoved or `Err`.
     Watch(Result<WatchedEvent, Error>),
     /// To connect: the session.
     Connected(SessionId),
@@ -81,6 +105,8 @@ pub enum Outcome {
     Cancelled,
     /// To a resource request: `Err` holds the largest token seen, which is larger.
     Resource(Result<(), Zxid>),
+    /// To addAuth: whether there was a session to add it to.
+    AuthAdded(Result<(), Error>),
 }
 
 /// A message between programs, outside ZooKeeper (a side channel).
@@ -106,6 +132,24 @@ pub enum Input {
     },
     /// The session changed state.
     Session(SessionState),
+    /// A watch that stays has fired; its slot stays too, until it is abandoned or answered with
+    /// [`Outcome::Watch`].
+    Event {
+        /// The slot.
+        call: CallId,
+        /// What happened.
+        event: WatchedEvent,
+    },
+}
+
+impl Input {
+    /// The slot that this is for.
+    pub fn call(&self) -> Option<CallId> {
+        match self {
+            Input::Reply { call, .. } | Input::Event { call, .. } => Some(*call),
+            Input::Start | Input::Session(_) => None,
+        }
+    }
 }
 
 /// What a program does in reaction.

@@ -118,7 +118,11 @@ impl<W: Wire> Machines<'_, W> {
     ) {
         let node = self.nodes[client.index()].make_mut();
         match operation {
-            Operation::Request { .. } | Operation::Connect | Operation::Close => {
+            Operation::Request { .. }
+            | Operation::RemoveWatches { .. }
+            | Operation::AddAuth { .. }
+            | Operation::Connect
+            | Operation::Close => {
                 self.with_machine(client, effects, |machine, out| {
                     machine.call(call, operation, out);
                 });
@@ -154,8 +158,7 @@ impl<W: Wire> Machines<'_, W> {
     fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
         node.machine.abandon(call);
-        node.inbox
-            .retain(|input| !matches!(input, Input::Reply { call: other, .. } if *other == call));
+        node.inbox.retain(|input| input.call() != Some(call));
         if node.sleeping.remove(&call) {
             effects.disarm(Timer::Sleep(client, call));
         }

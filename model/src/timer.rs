@@ -49,6 +49,11 @@ pub enum ClientTimer {
     Read,
     /// Nothing was sent for a third of the timeout: send a ping (2.8 rule 1).
     Ping,
+    /// Nothing was read for four thirds of the timeout: the client gives its session up (2.8 rule 3).
+    /// Only of clients that do so.
+    Expiry,
+    /// Connected to a read-only server: time to look for a better one (2.7; 100 ms, doubling to 60 s).
+    Probe,
 }
 
 impl Timer {
@@ -92,6 +97,8 @@ impl fmt::Display for ClientTimer {
             ClientTimer::Connect => "connect timeout",
             ClientTimer::Read => "read timeout",
             ClientTimer::Ping => "sends a ping",
+            ClientTimer::Expiry => "gives its session up",
+            ClientTimer::Probe => "looks for a server that is not read-only",
         })
     }
 }

@@ -1,15 +1,16 @@
 //! The life of a connection, and of the session behind it: attempt, handshake, loss, end
 //! (semantics 2.1, 2.8 rules 1 to 4, 7 and 9).
 
-use super::{ClientEffect, ClientMachine, ClientState, Session};
+use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
 use crate::error::Error;
 use crate::event::Event;
 use crate::host::{Input, Outcome};
 use crate::id::{CallId, ClientConnection, ServerId, SessionId};
-use crate::op::{SessionState, WatchedEvent};
+use crate::op::{Data, SessionState, WatchedEvent};
 use crate::packet::ClientPacket;
 use crate::time::Duration;
 use crate::timer::ClientTimer;
+use std::sync::Arc;
 
 /// Longest random delay before an attempt to connect that is not the first (2.8 rule 2).
 const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
@@ -38,36 +39,69 @@ impl ClientMachine {
         out.push(ClientEffect::Send(ClientPacket::Connect {
             last_zxid_seen: self.session.last_zxid,
             timeout: self.session_timeout,
-            session: self.session.id,
-            read_only: false,
+            session: self.session.id.filter(|_| self.session.seen_rw_server),
+            read_only: self.can_be_read_only,
         }));
         let servers = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);
         arm(ClientTimer::Connect, self.session.timeout / servers, out);
     }
 
-    /// A server took the session. It gets the watches before any request (2.8 rule 7).
+    /// A server took the session. It gets the identities, then the watches, before any request (2.8
+    /// rule 7).
     pub(super) fn established(
         &mut self,
-        server: ServerId,
+        state: ClientState,
         session: SessionId,
         timeout: Duration,
         out: &mut Vec<ClientEffect>,
     ) {
         self.disarm(None, out);
-        self.state = ClientState::Connected(server);
+        self.state = state;
         self.session.id = Some(session);
         self.session.timeout = timeout;
         self.arm_read(out);
         self.arm_ping(out);
-        self.announce(SessionState::SyncConnected, Some(server), out);
+        match state {
+            ClientState::ConnectedReadOnly(server) => {
+                arm(ClientTimer::Probe, self.session.probe, out);
+                self.announce(SessionState::ConnectedReadOnly, Some(server), out);
+            }
+            ClientState::Connected(server) => {
+                self.session.seen_rw_server = true;
+                self.session.probe = MIN_PROBE;
+                self.announce(SessionState::SyncConnected, Some(server), out);
+            }
+            other => unreachable!("{other} is not connected"),
+        }
         // Who asks for a session gets none that is about to be closed, but the one after it.
         if !self.session.closing {
             for call in std::mem::take(&mut self.connect_calls) {
                 reply(call, Outcome::Connected(session), out);
             }
         }
+        for (scheme, auth) in &self.session.auth {
+            self.authenticate(session, scheme, auth, out);
+        }
         self.rearm(session, out);
         self.flush(out);
+    }
+
+    /// Proves an identity to the server.
+    pub(super) fn authenticate(
+        &self,
+        session: SessionId,
+        scheme: &Arc<str>,
+        auth: &Data,
+        out: &mut Vec<ClientEffect>,
+    ) {
+        let (client, scheme, auth) = (self.id, Arc::clone(scheme), Arc::clone(auth));
+        out.push(ClientEffect::Event(Event::Authenticating {
+            client,
+            session,
+            scheme: Arc::clone(&scheme),
+            auth: Arc::clone(&auth),
+        }));
+        out.push(ClientEffect::Send(ClientPacket::Auth { scheme, auth }));
     }
 
     /// Sets all watches again at the server that took the session (3.4).
@@ -98,15 +132,40 @@ impl ClientMachine {
     }
 
     /// The server says that the session is over.
-    pub(super) fn expired(&mut self, out: &mut Vec<ClientEffect>) {
+    pub(super) fn expired(&mut self, server: ServerId, out: &mut Vec<ClientEffect>) {
+        self.disarm_expiry(out);
         self.leave(out);
-        self.end(SessionState::Expired, out);
+        self.end(SessionState::Expired, Some(server), out);
+    }
+
+    /// Nobody says so, but nothing was heard of it for so long that it must be (2.8 rule 3).
+    pub(super) fn give_up(&mut self, out: &mut Vec<ClientEffect>) {
+        if self.state.is_connected() {
+            // The silence ends the connection first; its timer is only late.
+            out.push(ClientEffect::Close);
+            self.drop_connection(None, out);
+        } else if self.state.has_connection() {
+            self.leave(out);
+        } else {
+            self.disarm(None, out);
+        }
+        let closing = self.session.closing;
+        let how = if closing { SessionState::Closed } else { SessionState::Expired };
+        self.end(how, None, out);
+    }
+
+    /// The server refused an identity.
+    pub(super) fn refused(&mut self, out: &mut Vec<ClientEffect>) {
+        self.disarm_expiry(out);
+        self.leave(out);
+        self.end(SessionState::AuthFailed, None, out);
     }
 
     /// The reply to closeSession was read.
     pub(super) fn closed(&mut self, out: &mut Vec<ClientEffect>) {
+        self.disarm_expiry(out);
         self.leave(out);
-        self.end(SessionState::Closed, out);
+        self.end(SessionState::Closed, None, out);
     }
 
     /// Tears the connection down from this side: it is silent (`fired` tells the timer), or its
@@ -120,22 +179,28 @@ impl ClientMachine {
     /// hears that it is disconnected, if it was connected (2.8 rule 4). A session that was about to
     /// be closed is taken for closed, though its server may keep it until it expires (rule 9).
     pub(super) fn lose(&mut self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
-        let was_connected = matches!(self.state, ClientState::Connected(_));
-        self.disarm(fired, out);
-        self.state = ClientState::Waiting;
-        self.connection = None;
-        self.fail_requests(Error::ConnectionLoss, out);
-        if was_connected {
-            self.announce(SessionState::Disconnected, None, out);
-        }
+        self.drop_connection(fired, out);
         if self.session.closing {
-            return self.end(SessionState::Closed, out);
+            self.disarm_expiry(out);
+            return self.end(SessionState::Closed, None, out);
         }
         out.push(ClientEffect::Arm {
             timer: ClientTimer::Reconnect,
             after: Duration::ZERO,
             spread: RECONNECT_SPREAD,
         });
+    }
+
+    fn drop_connection(&mut self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
+        let was_connected = self.state.is_connected();
+        self.disarm(fired, out);
+        self.state = ClientState::Waiting;
+        self.connection = None;
+        self.report_losses(out);
+        self.fail_requests(Error::ConnectionLoss, out);
+        if was_connected {
+            self.announce(SessionState::Disconnected, None, out);
+        }
     }
 
     /// Closes the connection in use for good.
@@ -145,15 +210,21 @@ impl ClientMachine {
         self.connection = None;
     }
 
-    /// The session is over. All that was pending on it fails; a `Connect` that waits begins a new
-    /// one.
-    fn end(&mut self, how: SessionState, out: &mut Vec<ClientEffect>) {
-        let expired = how == SessionState::Expired;
-        self.state = if expired { ClientState::Expired } else { ClientState::Closed };
-        self.announce(how, None, out);
-        self.fail_requests(Error::SessionExpired, out);
+    /// The session is over; `server` said so, if one did. All that was pending on it fails; a
+    /// `Connect` that waits begins a new one.
+    fn end(&mut self, how: SessionState, server: Option<ServerId>, out: &mut Vec<ClientEffect>) {
+        let (state, error) = match how {
+            SessionState::AuthFailed => (ClientState::AuthFailed, Error::AuthFailed),
+            SessionState::Closed => (ClientState::Closed, Error::SessionExpired),
+            SessionState::Expired => (ClientState::Expired, Error::SessionExpired),
+            other => unreachable!("no session ends with {other}"),
+        };
+        self.state = state;
+        self.report_losses(out);
+        self.announce(how, server, out);
+        self.fail_requests(error, out);
         for call in self.session.watches.take_all() {
-            reply(call, Outcome::Watch(Err(Error::SessionExpired)), out);
+            reply(call, Outcome::Watch(Err(error)), out);
         }
         for call in std::mem::take(&mut self.close_calls) {
             reply(call, Outcome::Closed, out);
@@ -166,10 +237,7 @@ impl ClientMachine {
 
     /// The session and the connection that requests go by, while there is one.
     pub(super) fn link(&self) -> Option<(SessionId, ClientConnection)> {
-        match self.state {
-            ClientState::Connected(_) => self.session.id.zip(self.connection),
-            _ => None,
-        }
+        self.session.id.zip(self.connection).filter(|_| self.state.is_connected())
     }
 
     /// Two thirds of the timeout: silence longer than this ends the connection (2.8 rule 1).
@@ -180,6 +248,9 @@ impl ClientMachine {
     /// Something was read.
     pub(super) fn arm_read(&self, out: &mut Vec<ClientEffect>) {
         arm(ClientTimer::Read, self.read_timeout(), out);
+        if self.is_armed(ClientTimer::Expiry) {
+            arm(ClientTimer::Expiry, self.session.timeout * 4 / 3, out);
+        }
     }
 
     /// Something was sent.
@@ -191,6 +262,13 @@ impl ClientMachine {
     pub(super) fn disarm(&self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
         let armed = self.state.timers().iter().filter(|timer| Some(**timer) != fired);
         out.extend(armed.map(|timer| ClientEffect::Disarm(*timer)));
+    }
+
+    /// The session ends in another way than by the timer that waits for its end.
+    pub(super) fn disarm_expiry(&self, out: &mut Vec<ClientEffect>) {
+        if self.is_armed(ClientTimer::Expiry) {
+            out.push(ClientEffect::Disarm(ClientTimer::Expiry));
+        }
     }
 
     /// Tells monitors and program of a new state of the session.
@@ -207,8 +285,15 @@ impl ClientMachine {
             let event = event.clone();
             out.push(ClientEffect::Event(Event::Notified { client: self.id, session, event }));
         }
-        for call in self.session.watches.fire(&event) {
-            reply(call, Outcome::Watch(Ok(event.clone())), out);
+        let fired = self.session.watches.fire(&event);
+        let event = self.chroot.event(event);
+        for (kind, call) in fired {
+            let event = event.clone();
+            if kind.stays() {
+                out.push(ClientEffect::Input(Input::Event { call, event }));
+            } else {
+                reply(call, Outcome::Watch(Ok(event)), out);
+            }
         }
     }
 }

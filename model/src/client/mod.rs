@@ -8,20 +8,24 @@
 //! survive the loss; the next server is told about them with the last zxid seen (3.4).
 //!
 //! **Only a server can end a session.** A machine that is cut off from all servers tries for ever and
-//! never declares its session expired. That is what clients up to 3.9.2 do; since 3.9.3
-//! (ZOOKEEPER-4508) they give up by themselves after 4/3 of the timeout (2.8 rule 3), which is not
-//! modelled.
+//! never declares its session expired. That is what clients up to 3.9.2 do. Since 3.9.3
+//! (ZOOKEEPER-4508) they give up by themselves when they have read nothing for 4/3 of the timeout (2.8
+//! rule 3); so do those that are configured to
+//! ([`expires_locally`](ClientConfig::expires_locally)).
 //!
 //! Order of what the program is told, as `ClientCnxn` queues it for its event thread:
 //!
 //! | Happening | Inputs, in order |
 //! |---|---|
-//! | connected | SyncConnected; answers to `Connect` |
+//! | connected | SyncConnected or ConnectedReadOnly; answers to `Connect` |
 //! | connection lost | ConnectionLoss for each request, oldest first; Disconnected, if it was connected |
 //! | expired | Expired; SessionExpired for each request queued; then for each watch; answers to `Close` |
+//! | given up | Expired; SessionExpired for each watch; answers to `Close` |
+//! | an identity refused | AuthFailed; AuthFailed for each request, oldest first; then for each watch; answers to `Close` |
 //! | closed | Closed; SessionExpired for each watch; answers to `Close` |
 //! | reply | its watch is registered, then the reply |
-//! | notification | the event for each call that watches, in the order of registration |
+//! | reply to removeWatches | the event of the removal for each watch, in the order of registration; then the reply |
+//! | notification | the event for each call that watches the path, in the order of registration; then for recursive watches above it, the nearest first |
 //!
 //! What one packet or timer causes is in one list of effects, so a watch event reaches the program
 //! before any reply that was read later (semantics 3.2 W1, W2).
@@ -34,25 +38,43 @@
 //!   neither, so the last zxid seen can be older, never newer.
 //! * Nobody keeps a watch whose call was abandoned: it is not set again after a reconnect.
 //! * A new session begins at the head of the server list, which there would be shuffled anew.
+//! * Identities go to a server after it has accepted the session, and before anything else; there
+//!   they follow the ConnectRequest without waiting. An identity that is added without a connection
+//!   is sent once there is one; there it is sent twice. They are sent in the order in which they
+//!   were added; there in the reverse order.
+//! * Where `ClientCnxn` is connected to a read-only server, it asks others beside that connection
+//!   whether they are better, and leaves it when one is (2.7). Here nobody can ask beside: the
+//!   machine leaves the connection when it is time to ask, and tries the next server.
+//! * There, a TCP connection counts as something read when the silence is measured after which a
+//!   client gives up; here only packets do.
 
+mod chroot;
 mod connection;
 mod requests;
+mod state;
 mod watches;
+
+pub use state::ClientState;
 
 use crate::config::ClientConfig;
 use crate::event::Event;
 use crate::host::{Input, Operation};
 use crate::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
-use crate::op::Request;
+use crate::op::{Data, Request};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::time::Duration;
 use crate::timer::ClientTimer;
 use crate::zxid::Zxid;
+use chroot::Chroot;
 use requests::Pending;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use watches::WatchTable;
+
+/// How long a client stays with a read-only server before it looks for another one: at first, and at
+/// most (`minPingRwTimeout`, `maxPingRwTimeout`; 2.7).
+const MIN_PROBE: Duration = Duration::from_millis(100);
+const MAX_PROBE: Duration = Duration::from_secs(60);
 
 /// What a client machine wants done, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,61 +102,8 @@ pub enum ClientEffect {
     Disarm(ClientTimer),
     /// For the program.
     Input(Input),
-    /// For the monitors: Sent, Replied, Lost, Session, Notified, Rearming or Rearmed.
+    /// For the monitors: Sent, Replied, Lost, Session, Notified, Authenticating, Rearming or Rearmed.
     Event(Event),
-}
-
-/// Where a client machine stands (`ZooKeeper.States`, with CONNECTING split in two and CLOSED by
-/// reason).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ClientState {
-    /// No process: it was never started, or it was killed. No timer is armed.
-    NotStarted,
-    /// CONNECTING, between two attempts: [`ClientTimer::Reconnect`] is armed.
-    Waiting,
-    /// CONNECTING to this server: [`ClientTimer::Connect`] is armed.
-    Connecting(ServerId),
-    /// CONNECTED to this server: [`ClientTimer::Read`] and [`ClientTimer::Ping`] are armed.
-    Connected(ServerId),
-    /// CLOSED because a server said that the session is over. Only `Connect` leads out of it.
-    Expired,
-    /// CLOSED because the program closed the session. Only `Connect` leads out of it.
-    Closed,
-}
-
-impl ClientState {
-    /// The timers that are armed in this state, and no others.
-    pub fn timers(self) -> &'static [ClientTimer] {
-        match self {
-            ClientState::Waiting => &[ClientTimer::Reconnect],
-            ClientState::Connecting(_) => &[ClientTimer::Connect],
-            ClientState::Connected(_) => &[ClientTimer::Read, ClientTimer::Ping],
-            ClientState::NotStarted | ClientState::Expired | ClientState::Closed => &[],
-        }
-    }
-
-    /// Whether a connection is in use: being opened, or open.
-    pub fn has_connection(self) -> bool {
-        matches!(self, ClientState::Connecting(_) | ClientState::Connected(_))
-    }
-
-    /// Whether requests are taken (`States.isAlive`).
-    pub fn is_alive(self) -> bool {
-        self.has_connection() || self == ClientState::Waiting
-    }
-}
-
-impl fmt::Display for ClientState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClientState::NotStarted => write!(f, "not started"),
-            ClientState::Waiting => write!(f, "CONNECTING, between two attempts"),
-            ClientState::Connecting(server) => write!(f, "CONNECTING to {server}"),
-            ClientState::Connected(server) => write!(f, "CONNECTED to {server}"),
-            ClientState::Expired => write!(f, "CLOSED, expired"),
-            ClientState::Closed => write!(f, "CLOSED by its program"),
-        }
-    }
 }
 
 /// The client side of a session. Two equal machines do the same from now on.
@@ -145,6 +114,11 @@ pub struct ClientMachine {
     session_timeout: Duration,
     /// The list, already shuffled.
     servers: Arc<[ServerId]>,
+    /// Whether a read-only server will do.
+    can_be_read_only: bool,
+    /// Whether it gives its session up when it has heard nothing for long.
+    expires_locally: bool,
+    chroot: Chroot,
     /// Position in the list of the server that is tried next.
     next_server: usize,
     state: ClientState,
@@ -164,6 +138,13 @@ struct Session {
     id: Option<SessionId>,
     /// The timeout: negotiated, or asked for as long as no server has answered.
     timeout: Duration,
+    /// Whether a server with a quorum has accepted it: one without can only make an id up, which is
+    /// forgotten with the connection (`seenRwServerBefore`; 2.7).
+    seen_rw_server: bool,
+    /// How long it stays with a read-only server before it looks for a better one.
+    probe: Duration,
+    /// The identities that every server is told of: scheme and proof.
+    auth: Vec<(Arc<str>, Data)>,
     /// The zxid of the last reply that had one (2.8 rule 6).
     last_zxid: Zxid,
     next_xid: Xid,
@@ -181,6 +162,9 @@ impl Session {
         Session {
             id: None,
             timeout,
+            seen_rw_server: false,
+            probe: MIN_PROBE,
+            auth: Vec::new(),
             last_zxid: Zxid::ZERO,
             next_xid: Xid(1),
             queued: VecDeque::new(),
@@ -198,6 +182,9 @@ impl ClientMachine {
             id,
             session_timeout: config.session_timeout,
             servers: config.servers.as_slice().into(),
+            can_be_read_only: config.can_be_read_only,
+            expires_locally: config.expires_locally,
+            chroot: Chroot::new(&config.chroot),
             next_server: 0,
             state: ClientState::NotStarted,
             connection: None,
@@ -221,6 +208,7 @@ impl ClientMachine {
             out.push(ClientEffect::Close);
         }
         self.disarm(None, out);
+        self.disarm_expiry(out);
         self.next_server = 0;
         self.state = ClientState::NotStarted;
         self.connection = None;
@@ -237,7 +225,14 @@ impl ClientMachine {
     pub fn call(&mut self, call: CallId, operation: Operation, out: &mut Vec<ClientEffect>) {
         match operation {
             Operation::Request { request, watch, scope } => {
-                self.request(Pending { xid: Xid(0), request, call: Some(call), watch }, scope, out);
+                self.request(Pending { watch, ..Pending::new(request, Some(call)) }, scope, out);
+            }
+            Operation::RemoveWatches { path, kind, local, scope } => {
+                let request = Arc::new(Request::RemoveWatches { path, kind });
+                self.request(Pending { local, ..Pending::new(request, Some(call)) }, scope, out);
+            }
+            Operation::AddAuth { scheme, auth, scope } => {
+                self.add_auth(call, (scheme, auth), scope, out);
             }
             Operation::Connect => self.connect(call, out),
             Operation::Close => self.close(call, out),
@@ -271,11 +266,21 @@ impl ClientMachine {
             return;
         }
         match (self.state, packet) {
-            (ClientState::Connecting(server), ServerPacket::Connected { session, timeout, .. }) => {
-                self.established(server, session, timeout, out);
+            (
+                ClientState::Connecting(server),
+                ServerPacket::Connected { session, timeout, read_only },
+            ) => {
+                let state = if read_only {
+                    ClientState::ConnectedReadOnly(server)
+                } else {
+                    ClientState::Connected(server)
+                };
+                self.established(state, session, timeout, out);
             }
-            (ClientState::Connecting(_), ServerPacket::Expired) => self.expired(out),
-            (ClientState::Connected(_), packet) => self.read(packet, out),
+            (ClientState::Connecting(server), ServerPacket::Expired) => {
+                self.expired(server, out);
+            }
+            (state, packet) if state.is_connected() => self.read(packet, out),
             // Whatever else answers a ConnectRequest is no ZooKeeper.
             _ => self.hang_up(None, out),
         }
@@ -290,7 +295,7 @@ impl ClientMachine {
 
     /// A timer fired. One that is not armed in the present state does nothing.
     pub fn timer(&mut self, timer: ClientTimer, out: &mut Vec<ClientEffect>) {
-        if !self.state.timers().contains(&timer) {
+        if !self.is_armed(timer) {
             return;
         }
         match timer {
@@ -300,6 +305,22 @@ impl ClientMachine {
                 self.arm_ping(out);
             }
             ClientTimer::Connect | ClientTimer::Read => self.hang_up(Some(timer), out),
+            ClientTimer::Probe => {
+                self.session.probe = (self.session.probe * 2).min(MAX_PROBE);
+                self.hang_up(Some(timer), out);
+            }
+            ClientTimer::Expiry => self.give_up(out),
+        }
+    }
+
+    /// Whether a timer is armed: those of its state, and the one that ends a session of which
+    /// nothing is heard any more.
+    pub fn is_armed(&self, timer: ClientTimer) -> bool {
+        match timer {
+            ClientTimer::Expiry => {
+                self.expires_locally && self.session.id.is_some() && self.state.is_alive()
+            }
+            _ => self.state.timers().contains(&timer),
         }
     }
 
@@ -341,17 +362,20 @@ impl ClientMachine {
             ClientState::NotStarted => "nothing: it is not running".to_owned(),
             ClientState::Expired => "nothing: its session has expired".to_owned(),
             ClientState::Closed => "nothing: its session is closed".to_owned(),
+            ClientState::AuthFailed => "nothing: a server refused its identity".to_owned(),
             ClientState::Waiting => "its next attempt to connect".to_owned(),
             ClientState::Connecting(server) => format!("{server} to accept its session"),
-            ClientState::Connected(server) => match self.session.in_flight.front() {
-                Some(Pending { xid, request, .. }) => {
-                    format!("{server} to answer {request} (xid {})", xid.0)
+            ClientState::Connected(server) | ClientState::ConnectedReadOnly(server) => {
+                match self.session.in_flight.front() {
+                    Some(Pending { xid, request, .. }) => {
+                        format!("{server} to answer {request} (xid {})", xid.0)
+                    }
+                    None => match self.session.watches.in_words() {
+                        Some(watches) => watches,
+                        None => format!("nothing: it is connected to {server}"),
+                    },
                 }
-                None => match self.session.watches.in_words() {
-                    Some(watches) => watches,
-                    None => format!("nothing: it is connected to {server}"),
-                },
-            },
+            }
         }
     }
 }

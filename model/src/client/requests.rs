@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::host::Outcome;
 use crate::id::{CallId, SessionId, Xid};
-use crate::op::{Request, Response};
+use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::zxid::Zxid;
 use std::sync::Arc;
@@ -23,9 +23,16 @@ pub(super) struct Pending {
     pub call: Option<CallId>,
     /// Who gets the watch event.
     pub watch: Option<CallId>,
+    /// Of removeWatches: whether the client drops its watches also when the server did not.
+    pub local: bool,
 }
 
 impl Pending {
+    /// A request without a number and without a watch.
+    pub fn new(request: Arc<Request>, call: Option<CallId>) -> Pending {
+        Pending { xid: Xid(0), request, call, watch: None, local: false }
+    }
+
     /// The slot is not this request's any more. Without the call there is nobody to hold the watch.
     pub fn forget(&mut self, call: CallId) {
         if self.call == Some(call) {
@@ -44,8 +51,17 @@ impl ClientMachine {
         scope: Option<SessionId>,
         out: &mut Vec<ClientEffect>,
     ) {
-        if let Some(error) = self.refusal(scope) {
-            return answer(&pending, Err(error), out);
+        match self.chroot.request(Arc::clone(&pending.request)) {
+            Ok(request) => pending.request = request,
+            Err(error) => return self.answer(&pending, Err(error), out),
+        }
+        match self.refusal(scope) {
+            None => {}
+            // The session is alive, so its watches are still there to be removed.
+            Some(Error::ConnectionLoss) => {
+                return self.finish(&pending, Err(Error::ConnectionLoss), out);
+            }
+            Some(error) => return self.answer(&pending, Err(error), out),
         }
         pending.xid = self.session.next_xid;
         self.session.next_xid = pending.xid.next();
@@ -61,7 +77,9 @@ impl ClientMachine {
     /// ConnectionLoss, not SessionExpired (`ClientCnxn.queuePacket`: closing, but still alive).
     fn refusal(&self, scope: Option<SessionId>) -> Option<Error> {
         let foreign = scope.is_some() && scope != self.session.id;
-        if !self.state.is_alive() || foreign {
+        if self.state == ClientState::AuthFailed && !foreign {
+            Some(Error::AuthFailed)
+        } else if !self.state.is_alive() || foreign {
             Some(Error::SessionExpired)
         } else {
             self.session.closing.then_some(Error::ConnectionLoss)
@@ -76,7 +94,7 @@ impl ClientMachine {
             }
             _ => {
                 self.connect_calls.push(call);
-                if matches!(self.state, ClientState::Expired | ClientState::Closed) {
+                if self.state.is_final() {
                     self.begin_session(out);
                 }
             }
@@ -92,8 +110,30 @@ impl ClientMachine {
         self.close_calls.push(call);
         if !self.session.closing {
             let request = Arc::new(Request::CloseSession);
-            self.request(Pending { xid: Xid(0), request, call: None, watch: None }, None, out);
+            self.request(Pending::new(request, None), None, out);
         }
+    }
+
+    /// `addAuthInfo`: kept for all servers to come, and sent to the present one. What it answers is
+    /// heard of only if it refuses.
+    pub(super) fn add_auth(
+        &mut self,
+        call: CallId,
+        identity: (Arc<str>, Data),
+        scope: Option<SessionId>,
+        out: &mut Vec<ClientEffect>,
+    ) {
+        if let Some(error) = self.refusal(scope) {
+            return reply(call, Outcome::AuthAdded(Err(error)), out);
+        }
+        if let Some((session, _)) = self.link() {
+            self.authenticate(session, &identity.0, &identity.1, out);
+            self.arm_ping(out);
+        }
+        if !self.session.auth.contains(&identity) {
+            self.session.auth.push(identity);
+        }
+        reply(call, Outcome::AuthAdded(Ok(())), out);
     }
 
     /// Sends everything queued, if there is an established connection.
@@ -124,7 +164,8 @@ impl ClientMachine {
                 return self.replied(xid, zxid, result, out);
             }
             ServerPacket::Notification(event) => self.notified(event, out),
-            ServerPacket::Pong | ServerPacket::Authenticated { .. } => {}
+            ServerPacket::Pong | ServerPacket::Authenticated { result: Ok(()) } => {}
+            ServerPacket::Authenticated { result: Err(_) } => return self.refused(out),
             ServerPacket::WatchesSet { zxid } => {
                 self.session.last_zxid = self.session.last_zxid.max(zxid);
                 if let Some((session, _)) = self.link() {
@@ -165,8 +206,7 @@ impl ClientMachine {
             request: Arc::clone(&pending.request),
             result: result.clone(),
         }));
-        self.register_watch(&pending, &result);
-        answer(&pending, result, out);
+        self.finish(&pending, result, out);
         if *pending.request == Request::CloseSession {
             self.closed(out);
         } else {
@@ -183,30 +223,77 @@ impl ClientMachine {
             (Request::GetChildren { path, watch: true }, Ok(_)) => (path, WatchKind::Child),
             (Request::Exists { path, watch: true }, Ok(_)) => (path, WatchKind::Data),
             (Request::Exists { path, watch: true }, Err(Error::NoNode)) => (path, WatchKind::Exist),
+            (Request::AddWatch { path, mode }, Ok(_) | Err(Error::NoNode)) => {
+                (path, WatchKind::of(*mode))
+            }
             _ => return,
         };
         self.session.watches.register(path, kind, slot);
     }
 
-    /// Fails everything in flight, then everything queued. Only what was sent has an unknown
-    /// outcome, so only that is news for the monitors (2.8 rule 4).
-    pub(super) fn fail_requests(&mut self, error: Error, out: &mut Vec<ClientEffect>) {
-        for pending in std::mem::take(&mut self.session.in_flight) {
-            if let Some(session) = self.session.id {
-                let (client, xid, request) = (self.id, pending.xid, Arc::clone(&pending.request));
-                out.push(ClientEffect::Event(Event::Lost { client, session, xid, request }));
-            }
-            answer(&pending, Err(error), out);
+    /// removeWatches has come back (3.3). What the client has not, it cannot remove, whatever the
+    /// server says; what the server did not remove, it removes only if it was asked to.
+    fn remove_watches(
+        &mut self,
+        pending: &Pending,
+        result: Result<Response, Error>,
+        out: &mut Vec<ClientEffect>,
+    ) -> Result<Response, Error> {
+        let Request::RemoveWatches { path, kind } = &*pending.request else { return result };
+        if !self.session.watches.contains(path, *kind) {
+            return Err(Error::NoWatcher);
         }
-        for pending in std::mem::take(&mut self.session.queued) {
-            answer(&pending, Err(error), out);
+        if result.is_err() && !pending.local {
+            return result;
+        }
+        for (kind, call) in self.session.watches.remove(path, *kind) {
+            // No transaction caused it.
+            let event = WatchedEvent { kind, path: Arc::clone(path), zxid: Zxid::ZERO };
+            reply(call, Outcome::Watch(Ok(self.chroot.event(event))), out);
+        }
+        Ok(Response::Watches)
+    }
+
+    /// What is in flight will not be answered: its outcome is unknown, which is news for the monitors
+    /// (2.8 rule 4).
+    pub(super) fn report_losses(&self, out: &mut Vec<ClientEffect>) {
+        let Some(session) = self.session.id else { return };
+        for pending in &self.session.in_flight {
+            let (client, xid, request) = (self.id, pending.xid, Arc::clone(&pending.request));
+            out.push(ClientEffect::Event(Event::Lost { client, session, xid, request }));
         }
     }
-}
 
-/// Answers a request's call, unless it was abandoned.
-fn answer(pending: &Pending, result: Result<Response, Error>, out: &mut Vec<ClientEffect>) {
-    if let Some(call) = pending.call {
-        reply(call, Outcome::Response(result), out);
+    /// Fails everything in flight, then everything queued.
+    pub(super) fn fail_requests(&mut self, error: Error, out: &mut Vec<ClientEffect>) {
+        let in_flight = std::mem::take(&mut self.session.in_flight);
+        let queued = std::mem::take(&mut self.session.queued);
+        for pending in in_flight.iter().chain(&queued) {
+            self.finish(pending, Err(error), out);
+        }
+    }
+
+    /// The end of a request: what it does to the client's watches, then its answer.
+    fn finish(
+        &mut self,
+        pending: &Pending,
+        result: Result<Response, Error>,
+        out: &mut Vec<ClientEffect>,
+    ) {
+        self.register_watch(pending, &result);
+        let result = self.remove_watches(pending, result, out);
+        self.answer(pending, result, out);
+    }
+
+    /// Answers a request's call, unless it was abandoned.
+    fn answer(
+        &self,
+        pending: &Pending,
+        result: Result<Response, Error>,
+        out: &mut Vec<ClientEffect>,
+    ) {
+        if let Some(call) = pending.call {
+            reply(call, Outcome::Response(self.chroot.result(result)), out);
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! The client's table of watches (semantics 3.3, `ZKWatchManager`).
 //!
 //! A path's watch is set once at the server, however many calls wait for it, and its one
-//! notification is handed to all of them. Every watch here is one-shot.
+//! notification is handed to all of them. One-shot watches go when they fire; persistent ones stay.
+//! A recursive one hears of its path and all below it, but of no NodeChildrenChanged: where a
+//! one-shot child watch lies below it, the server sends one that is not meant for it.
 
 use crate::id::CallId;
-use crate::op::{EventType, WatchedEvent};
+use crate::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
 use crate::packet::ClientPacket;
+use crate::path::parent;
 use crate::zxid::Zxid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use std::sync::Arc;
 /// Bytes of paths after which a SetWatches packet is full (`ClientCnxn.SET_WATCHES_MAX_LENGTH`).
 const SET_WATCHES_MAX_LENGTH: usize = 128 * 1024;
 
-/// Which of the three maps of `ZKWatchManager` a watch is in.
+/// Which of the maps of `ZKWatchManager` a watch is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WatchKind {
     /// Set by getData, and by exists where the znode exists.
@@ -22,18 +25,66 @@ pub(super) enum WatchKind {
     Exist,
     /// Set by getChildren.
     Child,
+    /// Set by addWatch; stays.
+    Persistent,
+    /// Set by addWatch; stays, and hears of everything below.
+    Recursive,
 }
 
 impl WatchKind {
-    /// Whether an event takes a watch of this kind away.
-    fn fires_on(self, event: EventType) -> bool {
+    const ALL: [WatchKind; 5] = [
+        WatchKind::Data,
+        WatchKind::Exist,
+        WatchKind::Child,
+        WatchKind::Persistent,
+        WatchKind::Recursive,
+    ];
+
+    /// What addWatch sets.
+    pub fn of(mode: AddWatchMode) -> WatchKind {
+        match mode {
+            AddWatchMode::Persistent => WatchKind::Persistent,
+            AddWatchMode::PersistentRecursive => WatchKind::Recursive,
+        }
+    }
+
+    /// Whether it stays when it fires.
+    pub fn stays(self) -> bool {
+        matches!(self, WatchKind::Persistent | WatchKind::Recursive)
+    }
+
+    /// Whether a notification of the path is for a watch of this kind.
+    fn hears(self, event: EventType) -> bool {
         match event {
             EventType::NodeCreated | EventType::NodeDataChanged => self != WatchKind::Child,
-            EventType::NodeChildrenChanged => self == WatchKind::Child,
+            EventType::NodeChildrenChanged => {
+                matches!(self, WatchKind::Child | WatchKind::Persistent)
+            }
             EventType::NodeDeleted => true,
-            EventType::DataWatchRemoved => self != WatchKind::Child,
-            EventType::ChildWatchRemoved => self == WatchKind::Child,
-            EventType::PersistentWatchRemoved => false,
+            // The client makes these itself, see `WatchTable::remove`.
+            EventType::DataWatchRemoved
+            | EventType::ChildWatchRemoved
+            | EventType::PersistentWatchRemoved => false,
+        }
+    }
+
+    /// Whether a type of watches includes this kind.
+    fn is_of(self, kind: WatcherType) -> bool {
+        match kind {
+            WatcherType::Children => self == WatchKind::Child,
+            WatcherType::Data => matches!(self, WatchKind::Data | WatchKind::Exist),
+            WatcherType::Persistent => self == WatchKind::Persistent,
+            WatcherType::PersistentRecursive => self == WatchKind::Recursive,
+            WatcherType::Any => true,
+        }
+    }
+
+    /// What its calls are told when it is taken away.
+    fn removal(self) -> EventType {
+        match self {
+            WatchKind::Data | WatchKind::Exist => EventType::DataWatchRemoved,
+            WatchKind::Child => EventType::ChildWatchRemoved,
+            WatchKind::Persistent | WatchKind::Recursive => EventType::PersistentWatchRemoved,
         }
     }
 }
@@ -49,15 +100,41 @@ impl WatchTable {
         self.0.entry(Arc::clone(path)).or_default().push((kind, call));
     }
 
-    /// Takes away what an event fires.
-    pub fn fire(&mut self, event: &WatchedEvent) -> Vec<CallId> {
-        let Some(watches) = self.0.get_mut(&event.path) else { return Vec::new() };
-        let fired = watches.extract_if(.., |(kind, _)| kind.fires_on(event.kind));
-        let calls = fired.map(|(_, call)| call).collect();
-        if watches.is_empty() {
-            self.0.remove(&event.path);
+    /// Who hears of a notification: the watches of its path in the order of registration, then the
+    /// recursive ones above it, the nearest first. Takes the one-shot ones away.
+    pub fn fire(&mut self, event: &WatchedEvent) -> Vec<(WatchKind, CallId)> {
+        let mut fired = Vec::new();
+        if let Some(watches) = self.0.get_mut(&event.path) {
+            let hears = |(kind, _): &&(WatchKind, CallId)| kind.hears(event.kind);
+            fired.extend(watches.iter().filter(hears));
+            watches.retain(|(kind, _)| kind.stays() || !kind.hears(event.kind));
+            if watches.is_empty() {
+                self.0.remove(&event.path);
+            }
         }
-        calls
+        if WatchKind::Recursive.hears(event.kind) {
+            let above = std::iter::successors(parent(&event.path), |path| parent(path));
+            let watches = above.filter_map(|path| self.0.get(path)).flatten();
+            fired.extend(watches.filter(|(kind, _)| *kind == WatchKind::Recursive));
+        }
+        fired
+    }
+
+    /// Whether there are such watches on the path.
+    pub fn contains(&self, path: &str, kind: WatcherType) -> bool {
+        self.0.get(path).is_some_and(|watches| watches.iter().any(|(its, _)| its.is_of(kind)))
+    }
+
+    /// Takes such watches away: whom they were for, and what it is to be told, in the order of
+    /// registration.
+    pub fn remove(&mut self, path: &str, kind: WatcherType) -> Vec<(EventType, CallId)> {
+        let Some(watches) = self.0.get_mut(path) else { return Vec::new() };
+        let removed = watches.extract_if(.., |(its, _)| its.is_of(kind));
+        let removed = removed.map(|(its, call)| (its.removal(), call)).collect();
+        if watches.is_empty() {
+            self.0.remove(path);
+        }
+        removed
     }
 
     /// The call is not interested any more. Its watch stays at the server until it fires or the
@@ -79,8 +156,8 @@ impl WatchTable {
     /// until the paths fill it.
     pub fn set_watches(&self, relative_zxid: Zxid) -> Vec<ClientPacket> {
         let mut packets = Vec::new();
-        let (mut lists, mut length) = ([const { Vec::new() }; 3], 0);
-        for kind in [WatchKind::Data, WatchKind::Exist, WatchKind::Child] {
+        let (mut lists, mut length) = (Lists::default(), 0);
+        for kind in WatchKind::ALL {
             for path in self.paths(kind) {
                 length += path.len();
                 lists[kind as usize].push(Arc::clone(path));
@@ -115,103 +192,14 @@ impl WatchTable {
     }
 }
 
-/// A SetWatches packet of the three lists.
-fn packet(relative_zxid: Zxid, lists: [Vec<Arc<str>>; 3]) -> ClientPacket {
-    let [data, exist, child] = lists;
-    ClientPacket::SetWatches {
-        relative_zxid,
-        data,
-        exist,
-        child,
-        persistent: Vec::new(),
-        recursive: Vec::new(),
-    }
+/// The lists of a SetWatches packet, by kind.
+type Lists = [Vec<Arc<str>>; 5];
+
+fn packet(relative_zxid: Zxid, lists: Lists) -> ClientPacket {
+    let [data, exist, child, persistent, recursive] = lists;
+    ClientPacket::SetWatches { relative_zxid, data, exist, child, persistent, recursive }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(watches: &[(&str, WatchKind, u16)]) -> WatchTable {
-        let mut table = WatchTable::default();
-        for (path, kind, call) in watches {
-            table.register(&Arc::from(*path), *kind, CallId(*call));
-        }
-        table
-    }
-
-    fn fire(table: &mut WatchTable, kind: EventType, path: &str) -> Vec<u16> {
-        let event = WatchedEvent { kind, path: path.into(), zxid: Zxid(1) };
-        table.fire(&event).into_iter().map(|call| call.0).collect()
-    }
-
-    #[test]
-    fn each_event_type_takes_its_kinds_and_leaves_the_rest() {
-        use EventType::*;
-        let cases: [(EventType, &[u16]); 4] = [
-            (NodeCreated, &[2, 3]),
-            (NodeDataChanged, &[2, 3]),
-            (NodeChildrenChanged, &[1]),
-            (NodeDeleted, &[1, 2, 3]),
-        ];
-        let all = [
-            ("/a", WatchKind::Child, 1),
-            ("/a", WatchKind::Exist, 2),
-            ("/a", WatchKind::Data, 3),
-            ("/a/b", WatchKind::Data, 4),
-        ];
-        for (kind, expected) in cases {
-            let mut table = table(&all);
-            assert_eq!(fire(&mut table, kind, "/a"), expected, "{kind:?}");
-            assert_eq!(fire(&mut table, kind, "/a"), [] as [u16; 0], "{kind:?} is one-shot");
-            assert!(table.take_all().contains(&CallId(4)), "{kind:?} is of /a only");
-        }
-    }
-
-    #[test]
-    fn a_path_without_watches_leaves_no_trace() {
-        let mut watched = table(&[("/a", WatchKind::Data, 1), ("/b", WatchKind::Child, 2)]);
-        watched.forget(CallId(1));
-        assert_eq!(watched, table(&[("/b", WatchKind::Child, 2)]));
-        assert_eq!(fire(&mut watched, EventType::NodeDeleted, "/b"), [2]);
-        assert_eq!(watched, WatchTable::default());
-        assert!(watched.set_watches(Zxid(9)).is_empty());
-    }
-
-    #[test]
-    fn set_watches_lists_each_path_once_per_kind() {
-        let table = table(&[
-            ("/b", WatchKind::Data, 1),
-            ("/b", WatchKind::Data, 2),
-            ("/b", WatchKind::Child, 3),
-            ("/a", WatchKind::Exist, 4),
-        ]);
-        let expected = packet(Zxid(7), [vec!["/b".into()], vec!["/a".into()], vec!["/b".into()]]);
-        assert_eq!(table.set_watches(Zxid(7)), [expected]);
-    }
-
-    #[test]
-    fn long_lists_are_split_and_nothing_is_lost() {
-        let long = |at: u16| format!("/{at:05}{}", "x".repeat(50_000));
-        let paths: Vec<String> = (0..7).map(long).collect();
-        let watches: Vec<_> = paths
-            .iter()
-            .zip(0..)
-            .map(|(path, at)| {
-                (&**path, if at < 4 { WatchKind::Data } else { WatchKind::Child }, at)
-            })
-            .collect();
-        let packets = table(&watches).set_watches(Zxid(7));
-        assert_eq!(packets.len(), 3);
-        let mut sent = Vec::new();
-        for packet in packets {
-            let ClientPacket::SetWatches { relative_zxid: Zxid(7), data, exist, child } = packet
-            else {
-                panic!("not a SetWatches of zxid 7");
-            };
-            sent.extend([data, exist, child].concat());
-        }
-        let expected: Vec<Arc<str>> = paths.iter().map(|path| path.as_str().into()).collect();
-        assert_eq!(sent, expected);
-    }
-}
+#[path = "watches_tests.rs"]
+mod tests;

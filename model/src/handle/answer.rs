@@ -2,14 +2,30 @@
 
 use crate::error::Error;
 use crate::host::{Operation, Outcome};
-use crate::op::{Op, OpResult, Request, Response};
+use crate::op::{EventType, Op, OpResult, ReadOp, ReadResult, Request, Response};
 
-/// Whether the reply sets the watch that the request asked for (semantics 1.8): exists does so
-/// where the znode is absent too.
+/// Whether the reply sets the watch that the request asked for (semantics 3.3): exists and addWatch
+/// do so where the znode is absent too.
 pub(super) fn registers(request: &Request, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Response(Ok(_)) => true,
-        Outcome::Response(Err(Error::NoNode)) => matches!(request, Request::Exists { .. }),
+        Outcome::Response(Err(Error::NoNode)) => {
+            matches!(request, Request::Exists { .. } | Request::AddWatch { .. })
+        }
+        _ => false,
+    }
+}
+
+/// Whether the watch that a request asks for stays when it fires.
+pub(super) fn stays(request: &Request) -> bool {
+    matches!(request, Request::AddWatch { .. })
+}
+
+/// Whether this can be the last word on a watch: on a one-shot one, or on one that stays.
+pub(super) fn ends(stays: bool, outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Watch(Ok(event)) => (event.kind == EventType::PersistentWatchRemoved) == stays,
+        Outcome::Watch(Err(_)) => true,
         _ => false,
     }
 }
@@ -28,7 +44,11 @@ pub(super) fn fits(operation: &Operation, outcome: &Outcome) -> bool {
         | (Operation::Random, Outcome::Random(_))
         | (Operation::Receive, Outcome::Message(_))
         | (Operation::Cancelled, Outcome::Cancelled)
-        | (Operation::Resource(_), Outcome::Resource(_)) => true,
+        | (Operation::Resource(_), Outcome::Resource(_))
+        | (Operation::AddAuth { .. }, Outcome::AuthAdded(_))
+        | (Operation::RemoveWatches { .. }, Outcome::Response(Ok(Response::Watches) | Err(_))) => {
+            true
+        }
         _ => false,
     }
 }
@@ -42,9 +62,23 @@ fn response_fits(request: &Request, response: &Response) -> bool {
                 && (results.iter().all(failed)
                     || ops.iter().zip(results).all(|(op, result)| op_fits(op, result)))
         }
+        (Request::MultiRead(ops), Response::MultiRead(results)) => {
+            ops.len() == results.len()
+                && ops.iter().zip(results).all(|(op, result)| read_fits(op, result))
+        }
         (Request::Exists { .. }, Response::Exists(_))
         | (Request::GetData { .. }, Response::Data(..))
         | (Request::GetChildren { .. }, Response::Children(..))
+        | (Request::GetAcl { .. }, Response::Acl(..))
+        | (Request::SetAcl { .. }, Response::AclSet(_))
+        | (Request::GetAllChildrenNumber { .. }, Response::AllChildrenNumber(_))
+        | (Request::GetEphemerals { .. }, Response::Ephemerals(_))
+        | (Request::WhoAmI, Response::WhoAmI(_))
+        | (
+            Request::AddWatch { .. } | Request::RemoveWatches { .. } | Request::CheckWatches { .. },
+            Response::Watches,
+        )
+        | (Request::DeleteContainer { .. }, Response::ContainerDeleted)
         | (Request::Sync { .. }, Response::Synced)
         | (Request::CloseSession, Response::Closed) => true,
         _ => false,
@@ -58,5 +92,14 @@ fn op_fits(op: &Op, result: &OpResult) -> bool {
             | (Op::Delete { .. }, OpResult::Deleted)
             | (Op::SetData { .. }, OpResult::Set(_))
             | (Op::Check { .. }, OpResult::Checked)
+    )
+}
+
+fn read_fits(op: &ReadOp, result: &ReadResult) -> bool {
+    matches!(
+        (op, result),
+        (_, ReadResult::Failed(_))
+            | (ReadOp::GetData { .. }, ReadResult::Data(..))
+            | (ReadOp::GetChildren { .. }, ReadResult::Children(_))
     )
 }

@@ -29,22 +29,25 @@
 //! Behind the handle, one simulated process is a [`port::Port`] (its calls, its outputs) and an
 //! [`executor::Executor`] (its tasks), held together by [`process::Process`].
 
+mod access;
 mod answer;
 pub mod combinators;
 mod context;
 pub mod executor;
 pub mod port;
 pub mod process;
+mod read;
 mod request;
 mod run_queue;
 pub mod transport;
 mod watch;
+mod watching;
 
 pub use combinators::{Cancelled, Either, TimedOut, join, join_all, race};
 pub use process::Process;
 pub use request::MultiError;
 pub use transport::{BoxFuture, Transport};
-pub use watch::{SessionEvents, Watch};
+pub use watch::{PersistentWatch, SessionEvents, Watch};
 
 use crate::id::{ClientId, SessionId};
 use std::fmt;

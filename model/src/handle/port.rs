@@ -8,15 +8,19 @@
 //! A call's slot ([`CallId`]) is free again as soon as its answer is delivered, which may be before
 //! the program has looked at it. Hence two tables: slots, and cells that keep an answer until it is
 //! taken.
+//!
+//! The slot of a watch that stays is free only when the watch has ended. Its events gather in the
+//! cell until the program takes them, and they are taken before the end is.
 
-use super::answer::{fits, registers};
+use super::answer::{ends, fits, registers, stays};
 use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
+use crate::error::Error;
 use crate::event::Observation;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Input, Operation, Outcome, Output};
 use crate::id::{CallId, ClientId, SessionId};
-use crate::op::{Request, SessionState};
+use crate::op::{Request, SessionState, WatchedEvent};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -54,6 +58,13 @@ pub enum Pending {
         /// Whether the reply has registered the watch yet.
         registered: bool,
     },
+    /// The events of a watch that stays.
+    Events {
+        /// Whether the reply has registered the watch yet.
+        registered: bool,
+        /// Those that the program has been told of and has not looked at.
+        unread: Vec<WatchedEvent>,
+    },
 }
 
 /// Where a call's answer is kept until it is taken.
@@ -61,6 +72,8 @@ pub enum Pending {
 struct Cell {
     awaits: Awaits,
     unseen: Unseen,
+    /// Of a watch that stays: events that the program has not taken.
+    events: VecDeque<WatchedEvent>,
     waker: Option<Waker>,
 }
 
@@ -71,12 +84,21 @@ enum Awaits {
     Free,
     /// The answer to this operation, in this slot.
     Answer(CallId, Operation),
-    /// The event of a watch, in this slot; the flag tells whether the reply has registered it.
-    Event(CallId, bool),
+    /// The event of a watch, in this slot.
+    Event(CallId, WatchSlot),
     /// Nothing: the reply did not register the watch.
     Nothing,
     /// The program, to take this.
     Taker(Outcome),
+}
+
+/// What is known of a watch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct WatchSlot {
+    /// The reply has registered it.
+    registered: bool,
+    /// It stays when it fires.
+    stays: bool,
 }
 
 #[derive(Default)]
@@ -113,7 +135,7 @@ impl Port {
     /// # Panics
     /// If a program could not get this input, which is a mistake of the world: a reply to a free
     /// slot, an answer of another kind than the operation's, an event of a watch that is not
-    /// registered, anything before `Start`, anything after the program's end.
+    /// registered, a second kind of event on the slot of a watch, anything before `Start`, anything after the program's end.
     pub fn deliver(&self, input: Input) {
         let woken = {
             let mut state = lock(&self.state);
@@ -130,6 +152,7 @@ impl Port {
                 }
                 Input::Reply { call, outcome } => Woken::One(state.reply(call, outcome)),
                 Input::Session(change) => Woken::Many(state.session(change)),
+                Input::Event { call, event } => Woken::One(state.event(call, event)),
             }
         };
         self.queue.open();
@@ -180,8 +203,12 @@ impl Port {
         cells
             .map(|cell| match &cell.awaits {
                 Awaits::Answer(call, operation) => (*call, Pending::Answer(operation.clone())),
-                Awaits::Event(call, registered) => {
+                Awaits::Event(call, WatchSlot { registered, stays: false }) => {
                     (*call, Pending::Event { registered: *registered })
+                }
+                Awaits::Event(call, WatchSlot { registered, stays: true }) => {
+                    let unread = cell.events.iter().cloned().collect();
+                    (*call, Pending::Events { registered: *registered, unread })
                 }
                 Awaits::Free | Awaits::Nothing | Awaits::Taker(_) => {
                     unreachable!("a slot belongs to a cell that awaits")
@@ -262,9 +289,10 @@ impl PortState {
                     self.settle_watch(*watch, registers(request, &outcome));
                 }
             }
-            Awaits::Event(_, registered) => assert!(
-                registered && matches!(outcome, Outcome::Watch(_)),
-                "a watch that awaits its event (registered: {registered}) got {outcome:?}"
+            Awaits::Event(_, WatchSlot { registered, stays }) => assert!(
+                registered && ends(stays, &outcome),
+                "a watch that awaits its event (registered: {registered}, stays: {stays}) got \
+                 {outcome:?}"
             ),
             Awaits::Free | Awaits::Nothing | Awaits::Taker(_) => {
                 unreachable!("a slot belongs to a cell that awaits")
@@ -274,15 +302,33 @@ impl PortState {
         waker
     }
 
+    /// A watch that stays has fired.
+    fn event(&mut self, call: CallId, event: WatchedEvent) -> Option<Waker> {
+        let slot = self.slots.get(usize::from(call.0)).copied().flatten();
+        let ticket =
+            slot.unwrap_or_else(|| panic!("an event on the free slot {call:?}: {event:?}"));
+        let cell = &mut self.cells[ticket.0 as usize];
+        let expected = WatchSlot { registered: true, stays: true };
+        assert!(
+            matches!(cell.awaits, Awaits::Event(_, watch) if watch == expected),
+            "slot {call:?} is not that of a watch that stays, and got {event:?}"
+        );
+        cell.events.push_back(event);
+        cell.waker.take()
+    }
+
     /// The reply to a request with a watch is there: the watch is registered, or its slot is free.
     fn settle_watch(&mut self, watch: CallId, registered: bool) {
         let slot = &mut self.slots[usize::from(watch.0)];
         let ticket = slot.expect("a watch lives at least as long as its request");
         let cell = &mut self.cells[ticket.0 as usize];
-        assert!(matches!(cell.awaits, Awaits::Event(slot, false) if slot == watch));
-        if registered {
-            cell.awaits = Awaits::Event(watch, true);
-        } else {
+        match &mut cell.awaits {
+            Awaits::Event(its, watched) if *its == watch && !watched.registered => {
+                watched.registered = registered;
+            }
+            _ => unreachable!("a watch is settled once"),
+        }
+        if !registered {
             cell.awaits = Awaits::Nothing;
             *slot = None;
         }
@@ -349,12 +395,13 @@ impl Transport for Port {
             return (Ticket::DEAD, Ticket::DEAD);
         }
         // The reply's slot is the lower one; it needs the other's number.
-        let (call, reply) = state.begin(|call| Awaits::Event(call, false));
-        let (watch, event) = state.begin(|watch| Awaits::Event(watch, false));
+        let watched = WatchSlot { registered: false, stays: stays(&request) };
+        let (call, reply) = state.begin(|call| Awaits::Event(call, watched));
+        let (watch, event) = state.begin(|watch| Awaits::Event(watch, watched));
         let operation = Operation::Request { request, watch: Some(watch), scope };
         let awaits = Awaits::Answer(call, operation.clone());
         state.cells[reply.0 as usize] =
-            Cell { awaits, waker: Some(waker.clone()), unseen: Unseen::Nothing };
+            Cell { awaits, waker: Some(waker.clone()), ..Cell::default() };
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
     }
@@ -388,6 +435,21 @@ impl Transport for Port {
         drop(state);
         drop(old);
         Poll::Pending
+    }
+
+    fn poll_events(&self, ticket: Ticket, waker: &Waker) -> Poll<Result<WatchedEvent, Error>> {
+        let mut state = lock(&self.state);
+        if !state.open {
+            return Poll::Pending;
+        }
+        if let Some(event) = state.cells[ticket.0 as usize].events.pop_front() {
+            return Poll::Ready(Ok(event));
+        }
+        drop(state);
+        self.poll(ticket, waker).map(|outcome| match outcome {
+            Outcome::Watch(end) => end,
+            other => unreachable!("a watch was answered with {other:?}"),
+        })
     }
 
     fn abandon(&self, ticket: Ticket) {

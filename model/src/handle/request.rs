@@ -1,4 +1,5 @@
-//! The typed requests of [`ZooKeeper`], written once over any [`Transport`].
+//! The typed requests of [`ZooKeeper`], written once over any [`Transport`](super::Transport): those
+//! that change something, and what all have in common.
 
 use super::ZooKeeper;
 use super::transport::{Call, Unseen, with_waker};
@@ -38,12 +39,13 @@ impl From<MultiError> for Error {
 }
 
 impl ZooKeeper {
-    /// Creates a znode (`create2`): its path, with the sequence number if the mode appends one, and
-    /// its Stat.
+    /// Creates a znode (`create2`, `createContainer`, `createTTL`): its path, with the sequence number
+    /// if the mode appends one, and its Stat. Everybody may do everything with it.
     ///
     /// # Errors
     /// As the server says (semantics 1.6): `NodeExists`, `NoNode` for the parent,
-    /// `NoChildrenForEphemerals`, `BadArguments`. After `ConnectionLoss` the znode may exist, may
+    /// `NoChildrenForEphemerals`, `NoAuth` for the parent, `QuotaExceeded`, `BadArguments`,
+    /// `Unimplemented` for a TTL where servers have none. After `ConnectionLoss` the znode may exist, may
     /// never exist, or may appear later.
     pub async fn create(
         &self,
@@ -51,8 +53,23 @@ impl ZooKeeper {
         data: &[u8],
         mode: CreateMode,
     ) -> Result<(String, Stat), Error> {
+        self.create_with_acl(path, data, mode, AclList::OPEN).await
+    }
+
+    /// As [`ZooKeeper::create`], with an ACL of one's own. Nobody inherits it: each child has its own.
+    ///
+    /// # Errors
+    /// As [`ZooKeeper::create`]; `InvalidAcl` for a list that is empty or makes no sense to the
+    /// server, and for [`AclList::creator_all`] where no identity was proven.
+    pub async fn create_with_acl(
+        &self,
+        path: &str,
+        data: &[u8],
+        mode: CreateMode,
+        acl: AclList,
+    ) -> Result<(String, Stat), Error> {
         let (path, data) = (Arc::from(path), Data::from(data));
-        let op = Op::Create { path, data, mode, acl: AclList::OPEN };
+        let op = Op::Create { path, data, mode, acl };
         match self.write(op).await? {
             OpResult::Created(path, stat) => Ok((path.to_string(), stat)),
             other => unreachable!("create was answered with {other:?}"),
@@ -62,8 +79,8 @@ impl ZooKeeper {
     /// Deletes a znode without children.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `BadVersion`, `NotEmpty`, `BadArguments`; or
-    /// `ConnectionLoss`, which leaves the outcome open.
+    /// As the server says (semantics 1.6): `NoNode`, `NoAuth` for the parent, `BadVersion`,
+    /// `NotEmpty`, `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         match self.write(Op::Delete { path: Arc::from(path), version }).await? {
             OpResult::Deleted => Ok(()),
@@ -74,8 +91,8 @@ impl ZooKeeper {
     /// Replaces a znode's content; its new Stat.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `BadVersion`, `BadArguments`; or
-    /// `ConnectionLoss`, which leaves the outcome open.
+    /// As the server says (semantics 1.6): `NoNode`, `NoAuth`, `BadVersion`, `QuotaExceeded`,
+    /// `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
     pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
         let op = Op::SetData { path: Arc::from(path), data: Data::from(data), version };
         match self.write(op).await? {
@@ -84,97 +101,8 @@ impl ZooKeeper {
         }
     }
 
-    /// The znode's Stat, `None` where there is no znode.
-    ///
-    /// # Errors
-    /// `ConnectionLoss`, `SessionExpired`, `BadArguments`.
-    pub async fn exists(&self, path: &str) -> Result<Option<Stat>, Error> {
-        exists_result(self.request(Request::Exists { path: Arc::from(path), watch: false }).await)
-    }
-
-    /// As [`ZooKeeper::exists`], and a watch for its creation, change or deletion, set whether it
-    /// exists or not.
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::exists`]; no watch is set then.
-    pub async fn exists_watch(&self, path: &str) -> Result<(Option<Stat>, Watch), Error> {
-        let request = Request::Exists { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
-        Ok((exists_result(result)?, watch))
-    }
-
-    /// The znode's content and Stat.
-    ///
-    /// # Errors
-    /// `NoNode`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
-    pub async fn get_data(&self, path: &str) -> Result<(Data, Stat), Error> {
-        data_result(self.request(Request::GetData { path: Arc::from(path), watch: false }).await)
-    }
-
-    /// As [`ZooKeeper::get_data`], and a watch for its change or deletion.
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
-    pub async fn get_data_watch(&self, path: &str) -> Result<(Data, Stat, Watch), Error> {
-        let request = Request::GetData { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
-        data_result(result).map(|(data, stat)| (data, stat, watch))
-    }
-
-    /// A watch for a znode's change or deletion, where the znode exists: `getData` for who does not
-    /// want to know what is in it. The event does not tell its zxid.
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
-    pub async fn watch_data(&self, path: &str) -> Result<Watch, Error> {
-        let request = Request::GetData { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request, Unseen::Content).await;
-        result.map(|_| watch.timeless())
-    }
-
-    /// The names of the children. ZooKeeper promises no order of them.
-    ///
-    /// # Errors
-    /// `NoNode`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
-    pub async fn get_children(&self, path: &str) -> Result<Vec<String>, Error> {
-        let request = Request::GetChildren { path: Arc::from(path), watch: false };
-        children_result(self.request_for(request, Unseen::Stats).await).map(|(names, _)| names)
-    }
-
-    /// The names of the children, and the znode's Stat.
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::get_children`].
-    pub async fn get_children2(&self, path: &str) -> Result<(Vec<String>, Stat), Error> {
-        let request = Request::GetChildren { path: Arc::from(path), watch: false };
-        children_result(self.request(request).await)
-    }
-
-    /// As [`ZooKeeper::get_children`], and a watch for a change of the set of children, or the
-    /// deletion of the znode itself.
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::get_children`]; no watch is set then, not even for `NoNode`.
-    pub async fn get_children_watch(&self, path: &str) -> Result<(Vec<String>, Watch), Error> {
-        let request = Request::GetChildren { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request, Unseen::Stats).await;
-        children_result(result).map(|(names, _)| (names, watch))
-    }
-
-    /// As [`ZooKeeper::get_children2`], with the watch of [`ZooKeeper::get_children_watch`].
-    ///
-    /// # Errors
-    /// As [`ZooKeeper::get_children_watch`].
-    pub async fn get_children2_watch(
-        &self,
-        path: &str,
-    ) -> Result<(Vec<String>, Stat, Watch), Error> {
-        let request = Request::GetChildren { path: Arc::from(path), watch: true };
-        let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
-        children_result(result).map(|(names, stat)| (names, stat, watch))
-    }
-
-    /// Executes all of these or none, under one zxid (semantics 1.7).
+    /// Executes all of these or none, under one zxid (semantics 1.7). Behind a chroot the paths in the
+    /// results are whole ones, as Apache's client leaves them.
     ///
     /// # Errors
     /// The first operation that failed, with its error; or the error of the request as a whole.
@@ -183,6 +111,19 @@ impl ZooKeeper {
             Ok(Response::Multi(results)) => multi_result(results),
             Ok(other) => unreachable!("multi was answered with {other:?}"),
             Err(error) => Err(MultiError { index: None, error }),
+        }
+    }
+
+    /// Deletes a container or TTL znode without children, as the leader does by itself in time. Servers
+    /// take it from clients too, though Apache's has no method for it.
+    ///
+    /// # Errors
+    /// As the server says (semantics 1.6): `NoNode`, `NotEmpty`, `BadArguments`; or `ConnectionLoss`,
+    /// which leaves the outcome open.
+    pub async fn delete_container(&self, path: &str) -> Result<(), Error> {
+        match self.request(Request::DeleteContainer { path: Arc::from(path) }).await? {
+            Response::ContainerDeleted => Ok(()),
+            other => unreachable!("deleteContainer was answered with {other:?}"),
         }
     }
 
@@ -195,19 +136,23 @@ impl ZooKeeper {
         self.request(Request::Sync { path: Arc::from(path) }).await.map(|_| ())
     }
 
-    async fn write(&self, op: Op) -> Result<OpResult, Error> {
+    pub(super) async fn write(&self, op: Op) -> Result<OpResult, Error> {
         match self.request(Request::Write(op)).await? {
             Response::Written(result) => Ok(result),
             other => unreachable!("a write was answered with {other:?}"),
         }
     }
 
-    async fn request(&self, request: Request) -> Result<Response, Error> {
+    pub(super) async fn request(&self, request: Request) -> Result<Response, Error> {
         self.request_for(request, Unseen::Nothing).await
     }
 
     /// A request whose caller keeps back some of the answer.
-    async fn request_for(&self, request: Request, unseen: Unseen) -> Result<Response, Error> {
+    pub(super) async fn request_for(
+        &self,
+        request: Request,
+        unseen: Unseen,
+    ) -> Result<Response, Error> {
         let operation =
             Operation::Request { request: Arc::new(request), watch: None, scope: self.scope };
         let ticket = with_waker(|waker| {
@@ -219,7 +164,7 @@ impl ZooKeeper {
     }
 
     /// The watch is the second to go when this is dropped half-way: reply first, then watch.
-    async fn request_watching(
+    pub(super) async fn request_watching(
         &self,
         request: Request,
         unseen: Unseen,
@@ -236,35 +181,10 @@ impl ZooKeeper {
     }
 }
 
-fn response(outcome: Outcome) -> Result<Response, Error> {
+pub(super) fn response(outcome: Outcome) -> Result<Response, Error> {
     match outcome {
         Outcome::Response(result) => result,
         other => unreachable!("a request was answered with {other:?}"),
-    }
-}
-
-fn exists_result(result: Result<Response, Error>) -> Result<Option<Stat>, Error> {
-    match result {
-        Ok(Response::Exists(stat)) => Ok(Some(stat)),
-        Ok(other) => unreachable!("exists was answered with {other:?}"),
-        Err(Error::NoNode) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn data_result(result: Result<Response, Error>) -> Result<(Data, Stat), Error> {
-    match result? {
-        Response::Data(data, stat) => Ok((data, stat)),
-        other => unreachable!("getData was answered with {other:?}"),
-    }
-}
-
-fn children_result(result: Result<Response, Error>) -> Result<(Vec<String>, Stat), Error> {
-    match result? {
-        Response::Children(names, stat) => {
-            Ok((names.iter().map(|name| name.to_string()).collect(), stat))
-        }
-        other => unreachable!("getChildren was answered with {other:?}"),
     }
 }
 

@@ -4,11 +4,12 @@
 //! runs in the simulator and the model checker (over [`super::port::Port`]) and over a client of a
 //! real ensemble.
 
+use crate::error::Error;
 use crate::event::Observation;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Operation, Outcome};
 use crate::id::{ClientId, SessionId};
-use crate::op::{Request, SessionState};
+use crate::op::{Request, SessionState, WatchedEvent};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -58,8 +59,8 @@ pub trait Transport: Send + Sync {
 
     /// Begins a request that asks for a watch: the tickets of its reply and of the watch event.
     /// The second one is answered only if the reply registers the watch (semantics 1.8): any
-    /// answer but an error does, and for `exists` NoNode does too. `waker` is to be woken by the
-    /// reply.
+    /// answer but an error does, and for `exists` and `addWatch` NoNode does too. `waker` is to be
+    /// woken by the reply. The watch of an `addWatch` stays, see [`Transport::poll_events`].
     fn submit_watching(
         &self,
         request: Arc<Request>,
@@ -81,6 +82,11 @@ pub trait Transport: Send + Sync {
 
     /// The answer, once it is there; until then `waker` is to be woken by it.
     fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome>;
+
+    /// The next event of a watch that stays; until there is one `waker` is to be woken by it. The
+    /// ticket ends with a PersistentWatchRemoved, or with the error that ended the session; what came
+    /// before is returned before.
+    fn poll_events(&self, ticket: Ticket, waker: &Waker) -> Poll<Result<WatchedEvent, Error>>;
 
     /// The program no longer wants this answer. What was asked stays asked.
     fn abandon(&self, ticket: Ticket);

@@ -78,7 +78,7 @@ impl Service {
             steps.push(Step::Resource { client, call: CallId(u16::MAX) });
         }
         steps.extend(node.senders().map(|from| Step::Message { from, to: client }));
-        if node.machine.state().timers().contains(&ClientTimer::Reconnect) {
+        if node.machine.is_armed(ClientTimer::Reconnect) {
             steps.push(Step::Fire(Timer::Client(client, ClientTimer::Reconnect)));
         }
         let link = &self.links.links[client.index()];

@@ -302,7 +302,7 @@ impl Grain for Service {
                 done(open)
             }
             Step::Fire(Timer::Client(client, timer)) => {
-                if !self.clients[client.index()].machine.state().timers().contains(&timer) {
+                if !self.clients[client.index()].machine.is_armed(timer) {
                     return Status::NotEnabled;
                 }
                 self.machines().client_timer(client, timer, effects)

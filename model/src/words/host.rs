@@ -2,6 +2,7 @@
 
 use super::{Answer, data};
 use crate::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
+use crate::id::SessionId;
 use std::fmt::{self, Display};
 
 impl Display for Input {
@@ -10,6 +11,7 @@ impl Display for Input {
             Input::Start => f.write_str("begin"),
             Input::Reply { call, outcome } => write!(f, "{outcome} (call {})", call.0),
             Input::Session(state) => write!(f, "the session is {state}"),
+            Input::Event { call, event } => write!(f, "watch fired: {event} (call {})", call.0),
         }
     }
 }
@@ -31,6 +33,8 @@ impl Display for Outcome {
             Outcome::Resource(Err(highest)) => {
                 write!(f, "the resource refuses the write, it has seen token {highest}")
             }
+            Outcome::AuthAdded(Ok(())) => f.write_str("added"),
+            Outcome::AuthAdded(Err(error)) => write!(f, "not added: {error:?}"),
         }
     }
 }
@@ -64,10 +68,7 @@ impl Display for Operation {
                 if let Some(slot) = watch {
                     write!(f, ", its watch is call {}", slot.0)?;
                 }
-                if let Some(session) = scope {
-                    write!(f, ", only in session {session}")?;
-                }
-                Ok(())
+                Only(*scope).fmt(f)
             }
             Operation::Connect => f.write_str("connect"),
             Operation::Close => f.write_str("close"),
@@ -77,6 +78,25 @@ impl Display for Operation {
             Operation::Receive => f.write_str("the next message"),
             Operation::Cancelled => f.write_str("to be told of a cancellation"),
             Operation::Resource(request) => request.fmt(f),
+            Operation::AddAuth { scheme, scope, .. } => {
+                write!(f, "addAuth {scheme}{}", Only(*scope))
+            }
+            Operation::RemoveWatches { path, kind, local, scope } => {
+                let local = if *local { ", here in any case" } else { "" };
+                write!(f, "removeWatches {path} ({kind:?}){local}{}", Only(*scope))
+            }
+        }
+    }
+}
+
+/// `, only in session 0x1`, or nothing.
+struct Only(Option<SessionId>);
+
+impl Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(session) => write!(f, ", only in session {session}"),
+            None => Ok(()),
         }
     }
 }
