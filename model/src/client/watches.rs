@@ -205,7 +205,8 @@ mod tests {
         assert_eq!(packets.len(), 3);
         let mut sent = Vec::new();
         for packet in packets {
-            let ClientPacket::SetWatches { relative_zxid: Zxid(7), data, exist, child } = packet
+            let ClientPacket::SetWatches { relative_zxid: Zxid(7), data, exist, child, .. } =
+                packet
             else {
                 panic!("not a SetWatches of zxid 7");
             };

@@ -20,7 +20,7 @@ fn path(path: &str) -> ZnodePath {
 }
 
 fn create(at: &str, parent_cversion: i32) -> TxnBody {
-    TxnBody::Create { path: path(at), data: Data::from([7]), ephemeral: false, parent_cversion }
+    TxnBody::create(path(at), [7], EphemeralType::Void, parent_cversion)
 }
 
 fn delete(at: &str) -> TxnBody {
@@ -61,12 +61,7 @@ fn every_kind() -> Vec<Arc<Txn>> {
         TxnBody::SetData { path: path("/a"), data: Data::from([8, 9]), version: 1 },
         delete("/a/x"),
         TxnBody::Multi(vec![create("/m", 2), create("/m/x", 1)]),
-        TxnBody::Create {
-            path: path("/e"),
-            data: Data::from([]),
-            ephemeral: true,
-            parent_cversion: 3,
-        },
+        TxnBody::create(path("/e"), [], EphemeralType::Normal(SESSION), 3),
     ])
 }
 

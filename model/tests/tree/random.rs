@@ -183,8 +183,8 @@ pub const KINDS: [&str; 18] = [
 
 pub fn kind(body: &TxnBody) -> String {
     let kind = match body {
-        TxnBody::Create { ephemeral: false, .. } => "Create",
-        TxnBody::Create { ephemeral: true, .. } => "Create ephemeral",
+        TxnBody::Create { ephemeral_type: EphemeralType::Normal(_), .. } => "Create ephemeral",
+        TxnBody::Create { .. } => "Create",
         TxnBody::Delete { .. } => "Delete",
         TxnBody::SetData { .. } => "SetData",
         TxnBody::Check { .. } => "Check",

@@ -75,7 +75,7 @@ impl Reference {
 
     fn operation(&mut self, txn: &Txn, body: &TxnBody, changes: &mut Vec<Change>) -> OpResult {
         match body {
-            TxnBody::Create { path, data, ephemeral, .. } => {
+            TxnBody::Create { path, data, ephemeral_type, .. } => {
                 let above = self.znodes.get_mut(&above(path)).expect("prep has seen the parent");
                 assert!(above.owner.is_none(), "an ephemeral has no children");
                 above.children_created += 1;
@@ -87,7 +87,7 @@ impl Reference {
                     pzxid: txn.zxid,
                     ctime: txn.time,
                     mtime: txn.time,
-                    owner: ephemeral.then_some(txn.session),
+                    owner: ephemeral_type.owner(),
                     ..Fields::default()
                 };
                 let old = self.znodes.insert(path.to_string(), fields);
