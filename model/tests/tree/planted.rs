@@ -156,7 +156,7 @@ fn the_digest_knows_every_field() {
         tree.digest()
     };
     let plain = with(|_| {});
-    let changes: [fn(&mut Znode); 10] = [
+    let changes: [fn(&mut Znode); 13] = [
         |node| node.data = Data::from([1]),
         |node| node.czxid = Zxid(9),
         |node| node.mzxid = Zxid(9),

@@ -190,6 +190,8 @@ pub fn kind(body: &TxnBody) -> String {
         TxnBody::Create { .. } => "Create",
         TxnBody::Delete { .. } => "Delete",
         TxnBody::SetData { .. } => "SetData",
+        TxnBody::SetAcl { .. } => "SetAcl",
+        TxnBody::DeleteContainer { .. } => "DeleteContainer",
         TxnBody::Check { .. } => "Check",
         TxnBody::Multi(_) => "Multi",
         TxnBody::FailedMulti(_) => "FailedMulti",
