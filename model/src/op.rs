@@ -116,6 +116,13 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// The create of a znode with which everybody may do everything.
+    pub fn create(path: impl Into<Arc<str>>, data: impl Into<Data>, mode: CreateMode) -> Op {
+        Op::Create { path: path.into(), data: data.into(), mode, acl: AclList::OPEN }
+    }
+}
+
 /// A read inside a [`Request::MultiRead`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReadOp {
@@ -399,4 +406,11 @@ pub enum SessionState {
     Expired,
     /// The program closed the session. Final.
     Closed,
+}
+
+impl SessionState {
+    /// Whether the session is over for this client.
+    pub fn is_final(self) -> bool {
+        matches!(self, SessionState::Expired | SessionState::Closed | SessionState::AuthFailed)
+    }
 }

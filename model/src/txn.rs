@@ -95,6 +95,19 @@ pub enum TxnBody {
     Error(Error),
 }
 
+impl TxnBody {
+    /// The create of a znode with which everybody may do everything.
+    pub fn create(
+        path: ZnodePath,
+        data: impl Into<Data>,
+        ephemeral_type: EphemeralType,
+        parent_cversion: i32,
+    ) -> TxnBody {
+        let (data, acl) = (data.into(), AclList::OPEN);
+        TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion }
+    }
+}
+
 impl fmt::Display for TxnBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

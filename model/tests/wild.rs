@@ -46,7 +46,7 @@ fn any_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
             10 => watching(Request::GetChildren { path: path.into(), watch: true }, 1 + at),
             11 => ask(Request::Sync { path: path.into() }),
             12 => ask(Request::Multi(vec![
-                Op::Create { path: path.into(), data: Arc::from(*b"m"), mode },
+                Op::create(path, *b"m", mode),
                 Op::Check { path: "/a".into(), version: Version::Any },
                 Op::Delete { path: path.into(), version: Version::Any },
             ])),

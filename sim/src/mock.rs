@@ -20,6 +20,7 @@ use vivarium_model::release::Bugs;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, Timer};
+use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
@@ -271,8 +272,7 @@ impl Mock {
     fn txn(&self, client: ClientId, cxid: Xid) -> Arc<Txn> {
         let zxid = Zxid::new(Epoch(1), self.zxid.counter() + 1);
         let path = ZnodePath::new("/a").unwrap();
-        let body =
-            TxnBody::Create { path, data: Arc::from([]), ephemeral: false, parent_cversion: 1 };
+        let body = TxnBody::create(path, [], EphemeralType::Void, 1);
         Arc::new(Txn { zxid, session: SessionId(client.0.into()), cxid, time: 0, body })
     }
 }
@@ -285,7 +285,7 @@ fn connection(client: ClientId) -> ClientConnection {
 
 fn create() -> Arc<Request> {
     let mode = CreateMode::Persistent;
-    Arc::new(Request::Write(Op::Create { path: "/a".into(), data: Arc::from([]), mode }))
+    Arc::new(Request::Write(Op::create("/a", [], mode)))
 }
 
 impl Subject for Mock {

@@ -158,7 +158,7 @@ fn draw_client(servers: u8, tick: u64, random: &mut Random) -> ClientConfig {
     let timeout = (tick * random.between(2, 10)).clamp(1_200, 6_000);
     let mut list: Vec<ServerId> = (1..=servers).map(ServerId).collect();
     random.shuffle(&mut list);
-    ClientConfig { session_timeout: milliseconds(timeout), servers: list }
+    ClientConfig::new(milliseconds(timeout), list)
 }
 
 fn draw_timings(servers: u8, clients: u8, random: &mut Random) -> Timings {

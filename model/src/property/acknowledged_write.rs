@@ -281,11 +281,8 @@ mod tests {
         let body = Bodies(&trial.history).create_as("/lock-0000000001", "", true);
         trial.commit(z(1, 2), 2, body);
         let result = trial.history.applied(z(1, 2)).expect("committed").result.clone();
-        let request = Request::Write(Op::Create {
-            path: Arc::from("/lock-"),
-            data: Arc::from([]),
-            mode: CreateMode::EphemeralSequential,
-        });
+        let create = Op::create("/lock-", [], CreateMode::EphemeralSequential);
+        let request = Request::Write(create);
         trial.accepts(replied(2, z(1, 2), request, result));
     }
 

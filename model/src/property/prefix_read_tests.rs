@@ -183,7 +183,7 @@ fn prepare(history: &History, write: &Write) -> TxnBody {
     let exists = |path: &str| tree.node(path).is_some();
     let leaf = |path: &str| exists(path) && tree.children_count(path) == 0;
     let can_be_parent =
-        |path: &str| tree.node(path).is_some_and(|node| node.ephemeral_owner.is_none());
+        |path: &str| tree.node(path).is_some_and(|node| node.ephemeral_owner().is_none());
     match write {
         Write::Create(name, ephemeral)
             if !exists(name) && parent(name).is_some_and(can_be_parent) =>

@@ -11,6 +11,7 @@ use crate::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
 use crate::op::{CreateMode, Op, Request, Response, SessionState, Version};
 use crate::path::ZnodePath;
 use crate::time::{Duration, Time};
+use crate::tree::EphemeralType;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::{Epoch, Zxid};
 use std::sync::Arc;
@@ -52,7 +53,9 @@ impl Bodies<'_> {
         let path = path(name);
         let parent = path.parent().and_then(|parent| self.0.tree().node(parent));
         let parent_cversion = parent.expect("the parent exists").cversion + 1;
-        TxnBody::Create { path, data: Arc::from(data.as_bytes()), ephemeral, parent_cversion }
+        let owned = EphemeralType::Normal(SESSION);
+        let ephemeral_type = if ephemeral { owned } else { EphemeralType::Void };
+        TxnBody::create(path, data.as_bytes(), ephemeral_type, parent_cversion)
     }
 
     pub(crate) fn set_data(&self, name: &str, data: &str) -> TxnBody {
@@ -138,8 +141,8 @@ pub(crate) fn committed(txn: Arc<Txn>) -> Event {
 }
 
 pub(crate) fn create_request(path: &str, data: &str) -> Request {
-    let data = Arc::from(data.as_bytes());
-    Request::Write(Op::Create { path: Arc::from(path), data, mode: CreateMode::Persistent })
+    let data = data.as_bytes();
+    Request::Write(Op::create(path, data, CreateMode::Persistent))
 }
 
 pub(crate) fn set_data_request(path: &str, data: &str) -> Request {

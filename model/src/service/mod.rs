@@ -40,7 +40,6 @@ pub use choices::Prefixes;
 #[cfg(feature = "explore")]
 pub(crate) use pieces::{Common, Share};
 
-use crate::acl::AclList;
 use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::fingerprint::{Fingerprint, Tracked};
@@ -49,7 +48,7 @@ use crate::host::{Input, Output};
 use crate::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
 use crate::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
 use crate::network::Delivered;
-use crate::op::{CreateMode, Data, Op, Request};
+use crate::op::{CreateMode, Op, Request};
 use crate::packet::ClientPacket;
 use crate::server::prep::{Asker, Prep};
 use crate::server::tracker::Owner;
@@ -160,12 +159,7 @@ impl Service {
             let session = SessionId(0);
             let prep = self.prep.make_mut();
             prep.sessions_mut().add(session, Duration::ZERO);
-            let op = Op::Create {
-                path: Arc::clone(path),
-                data: Data::from([]),
-                mode: CreateMode::Persistent,
-                acl: AclList::OPEN,
-            };
+            let op = Op::create(Arc::clone(path), [], CreateMode::Persistent);
             let asker = Asker::new(session, Owner::Leader, Arc::from([]));
             let done = self.decide(&asker, Xid(0), &Arc::new(Request::Write(op)), effects);
             assert!(done.is_ok(), "{path} cannot be set up: {done:?}");

@@ -124,6 +124,7 @@ impl Service {
             resources: common.resources.clone(),
             clients: shares.clone().map(|share| share.node.clone()).collect(),
             links: Links {
+                config: Arc::clone(&common.config),
                 links: shares.clone().map(|share| share.link.clone()).collect(),
                 late: late.collect(),
                 sessions: shares.map(|share| share.sessions).collect(),

@@ -4,6 +4,7 @@ use super::*;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::Data;
 use crate::path::ZnodePath;
+use crate::tree::{DataTree, EphemeralType};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Epoch;
 use EventType::{NodeChildrenChanged, NodeCreated, NodeDataChanged, NodeDeleted};
@@ -25,10 +26,10 @@ impl Watched {
     fn new(data: &[(u8, &str)], child: &[(u8, &str)]) -> Watched {
         let mut table = WatchTable::default();
         for (client, path) in data {
-            table.add_data(Arc::from(*path), connection(*client));
+            table.add_data(Arc::from(*path), connection(*client), Bugs::NONE);
         }
         for (client, path) in child {
-            table.add_child(Arc::from(*path), connection(*client));
+            table.add_child(Arc::from(*path), connection(*client), Bugs::NONE);
         }
         Watched(table)
     }
@@ -36,7 +37,9 @@ impl Watched {
     fn trigger(&mut self, kind: EventType, path: &str) -> Vec<String> {
         let mut fired = Vec::new();
         let path = ZnodePath::new(path).expect("valid");
-        self.0.trigger(&Change { kind, path }, zxid(7), &mut fired);
+        let (acl, parent_acl) = (AclList::OPEN, AclList::OPEN);
+        let change = Change { kind, path, acl, parent_acl };
+        self.0.trigger(&change, zxid(7), &|_, _| true, &mut fired);
         let line = |(to, event): (ClientConnection, WatchedEvent)| {
             assert_eq!(event.zxid, zxid(7));
             format!("{}: {:?} {}", to.client.0, event.kind, event.path)
@@ -158,7 +161,8 @@ fn path(path: &str) -> ZnodePath {
 }
 
 fn create(at: &str, ephemeral: bool) -> TxnBody {
-    TxnBody::Create { path: path(at), data: Data::from([]), ephemeral, parent_cversion: 9 }
+    let owned = EphemeralType::Normal(SessionId(1));
+    TxnBody::create(path(at), [], if ephemeral { owned } else { EphemeralType::Void }, 9)
 }
 
 fn apply(tree: &mut DataTree, counter: u32, body: TxnBody) -> Vec<Change> {
@@ -176,12 +180,7 @@ mod set_watches {
         apply(&mut tree, 2, create("/e", false));
         let set = TxnBody::SetData { path: path("/old"), data: Data::from([1]), version: 1 };
         apply(&mut tree, 4, set);
-        let create = TxnBody::Create {
-            path: path("/old/x"),
-            data: Data::from([]),
-            ephemeral: false,
-            parent_cversion: 1,
-        };
+        let create = TxnBody::create(path("/old/x"), [], EphemeralType::Void, 1);
         apply(&mut tree, 6, create);
         tree
     }
@@ -193,14 +192,15 @@ mod set_watches {
         let paths = [Arc::from(at)];
         let of = |name| if list == name { &paths[..] } else { &[] };
         let tree = tree();
-        let events = table.set_watches(
-            &tree,
-            connection(1),
-            zxid(seen),
-            of("data"),
-            of("exist"),
-            of("child"),
-        );
+        let rearming = Rearming {
+            relative_zxid: zxid(seen),
+            data: of("data"),
+            exist: of("exist"),
+            child: of("child"),
+            persistent: &[],
+            recursive: &[],
+        };
+        let events = table.set_watches(&tree, connection(1), rearming, Bugs::NONE);
         for event in &events {
             assert_eq!((&*event.path, event.zxid), (at, tree.last_processed()));
         }
@@ -245,14 +245,15 @@ mod set_watches {
     fn all_lists_in_one_step_and_in_order() {
         let list = |paths: &[&str]| paths.iter().map(|path| Arc::from(*path)).collect::<Vec<_>>();
         let mut table = WatchTable::default();
-        let events = table.set_watches(
-            &tree(),
-            connection(1),
-            zxid(5),
-            &list(&["/old", "/gone"]),
-            &list(&["/e", "/none"]),
-            &list(&["/old", "/e", "/none"]),
-        );
+        let rearming = Rearming {
+            relative_zxid: zxid(5),
+            data: &list(&["/old", "/gone"]),
+            exist: &list(&["/e", "/none"]),
+            child: &list(&["/old", "/e", "/none"]),
+            persistent: &[],
+            recursive: &[],
+        };
+        let events = table.set_watches(&tree(), connection(1), rearming, Bugs::NONE);
         let lines: Vec<_> = events.iter().map(|event| (event.kind, &*event.path)).collect();
         assert_eq!(
             lines,

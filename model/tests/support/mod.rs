@@ -66,7 +66,7 @@ pub fn ask(request: Request) -> Operation {
 
 pub fn create(path: &str, mode: CreateMode) -> Operation {
     let data: Data = Arc::from(*b"x");
-    ask(Request::Write(Op::Create { path: path.into(), data, mode }))
+    ask(Request::Write(Op::create(path, data, mode)))
 }
 
 pub fn set(path: &str, data: &[u8]) -> Operation {

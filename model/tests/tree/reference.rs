@@ -3,6 +3,7 @@
 //! and not taken from the transaction.
 
 use std::collections::BTreeMap;
+use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, OpResult, Response};
@@ -75,7 +76,7 @@ impl Reference {
 
     fn operation(&mut self, txn: &Txn, body: &TxnBody, changes: &mut Vec<Change>) -> OpResult {
         match body {
-            TxnBody::Create { path, data, ephemeral, .. } => {
+            TxnBody::Create { path, data, ephemeral_type, .. } => {
                 let above = self.znodes.get_mut(&above(path)).expect("prep has seen the parent");
                 assert!(above.owner.is_none(), "an ephemeral has no children");
                 above.children_created += 1;
@@ -87,7 +88,7 @@ impl Reference {
                     pzxid: txn.zxid,
                     ctime: txn.time,
                     mtime: txn.time,
-                    owner: ephemeral.then_some(txn.session),
+                    owner: ephemeral_type.owner(),
                     ..Fields::default()
                 };
                 let old = self.znodes.insert(path.to_string(), fields);
@@ -197,7 +198,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, tree: &T, reference: &T) -> 
 }
 
 fn change(kind: EventType, path: &str) -> Change {
-    Change { kind, path: ZnodePath::new(path).expect("prep has validated it") }
+    let path = ZnodePath::new(path).expect("prep has validated it");
+    Change { kind, path, acl: AclList::OPEN, parent_acl: AclList::OPEN }
 }
 
 fn above(path: &str) -> String {

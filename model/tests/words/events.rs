@@ -91,6 +91,8 @@ fn clients() {
         session(Some(SESSION), None, SessionState::Expired),
         session(Some(SESSION), None, SessionState::Closed),
         Event::Rearming {
+            persistent: Vec::new(),
+            recursive: vec!["/r".into()],
             client: CLIENT,
             session: SESSION,
             relative_zxid: zxid(6),

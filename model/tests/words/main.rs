@@ -15,7 +15,7 @@ const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slo
 fn create() -> Arc<Request> {
     let path = Arc::from("/locks/one/x-");
     let mode = CreateMode::EphemeralSequential;
-    Arc::new(Request::Write(Op::Create { path, data: Arc::from(&b""[..]), mode }))
+    Arc::new(Request::Write(Op::create(path, [], mode)))
 }
 
 fn stat() -> Stat {

@@ -3,6 +3,7 @@
 use super::{CONNECTION, SESSION, create, lines, stat};
 use std::sync::Arc;
 use std::time::Duration;
+use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::network::Delivered;
@@ -12,7 +13,7 @@ use vivarium_model::packet::{
     ServerRequest, Vote,
 };
 use vivarium_model::path::ZnodePath;
-use vivarium_model::tree::Znode;
+use vivarium_model::tree::{EphemeralType, Znode};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
@@ -33,20 +34,28 @@ fn znode() -> Znode {
         version: 0,
         cversion: 0,
         aversion: 0,
-        ephemeral_owner: None,
+        ephemeral_type: EphemeralType::Void,
+        acl: AclList::OPEN,
     }
 }
 
 #[test]
 fn the_client_protocol() {
-    let connect =
-        |session| ClientPacket::Connect { last_zxid_seen: zxid(5), timeout: TIMEOUT, session };
+    let connect = |session| ClientPacket::Connect {
+        last_zxid_seen: zxid(5),
+        timeout: TIMEOUT,
+        session,
+        read_only: false,
+    };
     let packets = [
         connect(None),
         connect(Some(SESSION)),
         ClientPacket::Request { xid: Xid(7), request: create() },
         ClientPacket::Ping,
+        ClientPacket::Auth { scheme: "digest".into(), auth: Arc::from(*b"user:secret") },
         ClientPacket::SetWatches {
+            persistent: vec!["/p".into()],
+            recursive: vec!["/r".into()],
             relative_zxid: zxid(5),
             data: vec!["/a".into(), "/b".into()],
             exist: Vec::new(),
@@ -56,7 +65,10 @@ fn the_client_protocol() {
     insta::assert_snapshot!(lines(packets));
     let reply = |result| ServerPacket::Reply { xid: Xid(7), zxid: zxid(9), result };
     let packets = [
-        ServerPacket::Connected { session: SESSION, timeout: TIMEOUT },
+        ServerPacket::Connected { session: SESSION, timeout: TIMEOUT, read_only: false },
+        ServerPacket::Connected { session: SESSION, timeout: TIMEOUT, read_only: true },
+        ServerPacket::Authenticated { result: Ok(()) },
+        ServerPacket::Authenticated { result: Err(Error::AuthFailed) },
         ServerPacket::Expired,
         reply(Ok(Response::Written(OpResult::Created("/a-0000000003".into(), stat())))),
         reply(Err(Error::NoNode)),
@@ -73,7 +85,13 @@ fn the_client_protocol() {
 
 #[test]
 fn the_quorum_protocol() {
-    let request = |request| LearnerPacket::Request { session: SESSION, xid: Xid(7), request };
+    let auth: Arc<[_]> = Arc::from([]);
+    let request = |request| LearnerPacket::Request {
+        session: SESSION,
+        xid: Xid(7),
+        request,
+        auth: Arc::clone(&auth),
+    };
     let set = Op::SetData { path: "/a".into(), data: Arc::from([]), version: Version::Is(3) };
     let packets = [
         LearnerPacket::FollowerInfo { accepted_epoch: Epoch(0) },

@@ -193,10 +193,11 @@ impl Attempt {
                 Either::Left(event) => return Ok(event.map(|_| Woken::Changed)?),
                 // The client sets the watch again, but what it missed may concern us.
                 Either::Right(SessionState::SyncConnected) => return Ok(Woken::Reconnected),
-                Either::Right(SessionState::Disconnected) => {}
-                Either::Right(SessionState::Expired | SessionState::Closed) => {
+                Either::Right(state) if state.is_final() => {
                     return Err(AcquireError::SessionExpired);
                 }
+                // A server that only reads cannot say who holds a lock.
+                Either::Right(_) => {}
             }
         }
     }

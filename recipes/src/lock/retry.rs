@@ -19,8 +19,9 @@ pub(super) async fn reconnected(events: &mut SessionEvents) -> Result<(), Error>
     loop {
         match events.next().await {
             SessionState::SyncConnected => return Ok(()),
-            SessionState::Disconnected => {}
-            SessionState::Expired | SessionState::Closed => return Err(Error::SessionExpired),
+            state if state.is_final() => return Err(Error::SessionExpired),
+            // Disconnected, or connected to a server that only reads.
+            _ => {}
         }
     }
 }

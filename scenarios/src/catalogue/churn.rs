@@ -162,7 +162,7 @@ async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     let (path, data) = (Arc::from(name), Data::from(&b"swapped"[..]));
     let ops = vec![
         Op::Delete { path: Arc::clone(&path), version: Version::Is(stat.version) },
-        Op::Create { path, data, mode: CreateMode::Persistent },
+        Op::create(path, data, CreateMode::Persistent),
     ];
     Ok(zookeeper.multi(ops).await.map(drop)?)
 }

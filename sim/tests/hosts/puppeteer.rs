@@ -186,6 +186,7 @@ impl<'a> Puppeteer<'a> {
             }
             Request::Sync { .. } => Response::Synced,
             Request::CloseSession => Response::Closed,
+            other => unreachable!("no program here asks for {other}"),
         })
     }
 

@@ -6,6 +6,7 @@
 //! nothing else, and is what the program is then fed. It matters: a Stat holds absolute zxids, so
 //! without this hardly any two histories of a program would be the same.
 
+use crate::acl::AclList;
 use crate::handle::transport::Unseen;
 use crate::host::{Input, Outcome};
 use crate::id::CallId;
@@ -47,7 +48,19 @@ fn without(response: &Response, unseen: Unseen) -> Response {
         Response::Children(names, _) => {
             Response::Children(if content { Vec::new() } else { names.clone() }, none)
         }
-        Response::Synced | Response::Closed => response.clone(),
+        Response::Acl(acl, _) => {
+            Response::Acl(if content { AclList::OPEN } else { acl.clone() }, none)
+        }
+        Response::AclSet(_) => Response::AclSet(none),
+        // No method that keeps anything back asks for these.
+        Response::MultiRead(_)
+        | Response::AllChildrenNumber(_)
+        | Response::Ephemerals(_)
+        | Response::WhoAmI(_)
+        | Response::Watches
+        | Response::ContainerDeleted
+        | Response::Synced
+        | Response::Closed => response.clone(),
     }
 }
 

@@ -63,7 +63,7 @@ fn what_a_call_asks_and_returns() {
         Ok(())
     });
     let mode = CreateMode::EphemeralSequential;
-    let create = Op::Create { path: "/q/n-".into(), data: Arc::from(*b"me"), mode };
+    let create = Op::create("/q/n-", *b"me", mode);
     assert_eq!(begun, [request(0, Request::Write(create), None)]);
     let created = OpResult::Created("/q/n-0000000003".into(), stat(0));
     assert_eq!(

@@ -32,6 +32,8 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     pub fn request(&mut self, request: &Request) -> Result<TxnBody, Error> {
         match request {
+            // Only a multi can hold a check; alone it has an opcode that servers refuse.
+            Request::Write(Op::Check { .. }) => Err(Error::Unimplemented),
             Request::Write(op) => self.op(op),
             Request::Multi(ops) => Ok(self.multi(ops)),
             Request::SetAcl { path, acl, version } => {

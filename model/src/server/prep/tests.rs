@@ -4,7 +4,10 @@ mod order_of_checks;
 mod sessions;
 
 use super::*;
+use crate::error::Error;
 use crate::id::{LearnerConnection, ServerId};
+use crate::op::{Data, Op, Version};
+use crate::path::ZnodePath;
 use crate::time::Duration;
 use crate::tree::Znode;
 use std::collections::VecDeque;
@@ -14,6 +17,11 @@ const BOB: SessionId = SessionId(0xb);
 const NOBODY: SessionId = SessionId(0xff);
 const TIMEOUT: Duration = Duration::from_secs(6);
 const OTHER_WAY: Owner = Owner::Learner(LearnerConnection { learner: ServerId(2), slot: 0 });
+
+/// No ACL, quota or TTL matters here.
+fn config() -> Config {
+    Config::new(1, 0)
+}
 
 /// A leader's `prep` and tree; what is proposed waits in flight until it is committed.
 struct Leader {
@@ -50,7 +58,9 @@ impl Leader {
         request: &ServerRequest,
     ) -> Arc<Txn> {
         let (xid, at) = (Xid(9), Time(1_234_567));
-        let txn = self.prep.request(&self.tree, session, owner, xid, request, at).expect("a zxid");
+        let asker = Asker::new(session, owner, Arc::from([]));
+        let txn = self.prep.request(&self.tree, &asker, xid, request, &config(), at);
+        let txn = txn.expect("a zxid");
         self.in_flight.push_back(Arc::clone(&txn));
         txn
     }
@@ -90,7 +100,8 @@ impl Leader {
     fn outcome(&self, session: SessionId, owner: Owner, request: Request) -> TxnBody {
         let request = ServerRequest::Client(Arc::new(request));
         let mut prep = self.prep.clone();
-        let txn = prep.request(&self.tree, session, owner, Xid(1), &request, Time::ZERO);
+        let asker = Asker::new(session, owner, Arc::from([]));
+        let txn = prep.request(&self.tree, &asker, Xid(1), &request, &config(), Time::ZERO);
         let txn = txn.expect("a zxid");
         if let TxnBody::Error(_) | TxnBody::FailedMulti(_) = txn.body {
             assert_eq!(prep.outstanding, self.prep.outstanding, "a failed request changes nothing");
@@ -126,7 +137,7 @@ fn closed(body: &TxnBody) -> Vec<String> {
 }
 
 fn create(path: &str, mode: CreateMode) -> Op {
-    Op::Create { path: path.into(), data: Data::from([1]), mode }
+    Op::create(path, [1], mode)
 }
 
 fn persistent(path: &str) -> Op {
@@ -353,7 +364,9 @@ mod zxids {
         let before = leader.prep.clone();
         let request = ServerRequest::Client(Arc::new(Request::CloseSession));
         let (prep, tree) = (&mut leader.prep, &leader.tree);
-        assert_eq!(prep.request(tree, ALICE, Owner::Leader, Xid(1), &request, Time::ZERO), None);
+        let asker = Asker::new(ALICE, Owner::Leader, Arc::from([]));
+        let none = prep.request(tree, &asker, Xid(1), &request, &config(), Time::ZERO);
+        assert_eq!(none, None);
         assert_eq!(prep.expire(tree, ALICE, Time::ZERO), Expiry::Exhausted);
         assert_eq!(*prep, before);
     }

@@ -215,6 +215,8 @@ fn set_watches_is_answered_at_a_prefix() {
         trial.accepts(committed(Arc::new(change)));
         trial.accepts(self::connected());
         trial.accepts(Event::Rearming {
+            persistent: Vec::new(),
+            recursive: Vec::new(),
             client: CLIENT,
             session: SESSION,
             relative_zxid: z(1, 2),

@@ -105,7 +105,7 @@ impl NoLeakAtRest {
 
     fn check(&self, view: View<'_>) -> Result<(), Objection> {
         for (path, id, node) in contenders(view.history, &self.lock) {
-            if let Some(attempt) = self.leaked(id.as_deref(), node.ephemeral_owner) {
+            if let Some(attempt) = self.leaked(id.as_deref(), node.ephemeral_owner()) {
                 let saw = format!(
                     "attempt {} of {} has ended and nobody is about to delete {path} (czxid {}), \
                      which still stands",

@@ -6,6 +6,7 @@ use vivarium_model::error::Error;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Response};
 use vivarium_model::path::ZnodePath;
+use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::TxnBody;
 
 impl Double {
@@ -54,8 +55,8 @@ impl Double {
 
     pub(super) fn write(&mut self, session: SessionId, xid: Xid, request: &Request) -> OutcomeOf {
         let body = match request {
-            Request::Write(op) => self.prepare(op).unwrap_or_else(TxnBody::Error),
-            Request::Multi(ops) => self.prepare_multi(ops),
+            Request::Write(op) => self.prepare(session, op).unwrap_or_else(TxnBody::Error),
+            Request::Multi(ops) => self.prepare_multi(session, ops),
             Request::CloseSession => return self.close(session, xid),
             read => unreachable!("{read} is no write"),
         };
@@ -68,10 +69,10 @@ impl Double {
         self.commit(session, cxid, TxnBody::CloseSession { ephemerals })
     }
 
-    pub(super) fn prepare(&self, op: &Op) -> Result<TxnBody, Error> {
+    pub(super) fn prepare(&self, session: SessionId, op: &Op) -> Result<TxnBody, Error> {
         let tree = self.history.tree();
         match op {
-            Op::Create { path, data, mode } => self.prepare_create(path, data, *mode),
+            Op::Create { path, data, mode, .. } => self.prepare_create(session, path, data, *mode),
             Op::Delete { path, version } => {
                 let node = tree.node(path).ok_or(Error::NoNode)?;
                 match version.accepts(node.version) {
@@ -103,6 +104,7 @@ impl Double {
 
     pub(super) fn prepare_create(
         &self,
+        session: SessionId,
         path: &str,
         data: &Arc<[u8]>,
         mode: CreateMode,
@@ -119,19 +121,16 @@ impl Double {
         if self.tree().node(&path).is_some() {
             return Err(Error::NodeExists);
         }
-        if parent.ephemeral_owner.is_some() {
+        if parent.ephemeral_owner().is_some() {
             return Err(Error::NoChildrenForEphemerals);
         }
-        Ok(TxnBody::Create {
-            path,
-            data: Arc::clone(data),
-            ephemeral: mode.is_ephemeral(),
-            parent_cversion: parent.cversion + 1,
-        })
+        let ephemeral_type = EphemeralType::of(mode, session);
+        Ok(TxnBody::create(path, Arc::clone(data), ephemeral_type, parent.cversion + 1))
     }
 
-    pub(super) fn prepare_multi(&self, ops: &[Op]) -> TxnBody {
-        let parts: Vec<Result<TxnBody, Error>> = ops.iter().map(|op| self.prepare(op)).collect();
+    pub(super) fn prepare_multi(&self, session: SessionId, ops: &[Op]) -> TxnBody {
+        let parts: Vec<Result<TxnBody, Error>> =
+            ops.iter().map(|op| self.prepare(session, op)).collect();
         let Some(failed) = parts.iter().position(Result::is_err) else {
             return TxnBody::Multi(parts.into_iter().flatten().collect());
         };
@@ -153,9 +152,9 @@ fn a_failed_multi_answers_with_its_codes() {
     let double = Double::new(Vec::new());
     let check =
         |path: &str| Op::Check { path: path.into(), version: vivarium_model::op::Version::Any };
-    let failed = double.prepare_multi(&[check("/"), check("/none"), check("/")]);
+    let failed = double.prepare_multi(SessionId(1), &[check("/"), check("/none"), check("/")]);
     let codes = vec![None, Some(Error::NoNode), Some(Error::RuntimeInconsistency)];
     assert_eq!(failed, TxnBody::FailedMulti(codes));
-    let passed = double.prepare_multi(&[check("/")]);
+    let passed = double.prepare_multi(SessionId(1), &[check("/")]);
     assert_eq!(passed, TxnBody::Multi(vec![TxnBody::Check { path: ZnodePath::root() }]));
 }
