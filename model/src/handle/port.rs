@@ -72,7 +72,9 @@ pub enum Pending {
 struct Cell {
     awaits: Awaits,
     unseen: Unseen,
-    /// Of a watch that stays: events that the program has not taken.
+    /// Of a watch that stays.
+    stays: bool,
+    /// Its events that the program has not taken.
     events: VecDeque<WatchedEvent>,
     waker: Option<Waker>,
 }
@@ -228,9 +230,13 @@ impl Port {
         cells.collect()
     }
 
-    /// What the program has said of its own state since this was last asked.
+    /// What the program has said of its own state since this was last asked. It does not count while
+    /// the program has not taken the end of a watch that stays, since nothing else tells of that.
     pub fn take_checkpoint(&self) -> Option<Fingerprint> {
-        lock(&self.state).checkpoint.take()
+        let mut state = lock(&self.state);
+        let ended = |cell: &Cell| cell.stays && matches!(cell.awaits, Awaits::Taker(_));
+        let untold = state.cells.iter().any(ended);
+        state.checkpoint.take().filter(|_| !untold)
     }
 
     /// Whether anybody in the program would hear of a change of the session's state.
@@ -402,6 +408,7 @@ impl Transport for Port {
         let awaits = Awaits::Answer(call, operation.clone());
         state.cells[reply.0 as usize] =
             Cell { awaits, waker: Some(waker.clone()), ..Cell::default() };
+        state.cells[event.0 as usize].stays = watched.stays;
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
     }

@@ -7,11 +7,15 @@
 //!   deposed leader that has not noticed does not *know* a session that began under its successor;
 //!   the check of the client's last zxid (2.1 rule 2) does not keep such a client away as long as
 //!   it has read no reply.
-//! * After Expired or Closed, nothing of that session succeeds any more at its client.
+//!   And one needs no word of a server: a client that is configured so
+//!   ([`expires_locally`](crate::config::ClientConfig::expires_locally)) gives its session up when it
+//!   has heard nothing of it for long (2.8 rule 3). It must have lost its connection before.
+//! * After Expired, Closed or AuthFailed, nothing of that session succeeds any more at its client.
 //! * In the committed history, no request of a session succeeds before its createSession or after
 //!   its closeSession (semantics 2.5 rule 1).
 
 use super::{Class, Monitor, Objection, View};
+use crate::config::{ClientConfig, Config};
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::id::{ClientId, ServerId, SessionId};
@@ -20,6 +24,7 @@ use crate::txn::{Txn, TxnBody};
 use crate::zxid::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// The monitor of H8.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +37,10 @@ pub struct EndedSession {
     closing: BTreeSet<SessionId>,
     /// Sessions that are over for their client.
     ended: BTreeSet<SessionId>,
+    /// Sessions whose client has a connection with them.
+    connected: BTreeSet<SessionId>,
+    /// Clients that give their sessions up by themselves. Never changes in a run.
+    give_up: BTreeSet<ClientId>,
 }
 
 impl EndedSession {
@@ -70,9 +79,20 @@ impl EndedSession {
         view: View<'_>,
         client: ClientId,
         session: SessionId,
+        server: Option<ServerId>,
         state: SessionState,
     ) -> Result<(), String> {
+        let was_connected = self.connected.remove(&session);
         match state {
+            // No server said so: the client gave it up, if it is one that does (2.8 rule 3).
+            SessionState::Expired if server.is_none() && self.give_up.contains(&client) => {
+                self.ended.insert(session);
+                if was_connected {
+                    return Err(format!(
+                        "{client} gave session {session} up, to which it was connected."
+                    ));
+                }
+            }
             SessionState::Expired => {
                 self.ended.insert(session);
                 let alive = view.history.tree().sessions().contains_key(&session);
@@ -87,7 +107,9 @@ impl EndedSession {
             SessionState::Closed => {
                 self.ended.insert(session);
             }
-            SessionState::SyncConnected if self.ended.contains(&session) => {
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly
+                if self.ended.contains(&session) =>
+            {
                 return Err(format!(
                     "{client} was connected with session {session} after its end."
                 ));
@@ -95,9 +117,13 @@ impl EndedSession {
             SessionState::AuthFailed => {
                 self.ended.insert(session);
             }
-            SessionState::SyncConnected
-            | SessionState::ConnectedReadOnly
-            | SessionState::Disconnected => {}
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                // Only of clients for which it matters: it is part of the state.
+                if self.give_up.contains(&client) {
+                    self.connected.insert(session);
+                }
+            }
+            SessionState::Disconnected => {}
         }
         Ok(())
     }
@@ -110,6 +136,12 @@ impl Monitor for EndedSession {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        let gives_up = |(_, client): &(usize, &ClientConfig)| client.expires_locally;
+        let clients = config.clients.iter().enumerate().filter(gives_up);
+        self.give_up = clients.map(|(index, _)| ClientId::at(index)).collect();
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -133,8 +165,8 @@ impl Monitor for EndedSession {
                 Ok(())
             }
             Event::Committed { txn, .. } => self.committed(view, txn),
-            Event::Session { client, session: Some(session), state, .. } => {
-                self.state(view, *client, *session, *state)
+            Event::Session { client, session: Some(session), server, state } => {
+                self.state(view, *client, *session, *server, *state)
             }
             Event::Replied { client, session, xid, request, result: Ok(response), .. }
                 if *response != Response::Closed && self.ended.contains(session) =>
@@ -151,7 +183,11 @@ impl Monitor for EndedSession {
     }
 
     fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&(&self.leading, &self.unknown, &self.closing, &self.ended), hasher);
+        let Self { leading, unknown, closing, ended, connected, give_up: _ } = self;
+        Hash::hash(&(leading, unknown, closing, ended), hasher);
+        if !connected.is_empty() {
+            Hash::hash(connected, hasher);
+        }
     }
 
     fn clone_box(&self) -> Box<dyn Monitor> {
@@ -169,7 +205,6 @@ mod tests {
         ONE, TWO, Trial, committed, create_request, exists, replied, session, txn, z,
     };
     use crate::zxid::Zxid;
-    use std::sync::Arc;
 
     fn established(leader: ServerId, epoch: u32) -> Event {
         Event::Established { leader, epoch: Epoch(epoch), last_zxid: Zxid::ZERO }
@@ -193,6 +228,56 @@ mod tests {
             "H8 an ended session is over: client 1 was told that session 0x10 is expired, but \
              nobody has proposed to close it."
         );
+    }
+
+    /// One client that gives its sessions up by itself.
+    fn trial_of_one_that_gives_up() -> Trial<EndedSession> {
+        let mut trial = trial();
+        let mut config = Config::new(3, 1);
+        config.clients[0].expires_locally = true;
+        trial.monitor.begin(&Arc::new(config));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
+        trial
+    }
+
+    /// Semantics 2.8 rule 3: nobody has closed the session, and no server said so.
+    #[test]
+    fn a_client_may_give_its_session_up() {
+        let mut trial = trial_of_one_that_gives_up();
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::Expired, None));
+        assert!(trial.history.tree().sessions().contains_key(&SESSION));
+        // It is over for the client all the same.
+        trial.objects(session(SessionState::SyncConnected, Some(TWO)));
+    }
+
+    #[test]
+    fn what_is_no_giving_up_is_judged_as_ever() {
+        // A server said so, which knows better.
+        let mut trial = trial_of_one_that_gives_up();
+        trial.accepts(session(SessionState::Disconnected, None));
+        let saw = trial.objects(session(SessionState::Expired, Some(TWO)));
+        assert!(saw.ends_with("but nobody has proposed to close it."), "{saw}");
+        // It was connected.
+        let mut trial = trial_of_one_that_gives_up();
+        assert_eq!(
+            trial.objects(session(SessionState::Expired, None)),
+            "H8 an ended session is over: client 1 gave session 0x10 up, to which it was connected."
+        );
+        // The client is none that gives up.
+        let mut trial = self::trial();
+        trial.monitor.begin(&Arc::new(Config::new(3, 1)));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.objects(session(SessionState::Expired, None));
+    }
+
+    /// A server refused an identity: the session lives, but not for this client.
+    #[test]
+    fn nothing_succeeds_after_a_refused_identity() {
+        let mut trial = trial();
+        trial.accepts(session(SessionState::AuthFailed, None));
+        trial.objects(session(SessionState::ConnectedReadOnly, Some(TWO)));
     }
 
     #[test]

@@ -106,6 +106,16 @@ impl<M: Monitor> Trial<M> {
         }
     }
 
+    /// The monitor would have to object to this; returns its words, and nothing has happened.
+    #[track_caller]
+    pub(crate) fn clone_and_object(&self, event: Event) -> String
+    where
+        M: Clone,
+    {
+        let (monitor, history) = (self.monitor.clone(), self.history.clone());
+        Trial { monitor, history }.objects(event)
+    }
+
     /// Commits a transaction of [`SESSION`] at server 1, which the monitor must accept.
     #[track_caller]
     pub(crate) fn commit(&mut self, zxid: Zxid, cxid: u32, body: TxnBody) {

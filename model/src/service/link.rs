@@ -159,11 +159,20 @@ pub(super) fn with_identity(
     proof: &[u8],
     config: &Config,
 ) -> Arc<[Id]> {
-    let address = config.clients.get(client.index()).map_or("127.0.0.1", |client| &*client.address);
-    match access::authenticate(scheme, proof, address, &config.options) {
+    match proven(client, scheme, proof, config) {
         Ok(proven) => access::with(auth, proven),
         Err(_) => Arc::clone(auth),
     }
+}
+
+/// Whether a server refuses this proof, and ends the connection.
+pub(super) fn is_refused(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> bool {
+    proven(client, scheme, proof, config).is_err()
+}
+
+fn proven(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> Result<Vec<Id>, Error> {
+    let address = config.clients.get(client.index()).map_or("127.0.0.1", |client| &*client.address);
+    access::authenticate(scheme, proof, address, &config.options)
 }
 
 /// Whether a request is decided by the leader. A sync is too, but settles nothing (semantics 4.6).

@@ -160,7 +160,8 @@ fn timers_follow_the_negotiated_timeout() {
     let mut scene = Scene::new();
     scene.start();
     scene.transcript.clear();
-    scene.read(ServerPacket::Connected { session: SESSION, timeout: Duration::from_secs(60) });
+    let timeout = Duration::from_secs(60);
+    scene.read(ServerPacket::Connected { session: SESSION, timeout, read_only: false });
     scene.lost();
     scene.fires(ClientTimer::Reconnect);
     insta::assert_snapshot!(scene.transcript, @r#"

@@ -23,7 +23,7 @@ fn expiry_and_a_new_session() {
     read: Expired
       close
       disarm Connect
-      monitors: session 0xa Expired
+      monitors: session 0xa Expired at server 2
       program: Expired
       program: call 2 gets SessionExpired
       program: call 1 gets SessionExpired for its watch
@@ -60,7 +60,7 @@ fn connect_outlasts_the_session() {
     read: Expired
       close
       disarm Connect
-      monitors: session 0xa Expired
+      monitors: session 0xa Expired at server 2
       program: Expired
       open a connection to server 1
       send Connect: a new session, 6s, seen 0:0
@@ -209,7 +209,7 @@ fn close_of_an_expired_session() {
     read: Expired
       close
       disarm Connect
-      monitors: session 0xa Expired
+      monitors: session 0xa Expired at server 2
       program: Expired
       program: call 0 gets Closed
     "#);

@@ -32,8 +32,8 @@ fn a_lost_reply() {
       disarm Read
       disarm Ping
       monitors: Lost #2 sync /
-      program: call 1 gets ConnectionLoss
       monitors: Lost #3 delete /b
+      program: call 1 gets ConnectionLoss
       program: call 0 gets ConnectionLoss
       monitors: session 0xa Disconnected
       program: Disconnected
@@ -71,8 +71,8 @@ fn replies_out_of_order_end_the_connection() {
       disarm Read
       disarm Ping
       monitors: Lost #1 delete /a
-      program: call 0 gets ConnectionLoss
       monitors: Lost #2 sync /
+      program: call 0 gets ConnectionLoss
       program: call 1 gets ConnectionLoss
       monitors: session 0xa Disconnected
       program: Disconnected

@@ -8,7 +8,9 @@ pub use vivarium_model::error::Error;
 pub use vivarium_model::event::Event;
 pub use vivarium_model::host::{Input, Operation, Outcome};
 pub use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
-pub use vivarium_model::op::{EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
+pub use vivarium_model::op::{
+    AddWatchMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent, WatcherType,
+};
 pub use vivarium_model::packet::{ClientPacket, ServerPacket};
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::Duration;
@@ -27,14 +29,25 @@ pub struct Scene {
 impl Scene {
     /// Nothing has happened yet.
     pub fn new() -> Scene {
+        Scene::of(|_| {})
+    }
+
+    /// The same with a configuration of its own.
+    pub fn of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
         let servers = [1, 2, 3].map(ServerId).to_vec();
-        let config = ClientConfig { session_timeout: Duration::from_secs(6), servers };
+        let mut config = ClientConfig::new(Duration::from_secs(6), servers);
+        configure(&mut config);
         Scene { machine: ClientMachine::new(ClientId(1), &config), transcript: String::new() }
     }
 
     /// Connected to server 1; how it came to that is not in the transcript.
     pub fn connected() -> Scene {
-        let mut scene = Scene::new();
+        Scene::connected_of(|_| {})
+    }
+
+    /// The same with a configuration of its own.
+    pub fn connected_of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
+        let mut scene = Scene::of(configure);
         scene.start();
         scene.accept(SESSION);
         scene.transcript.clear();
@@ -70,6 +83,9 @@ impl Scene {
             Operation::Request { request, scope: Some(scope), .. } => {
                 format!("call {call}: {request}, on session {scope} only")
             }
+            Operation::RemoveWatches { .. } | Operation::AddAuth { .. } => {
+                format!("call {call}: {operation}")
+            }
             other => format!("call {call}: {other:?}"),
         };
         self.act(&words, |machine, out| machine.call(CallId(call), operation, out));
@@ -89,8 +105,9 @@ impl Scene {
 
     pub fn read(&mut self, packet: ServerPacket) {
         let words = match &packet {
-            ServerPacket::Connected { session, timeout } => {
-                format!("read: Connected, session {session}, {timeout:?}")
+            ServerPacket::Connected { session, timeout, read_only } => {
+                let read_only = if *read_only { ", read-only" } else { "" };
+                format!("read: Connected, session {session}, {timeout:?}{read_only}")
             }
             ServerPacket::Reply { xid, zxid, result } => {
                 format!("read: reply #{} at {zxid}: {}", xid.0, result_in_words(result))
@@ -102,7 +119,32 @@ impl Scene {
     }
 
     pub fn accept(&mut self, session: SessionId) {
-        self.read(ServerPacket::Connected { session, timeout: Duration::from_secs(6) });
+        self.accept_by(session, false);
+    }
+
+    /// By a server that may be a read-only one.
+    pub fn accept_by(&mut self, session: SessionId, read_only: bool) {
+        let timeout = Duration::from_secs(6);
+        self.read(ServerPacket::Connected { session, timeout, read_only });
+    }
+
+    /// Adds a watch that stays, with slots `call` and `watch`, and has it registered.
+    pub fn add_watch(&mut self, call: u16, watch: u16, path: &str, mode: AddWatchMode) {
+        let xid = self.machine.next_xid().0;
+        self.watch(call, watch, Request::AddWatch { path: path.into(), mode });
+        self.reply(xid, 4, Ok(Response::Watches));
+    }
+
+    /// Removes watches.
+    pub fn remove(&mut self, call: u16, path: &str, kind: WatcherType, local: bool) {
+        let path = path.into();
+        self.call(call, Operation::RemoveWatches { path, kind, local, scope: None });
+    }
+
+    /// Proves an identity.
+    pub fn add_auth(&mut self, call: u16, auth: &str) {
+        let auth = Arc::from(auth.as_bytes());
+        self.call(call, Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
     }
 
     pub fn reply(&mut self, xid: u32, counter: u32, result: Result<Response, Error>) {
@@ -183,6 +225,9 @@ pub fn in_words(effect: &ClientEffect) -> Option<String> {
             format!("program: call {} gets {}", call.0, outcome_in_words(outcome))
         }
         ClientEffect::Input(Input::Session(state)) => format!("program: {state}"),
+        ClientEffect::Input(Input::Event { call, event }) => {
+            format!("program: watch {} gets {}", call.0, event_in_words(event))
+        }
         ClientEffect::Input(other) => format!("program: {other:?}"),
         ClientEffect::Event(Event::Sent { .. }) => return None,
         ClientEffect::Event(event) => format!("monitors: {}", monitored(event)),
@@ -191,15 +236,25 @@ pub fn in_words(effect: &ClientEffect) -> Option<String> {
 
 pub fn packet_in_words(packet: &ClientPacket) -> String {
     match packet {
-        ClientPacket::Connect { last_zxid_seen, timeout, session } => {
+        ClientPacket::Connect { last_zxid_seen, timeout, session, read_only } => {
             let session = session.map_or("a new session".to_owned(), |id| format!("session {id}"));
-            format!("Connect: {session}, {timeout:?}, seen {last_zxid_seen}")
+            let read_only = if *read_only { ", read-only will do" } else { "" };
+            format!("Connect: {session}, {timeout:?}, seen {last_zxid_seen}{read_only}")
+        }
+        ClientPacket::Auth { scheme, auth } => {
+            format!("Auth {scheme} {}", String::from_utf8_lossy(auth))
         }
         ClientPacket::Request { xid, request } => format!("#{} {request}", xid.0),
         ClientPacket::Ping => "Ping".to_owned(),
-        ClientPacket::SetWatches { relative_zxid, data, exist, child } => format!(
-            "SetWatches since {relative_zxid}: data {data:?}, exist {exist:?}, child {child:?}"
-        ),
+        ClientPacket::SetWatches { relative_zxid, data, exist, child, persistent, recursive } => {
+            let mut words = format!(
+                "SetWatches since {relative_zxid}: data {data:?}, exist {exist:?}, child {child:?}"
+            );
+            if !(persistent.is_empty() && recursive.is_empty()) {
+                words += &format!(", persistent {persistent:?}, recursive {recursive:?}");
+            }
+            words
+        }
     }
 }
 
@@ -209,6 +264,7 @@ pub fn monitored(event: &Event) -> String {
         Event::Lost { xid, request, .. } => format!("Lost #{} {request}", xid.0),
         Event::Notified { event, .. } => format!("Notified {}", event_in_words(event)),
         Event::Rearming { relative_zxid, .. } => format!("Rearming since {relative_zxid}"),
+        Event::Authenticating { scheme, .. } => format!("Authenticating by {scheme}"),
         Event::Rearmed { zxid, .. } => format!("Rearmed at {zxid}"),
         Event::Session { session, server, state, .. } => {
             let session = session.map_or("no id".to_owned(), |id| id.to_string());

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::packet::{ClientPacket, ServerPacket};
-use crate::service::link::{Link, is_write, with_identity};
+use crate::service::link::{Link, is_refused, is_write, with_identity};
 use crate::service::log::{Entry, Log};
 use crate::watch::Rearming;
 use crate::words::Answer;
@@ -221,9 +221,13 @@ impl Bridge {
 }
 
 impl Connection {
-    /// The server looks at the proofs that were sent before what it answers next.
+    /// The server looks at the proofs that were sent before what it answers next. Behind one that it
+    /// refuses it answers nothing.
     fn take_identities(&mut self, client: ClientId, config: &Config) {
         while let Some(ClientPacket::Auth { scheme, auth }) = self.link.to_server.front() {
+            if is_refused(client, scheme, auth, config) {
+                return;
+            }
             self.link.auth = with_identity(&self.link.auth, client, scheme, auth, config);
             self.link.to_server.pop_front();
         }

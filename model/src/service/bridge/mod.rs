@@ -149,8 +149,8 @@ impl Bridge {
                 self.authenticating(*client, *session, scheme, auth)
             }
             Event::Rearmed { client, session, zxid } => self.rearmed(*client, *session, *zxid),
-            Event::Session { client, session, state, .. } => {
-                self.session(*client, *session, *state)
+            Event::Session { client, session, server, state } => {
+                self.session(*client, *session, *server, *state)
             }
             // Nobody is left to be told anything.
             Event::Killed { client }

@@ -9,8 +9,8 @@
 //! * A client's next session begins behind the closeSession of one that was refused, unless the
 //!   leader that refused it has fallen.
 //!
-//! A session may live on after its client has left it (killed, or closed without an answer): it
-//! ends by its expiry.
+//! A session may live on after its client has left it (killed, closed without an answer, given up by a
+//! client that does so (2.8 rule 3), or after a refused identity): it ends by its expiry.
 
 use super::Bridge;
 use super::commits::Write;
@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::id::{ClientId, ServerId, SessionId, Xid};
 use crate::op::{Request, SessionState};
 use crate::packet::ClientPacket;
-use crate::service::link::Link;
+use crate::service::link::{Link, is_refused};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -177,6 +177,7 @@ impl Bridge {
         &mut self,
         client: ClientId,
         session: Option<SessionId>,
+        server: Option<ServerId>,
         state: SessionState,
     ) -> Result<(), String> {
         let Some(session) = session else {
@@ -195,11 +196,11 @@ impl Bridge {
                 self.end_connection(client, session);
                 Ok(())
             }
-            SessionState::Expired => self.expired(client, session),
-            SessionState::AuthFailed => {
-                self.end_connection(client, session);
-                Ok(())
+            SessionState::Expired if server.is_none() && self.gives_up(client) => {
+                self.given_up(client, session)
             }
+            SessionState::Expired => self.expired(client, session),
+            SessionState::AuthFailed => self.refused_identity(client, session),
             SessionState::Closed => self.closed_by_client(client, session),
         }
     }
@@ -325,6 +326,45 @@ impl Bridge {
             ));
         }
         *its = Client { refused: Some((session, refusers)), ..Client::default() };
+        Ok(())
+    }
+
+    fn gives_up(&self, client: ClientId) -> bool {
+        self.config.clients.get(client.index()).is_some_and(|client| client.expires_locally)
+    }
+
+    /// The client has heard nothing for too long and left its session behind (semantics 2.8 rule 3).
+    /// The servers know nothing of that.
+    fn given_up(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let Some(its) = its else {
+            return Err(format!("{client} gave up session {session}, which it has not."));
+        };
+        if its.connection.is_some() || its.unknown {
+            return Err(format!("{client} gave up session {session}, to which it is connected."));
+        }
+        *its = Client::default();
+        Ok(())
+    }
+
+    /// A server refused an identity, and the client left its session behind (semantics 1.9). Its
+    /// server must have been sent one that is to be refused, and it answers nothing behind that.
+    fn refused_identity(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        if let Some(connection) = self.connection(client, session)? {
+            let refused = |packet: &ClientPacket| match packet {
+                ClientPacket::Auth { scheme, auth } => is_refused(client, scheme, auth, &config),
+                _ => false,
+            };
+            if !connection.link.to_server.iter().any(refused) {
+                return Err(format!(
+                    "{client} was told that an identity was refused, but it has sent none that \
+                     a server refuses."
+                ));
+            }
+        }
+        self.end_connection(client, session);
+        self.clients.insert(client, Client::default());
         Ok(())
     }
 

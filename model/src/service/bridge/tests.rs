@@ -1,10 +1,12 @@
 //! What real runs seldom show: the liberties, each with what is still no liberty.
 
 use super::Bridge;
+use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
 use crate::id::{ServerId, SessionId};
 use crate::op::{EventType, Response, SessionState, WatchedEvent};
+use crate::property::Monitor;
 use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, lost, replied,
     sent, session, set_data_request, txn, z,
@@ -263,4 +265,67 @@ fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
         "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before this was \
          read, which comes first: notification NodeDataChanged /a (zxid 1:3)."
     );
+}
+
+/// Semantics 2.8 rule 3: a client that is configured so needs no server to tell it. The session lives
+/// on, and the next one begins without waiting for its end.
+#[test]
+fn a_client_may_give_its_session_up() {
+    for (gives_up, by, accepted) in
+        [(true, None, true), (true, Some(TWO), false), (false, None, false)]
+    {
+        let mut trial = Trial::new(Bridge::new());
+        let mut config = Config::new(3, 1);
+        config.clients[0].expires_locally = gives_up;
+        trial.monitor.begin(&Arc::new(config));
+        trial.accepts(established(ONE, 1));
+        trial.create_session(z(1, 1));
+        trial.accepts(connected());
+        if gives_up && by.is_none() {
+            let saw = trial.clone_and_object(session(SessionState::Expired, None));
+            assert!(saw.ends_with("to which it is connected."), "{saw}");
+        }
+        trial.accepts(session(SessionState::Disconnected, None));
+        let expired = session(SessionState::Expired, by);
+        if !accepted {
+            trial.objects(expired);
+            continue;
+        }
+        trial.accepts(expired);
+        let (created, connected) = next_session(z(1, 2));
+        trial.accepts(created);
+        trial.accepts(connected);
+    }
+}
+
+/// Semantics 1.9: a client whose identity was refused leaves its session behind. It must have sent one
+/// that servers refuse.
+#[test]
+fn an_identity_is_refused_only_if_it_was_sent() {
+    let authenticating = |scheme: &str| Event::Authenticating {
+        client: CLIENT,
+        session: SESSION,
+        scheme: scheme.into(),
+        auth: Arc::from(*b"ann:secret"),
+    };
+    let failed = || session(SessionState::AuthFailed, None);
+    for scheme in ["digest", "kerberos"] {
+        let mut trial = trial();
+        trial.accepts(authenticating(scheme));
+        trial.accepts(sent(1, exists("/")));
+        if scheme == "digest" {
+            let saw = trial.objects(failed());
+            assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
+            continue;
+        }
+        // Behind the refusal there is no answer.
+        let stat = trial.history.tree().stat("/").expect("the root");
+        let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
+        assert!(trial.clone_and_object(answered).contains("was answered before"));
+        trial.accepts(lost(1, exists("/")));
+        trial.accepts(failed());
+        let (created, connected) = next_session(z(1, 2));
+        trial.accepts(created);
+        trial.accepts(connected);
+    }
 }

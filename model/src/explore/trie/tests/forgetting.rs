@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::op::{Response, WatchedEvent};
+use crate::op::{AddWatchMode, EventType, Response, WatchedEvent};
 use crate::stat::Stat;
 use crate::zxid::Zxid;
 
@@ -134,11 +134,8 @@ fn a_watch_without_content_tells_that_it_fired_and_nothing_else() {
         let mut memo = memo.clone();
         let stat = Stat { mzxid: Zxid(zxid), ..Stat::default() };
         reply(&mut memo, 0, Outcome::Response(Ok(Response::Data(data.into(), stat))));
-        let event = WatchedEvent {
-            kind: crate::op::EventType::NodeDeleted,
-            path: "/a".into(),
-            zxid: Zxid(zxid),
-        };
+        let event =
+            WatchedEvent { kind: EventType::NodeDeleted, path: "/a".into(), zxid: Zxid(zxid) };
         reply(&mut memo, 1, Outcome::Watch(Ok(event)))
     };
     assert_eq!(fire(b"one", 1), fire(b"another", 2));
@@ -147,4 +144,40 @@ fn a_watch_without_content_tells_that_it_fired_and_nothing_else() {
     let mut refused = memo.clone();
     let outputs = reply(&mut refused, 0, Outcome::Response(Err(Error::NoNode)));
     assert_eq!(outputs, [Output::Finished(Err(Error::NoNode.to_string()))]);
+}
+
+/// Its events wait for the program, so a place where some do is another place than where none do,
+/// whatever the program says of itself.
+#[test]
+fn unread_events_are_not_forgotten() {
+    let mut memo = alone(|zookeeper: ZooKeeper| async move {
+        let mode = AddWatchMode::Persistent;
+        let mut events =
+            zookeeper.add_watch("/a", mode).await.map_err(|error| error.to_string())?;
+        loop {
+            zookeeper.checkpoint("a new round");
+            if zookeeper.random().await % 2 == 0 {
+                let event = events.next().await.ok_or("over")?;
+                zookeeper.custom(&event.path, &[]);
+            }
+        }
+    });
+    reply(&mut memo, 0, Outcome::Response(Ok(Response::Watches)));
+    let round = memo.fingerprint();
+    draw(&mut memo, 1);
+    assert_eq!(memo.fingerprint(), round);
+    let event = |kind| WatchedEvent { kind, path: "/a".into(), zxid: Zxid(5) };
+    let created = Input::Event { call: CallId(1), event: event(EventType::NodeCreated) };
+    feed(&mut memo, ONE, created);
+    draw(&mut memo, 1);
+    assert_ne!(memo.fingerprint(), round);
+    assert_eq!(draw(&mut memo, 2), [said("/a"), submit(0, Operation::Random)]);
+    assert_eq!(memo.fingerprint(), round);
+    reply(&mut memo, 1, Outcome::Watch(Ok(event(EventType::PersistentWatchRemoved))));
+    draw(&mut memo, 1);
+    let unread = memo.fingerprint();
+    assert_ne!(unread, round);
+    assert_eq!(draw(&mut memo, 2), [said("/a"), submit(0, Operation::Random)]);
+    assert_eq!(draw(&mut memo, 2), [Output::Finished(Err("over".into()))]);
+    assert_eq!(memo.dependent(), None);
 }

@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::handle::port::Pending;
 use crate::handle::{Either, Process, race};
 use crate::op::{
-    CreateMode, EventType, Op, OpResult, Request, Response, SessionState, Version, WatchedEvent,
+    AddWatchMode, CreateMode, EventType, Op, OpResult, Request, Response, SessionState, Version,
+    WatchedEvent, WatcherType,
 };
 use crate::stat::Stat;
 use crate::zxid::Zxid;
@@ -62,8 +63,29 @@ async fn busy(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.write_resource("disk", None, 1).await.map_err(|token| format!("{token:?}"))
 }
 
+/// Watches that stay: one that is read, one that is not, one that is dropped and added again.
+async fn listening(zookeeper: ZooKeeper) -> Result<(), String> {
+    zookeeper.add_auth_info("digest", b"ann:secret").await.map_err(|error| error.to_string())?;
+    let recursive = AddWatchMode::PersistentRecursive;
+    let Ok(mut events) = zookeeper.add_watch("/lock", recursive).await else { return Ok(()) };
+    let unread = zookeeper.add_watch("/lock", AddWatchMode::Persistent).await;
+    for round in 0..4 {
+        match zookeeper.timeout(seconds(1), events.next()).await {
+            Ok(Some(event)) => zookeeper.custom(&format!("{:?}", event.kind), &[]),
+            Ok(None) => break,
+            Err(_) => drop(zookeeper.add_watch("/other", recursive).await),
+        }
+        if round == 2 {
+            let _ = zookeeper.remove_watches("/lock", WatcherType::Any, true).await;
+        }
+    }
+    drop(unread);
+    zookeeper.close().await;
+    Ok(())
+}
+
 fn programs() -> Vec<Program> {
-    vec![program(queueing), program(busy), program(queueing)]
+    vec![program(queueing), program(busy), program(listening)]
 }
 
 /// An answer to a call, `choice` among those that it can have.
@@ -84,8 +106,17 @@ fn answer(operation: &Operation, choice: u8) -> Outcome {
             Request::Write(_) => Response::Written(OpResult::Deleted),
             Request::Exists { .. } => Response::Exists(stat),
             Request::GetData { .. } => Response::Data(Arc::from([choice % 3]), stat),
+            Request::AddWatch { .. } => Response::Watches,
             other => unreachable!("these programs do not ask for {other:?}"),
         })),
+        Operation::RemoveWatches { .. } if choice.is_multiple_of(2) => {
+            Outcome::Response(Err(Error::NoWatcher))
+        }
+        Operation::RemoveWatches { .. } => Outcome::Response(Ok(Response::Watches)),
+        Operation::AddAuth { .. } if choice.is_multiple_of(8) => {
+            Outcome::AuthAdded(Err(Error::SessionExpired))
+        }
+        Operation::AddAuth { .. } => Outcome::AuthAdded(Ok(())),
         Operation::Connect => Outcome::Connected(crate::id::SessionId(number)),
         Operation::Close => Outcome::Closed,
         Operation::Sleep(_) => Outcome::Elapsed,
@@ -100,11 +131,22 @@ fn answer(operation: &Operation, choice: u8) -> Outcome {
     }
 }
 
-fn fired(choice: u8) -> Outcome {
+fn event(choice: u8) -> WatchedEvent {
     let kind =
         if choice.is_multiple_of(2) { EventType::NodeDeleted } else { EventType::NodeDataChanged };
-    let event = WatchedEvent { kind, path: "/lock/n-1".into(), zxid: Zxid::default() };
-    Outcome::Watch(if choice.is_multiple_of(5) { Err(Error::SessionExpired) } else { Ok(event) })
+    WatchedEvent { kind, path: "/lock/n-1".into(), zxid: Zxid::default() }
+}
+
+fn fired(choice: u8) -> Outcome {
+    let ended = choice.is_multiple_of(5);
+    Outcome::Watch(if ended { Err(Error::SessionExpired) } else { Ok(event(choice)) })
+}
+
+/// The end of a watch that stays.
+fn over(choice: u8) -> Outcome {
+    let kind = EventType::PersistentWatchRemoved;
+    let removed = WatchedEvent { kind, ..event(choice) };
+    Outcome::Watch(if choice.is_multiple_of(2) { Err(Error::SessionExpired) } else { Ok(removed) })
 }
 
 /// An input that a program with these calls pending can get.
@@ -116,7 +158,12 @@ fn input(pending: &[(CallId, Pending)], which: u8, choice: u8) -> Input {
             let outcome = match pending {
                 Pending::Answer(operation) => answer(operation, choice),
                 Pending::Event { registered: true } => fired(choice),
-                Pending::Event { registered: false } => return None,
+                Pending::Events { registered: true, .. } if choice < 200 => {
+                    return Some(Input::Event { call: *call, event: event(choice) });
+                }
+                Pending::Events { registered: true, .. } => over(choice),
+                Pending::Event { registered: false }
+                | Pending::Events { registered: false, .. } => return None,
             };
             Some(Input::Reply { call: *call, outcome })
         })
