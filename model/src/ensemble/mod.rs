@@ -3,6 +3,7 @@
 
 pub mod faults;
 pub mod oracle;
+pub mod raw;
 pub mod view;
 
 use crate::config::Config;

@@ -98,6 +98,9 @@ impl Server {
             context.disarm(timer);
         }
         if let Role::Leading(leader) = &self.role {
+            if leader.watches_containers() {
+                context.disarm(ServerTimer::Containers);
+            }
             for connection in leader.connections() {
                 context.disarm(ServerTimer::LearnerSilent(connection));
             }
