@@ -56,9 +56,46 @@ pub enum Bug {
     OneWatchModePerPath,
     /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
     RecursiveWatchIsChildWatch,
+
+    // ---- planted: no release has these; the comparison with a real server must find them ----
+    /// Planted: a create counts twice in the parent's cversion.
+    PlantedCversion,
+    /// Planted: a delete leaves the parent's pzxid alone.
+    PlantedPzxid,
+    /// Planted: a sequence number is the number of children.
+    PlantedSequence,
+    /// Planted: -1 as an expected version is a version like any other.
+    PlantedVersion,
+    /// Planted: in a failed multi the operations before the failing one are said to have failed too.
+    PlantedMultiResults,
+    /// Planted: a watch for a creation tells of changed data.
+    PlantedExistEvent,
+    /// Planted: a deletion is no change of the parent's children.
+    PlantedChildWatch,
+    /// Planted: a delete asks the znode's ACL instead of the parent's.
+    PlantedDeleteAcl,
+    /// Planted: an ephemeral can have children.
+    PlantedEphemeralParent,
+    /// Planted: a closing session's connection is closed before its ephemerals are deleted, and so
+    /// hears nothing of them.
+    PlantedCloseOrder,
 }
 
 impl Bug {
+    /// Deviations that are planted to see whether the comparison with a real server finds them.
+    pub const PLANTED: [Bug; 10] = [
+        Bug::PlantedCversion,
+        Bug::PlantedPzxid,
+        Bug::PlantedSequence,
+        Bug::PlantedVersion,
+        Bug::PlantedMultiResults,
+        Bug::PlantedExistEvent,
+        Bug::PlantedChildWatch,
+        Bug::PlantedDeleteAcl,
+        Bug::PlantedEphemeralParent,
+        Bug::PlantedCloseOrder,
+    ];
+
     /// All of them.
     pub const ALL: [Bug; 14] = [
         Bug::RefuseNewerZxid,
@@ -103,6 +140,16 @@ impl Bug {
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
+            Bug::PlantedCversion => "PlantedCversion",
+            Bug::PlantedPzxid => "PlantedPzxid",
+            Bug::PlantedSequence => "PlantedSequence",
+            Bug::PlantedVersion => "PlantedVersion",
+            Bug::PlantedMultiResults => "PlantedMultiResults",
+            Bug::PlantedExistEvent => "PlantedExistEvent",
+            Bug::PlantedChildWatch => "PlantedChildWatch",
+            Bug::PlantedDeleteAcl => "PlantedDeleteAcl",
+            Bug::PlantedEphemeralParent => "PlantedEphemeralParent",
+            Bug::PlantedCloseOrder => "PlantedCloseOrder",
         }
     }
 
@@ -137,6 +184,16 @@ impl Bug {
             Bug::RecursiveWatchIsChildWatch => {
                 "a recursive watch is a child watch too (ZOOKEEPER-4475)"
             }
+            Bug::PlantedCversion => "planted: creates count twice in cversion",
+            Bug::PlantedPzxid => "planted: deletes leave pzxid alone",
+            Bug::PlantedSequence => "planted: sequence numbers are numbers of children",
+            Bug::PlantedVersion => "planted: version -1 is compared",
+            Bug::PlantedMultiResults => "planted: a failed multi's first results are wrong",
+            Bug::PlantedExistEvent => "planted: a creation is told as changed data",
+            Bug::PlantedChildWatch => "planted: deletions fire no child watch of the parent",
+            Bug::PlantedDeleteAcl => "planted: delete asks the znode's own ACL",
+            Bug::PlantedEphemeralParent => "planted: ephemerals can have children",
+            Bug::PlantedCloseOrder => "planted: who closes hears nothing of it",
         }
     }
 }
