@@ -92,7 +92,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
     let mut options = Options::new(Strategy::BreadthFirst);
     options.threads = NonZeroUsize::new(arguments.threads).expect("at least one thread");
     options.max_time = Some(Duration::from_secs(arguments.seconds));
-    options.max_memory = Some(5 << 30);
+    options.max_memory = Some(8 << 30);
     let outcome = search(&model, &options, &Silent);
     let figures = &outcome.statistics;
     let Budget { servers, txns, crashes, breaks, timeouts } = budget;
@@ -115,7 +115,12 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         figures.bytes_per_state(),
         figures.peak_frontier_bytes as f64 / figures.peak_frontier.max(1) as f64,
     );
-    println!("    {:?}", model.pieces());
+    println!(
+        "    pieces at most {} MiB, renewed {} times; at first {:?}",
+        figures.peak_pieces_bytes >> 20,
+        figures.renewals,
+        model.pieces()
+    );
     if let (Ending::Violated(found), true) = (&outcome.ending, arguments.steps) {
         let mut state = model.init_states().swap_remove(found.initial);
         for action in &found.path {

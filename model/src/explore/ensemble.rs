@@ -33,12 +33,14 @@ mod elections;
 mod follow;
 mod pieces;
 mod reduction;
+mod renewal;
 mod rest;
 #[cfg(debug_assertions)]
 mod second;
 mod state;
 mod tables;
 mod view;
+mod weights;
 
 pub use crate::config::Election;
 pub use actions::Charge;
@@ -251,5 +253,13 @@ impl Model for EnsembleModel {
     /// Nothing: the pieces are the model's, and shared by all states ([`EnsembleModel::pieces`]).
     fn heap_bytes(&self, _state: &State) -> usize {
         0
+    }
+
+    fn pieces_bytes(&self) -> u64 {
+        self.tables.bytes()
+    }
+
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<EnsembleModel> {
+        Some(self.renew(states))
     }
 }

@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 /// A server and what it can do.
 pub(super) struct View {
     /// Its choices of each kind.
-    choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
+    pub(super) choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
     /// Its vote for itself and the epoch it has accepted, if it is LOOKING.
     pub(super) looking: Option<(Vote, Epoch)>,
     /// Whether a LOOKING server would be told to follow it.
@@ -43,6 +43,7 @@ pub(super) struct Unfolded<'a> {
 }
 
 /// An action and its outcome.
+#[derive(Clone)]
 pub(super) struct Choice {
     pub(super) offer: Offer,
     /// One per step; none at all where one of them turned out to be impossible.
@@ -50,6 +51,7 @@ pub(super) struct Choice {
 }
 
 /// The outcome of a step.
+#[derive(Clone)]
 pub(super) struct Move {
     pub(super) step: Step,
     /// Places and new numbers.
@@ -102,7 +104,7 @@ impl EnsembleModel {
     }
 
     /// What tells a server's view, and what is done in it, from others.
-    fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
+    pub(super) fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
         let mut key = [0; 1 + PLACES];
         key[PLACES] = code << 8 | u32::from(server.0);
         if self.is_wide(server, numbers) {
