@@ -370,6 +370,7 @@ fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
         depth: u64::from(statistics.depth),
         peak_frontier: statistics.peak_frontier,
         visited_bytes: statistics.visited_bytes,
+        pieces_bytes: statistics.peak_pieces_bytes,
         programs,
         wall: statistics.elapsed,
     }

@@ -8,13 +8,11 @@
 //! Every number is a new one. Which number a piece gets depends on the threads and on the order of
 //! tables in memory, before a renewal as after it; nothing that can be seen depends on numbers.
 
+use super::EnsembleModel;
 use super::pieces::{Tables, Watchers, Witnessed};
-use super::state::{
-    MAX_SERVERS, PLACES, REST, State, has_several, packed, targets, unpacked,
-};
+use super::state::{MAX_SERVERS, PLACES, REST, State, has_several, packed, targets, unpacked};
 use super::tables::{Index, List, Number};
 use super::view::{Choice, Move, View, ViewKey};
-use super::EnsembleModel;
 use crate::explore::arena::Weighed;
 use crate::id::{ServerId, ServerSet};
 use std::sync::OnceLock;
