@@ -39,11 +39,16 @@ pub enum Bug {
     /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
     /// its older acks are forgotten and those that still come by its older connection are ignored.
     AcksOutliveReconnect,
+    /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
+    /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
+    /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
+    /// start. Repaired: reload from disk, as after a broken-off SNAP.
+    FsyncErrorKeepsMemory,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 8] = [
+    pub const ALL: [Bug; 9] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -52,6 +57,7 @@ impl Bug {
         Bug::TruncSnapshotUnsynced,
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
+        Bug::FsyncErrorKeepsMemory,
     ];
 
     /// The name on the command line.
@@ -65,6 +71,7 @@ impl Bug {
             Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
             Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
             Bug::AcksOutliveReconnect => "AcksOutliveReconnect",
+            Bug::FsyncErrorKeepsMemory => "FsyncErrorKeepsMemory",
         }
     }
 
@@ -88,6 +95,9 @@ impl Bug {
             }
             Bug::AcksOutliveReconnect => {
                 "an ack still counts after its learner has reconnected and been truncated (HEAD)"
+            }
+            Bug::FsyncErrorKeepsMemory => {
+                "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)"
             }
         }
     }

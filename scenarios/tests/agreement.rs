@@ -149,7 +149,7 @@ fn about_the_broadcast_of_two_servers() {
     let model = |bugs: Bugs, reductions: bool| {
         let mut config = Config::new(2, 0);
         config.bugs = bugs;
-        let budget = Faults { servers: 2, txns: 1, crashes: 1, breaks: 0, timeouts: 0 };
+        let budget = Faults::new(2, 1, 1);
         EnsembleModel::new(config, budget, Election::Oracle, reductions, property::servers())
     };
     reductions_agree(|reductions| model(Bugs::NONE, reductions));

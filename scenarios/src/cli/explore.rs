@@ -87,6 +87,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--crashes", &arguments.crashes),
         ("--breaks", &arguments.breaks),
         ("--timeouts", &arguments.timeouts),
+        ("--fsync-errors", &arguments.fsync_errors),
         ("--election", &arguments.election),
     ];
     let (own, others) = match grain_of(selected) {
@@ -147,6 +148,10 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     }
     if arguments.timeouts.is_some() {
         exploration = exploration.timeouts(small("--timeouts", &arguments.timeouts)?);
+    }
+    if arguments.fsync_errors.is_some() {
+        let number = small("--fsync-errors", &arguments.fsync_errors)?;
+        exploration = exploration.fsync_errors(number);
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);

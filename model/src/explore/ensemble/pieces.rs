@@ -55,7 +55,6 @@ pub(super) struct Watchers {
 }
 
 /// What the witnesses make of some events.
-#[derive(Clone)]
 pub(super) struct Witnessed {
     pub(super) ghosts: Number,
     pub(super) difference: Fingerprint,
@@ -76,7 +75,7 @@ pub(super) struct Tables {
     pub(super) histories: List<()>,
     pub(super) history_index: Index<u128>,
     pub(super) events: List<Vec<Event>>,
-    pub(super) event_index: Index<u128>,
+    event_index: Index<u128>,
     pub(super) witnessed: List<Witnessed>,
     pub(super) witnessed_index: Index<[u32; 2]>,
     pub(super) judged: List<Arc<Objection>>,
@@ -257,6 +256,7 @@ impl EnsembleModel {
             (Charge::Crash, left.crashes),
             (Charge::Break, left.breaks),
             (Charge::Timeout, left.timeouts),
+            (Charge::FsyncError, left.fsync_errors),
         ];
         let mut whole = Fingerprint::default();
         for (charge, left) in accounts {

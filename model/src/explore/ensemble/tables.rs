@@ -80,21 +80,6 @@ impl<K: Key> Index<K> {
         &self.0[(hash >> 16) as usize % SHARDS]
     }
 
-    /// The number under this key, if there is one.
-    pub(super) fn find(&self, key: K) -> Option<Number> {
-        let hash = key.mixed();
-        let known = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
-        known.find(hash, |entry| entry.0 == key).map(|(_, number)| *number)
-    }
-
-    /// Tells all keys with their numbers, in no order: nothing may come to depend on it.
-    pub(super) fn each(&self, mut tell: impl FnMut(K, Number)) {
-        for shard in &self.0 {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            shard.iter().for_each(|(key, number)| tell(*key, *number));
-        }
-    }
-
     /// What it takes in memory.
     pub(super) fn bytes(&self) -> u64 {
         let bytes = |shard: &RwLock<HashTable<(K, Number)>>| {
@@ -139,9 +124,5 @@ mod tests {
             assert_eq!(index.number([at, 7], || unreachable!("it is known")), number);
         }
         assert_eq!(index.number([7, 0], || 0), 0);
-        assert_eq!((index.find([3, 7]), index.find([3, 8])), (Some(4), None));
-        let mut sum = 0;
-        index.each(|_, number| sum += number);
-        assert_eq!(sum, 500_500);
     }
 }

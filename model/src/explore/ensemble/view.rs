@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 /// A server and what it can do.
 pub(super) struct View {
     /// Its choices of each kind.
-    pub(super) choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
+    choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
     /// Its vote for itself and the epoch it has accepted, if it is LOOKING.
     pub(super) looking: Option<(Vote, Epoch)>,
     /// Whether a LOOKING server would be told to follow it.
@@ -43,7 +43,6 @@ pub(super) struct Unfolded<'a> {
 }
 
 /// An action and its outcome.
-#[derive(Clone)]
 pub(super) struct Choice {
     pub(super) offer: Offer,
     /// One per step; none at all where one of them turned out to be impossible.
@@ -51,7 +50,6 @@ pub(super) struct Choice {
 }
 
 /// The outcome of a step.
-#[derive(Clone)]
 pub(super) struct Move {
     pub(super) step: Step,
     /// Places and new numbers.
@@ -104,7 +102,7 @@ impl EnsembleModel {
     }
 
     /// What tells a server's view, and what is done in it, from others.
-    pub(super) fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
+    fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
         let mut key = [0; 1 + PLACES];
         key[PLACES] = code << 8 | u32::from(server.0);
         if self.is_wide(server, numbers) {
@@ -297,6 +295,7 @@ impl Kind {
             Kind::Crash => Charge::Crash,
             Kind::Break => Charge::Break,
             Kind::Timeout => Charge::Timeout,
+            Kind::FsyncError => Charge::FsyncError,
         }
     }
 }

@@ -84,7 +84,7 @@ impl Weighed for Arc<Objection> {
 /// The lists of choices are made later: they count with the choices.
 impl Weighed for View {
     fn heap_bytes(&self) -> usize {
-        self.choices.len() * ALLOCATION / 2
+        crate::explore::ensemble::actions::Kind::ALL.len() * ALLOCATION / 2
     }
 }
 

@@ -9,16 +9,24 @@
 //! the model that the search was given, which starts from its own initial states.
 
 use super::super::model::Model;
+use super::Options;
 use super::shared::Shared;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A model that holds less than this, in bytes, is left as it is.
-const LEAST: u64 = 256 << 20;
+const LEAST: u64 = 1 << 30;
 
 /// It may grow to so many times what it held when it was made. Less would save memory, and cost time:
 /// what is forgotten is worked out again.
-const GROWTH: u64 = 6;
+const GROWTH: u64 = 5;
+
+/// Up to how many bytes a model may grow that held so many when it was made. Where memory is short it
+/// is made anew earlier, as long as that can be expected to help.
+fn limit(options: &Options, held: u64) -> u64 {
+    let enough = (GROWTH * held).max(LEAST);
+    options.max_memory.map_or(enough, |most| enough.min((most / 3).max(2 * held)))
+}
 
 /// The newest model and when it is due to be replaced.
 pub(super) struct Renewal<M> {
@@ -31,10 +39,10 @@ pub(super) struct Renewal<M> {
 }
 
 impl<M> Renewal<M> {
-    pub(super) fn new() -> Renewal<M> {
+    pub(super) fn new(options: &Options) -> Renewal<M> {
         Renewal {
             newest: RwLock::new(None),
-            limit: AtomicU64::new(LEAST),
+            limit: AtomicU64::new(limit(options, 0)),
             peak: AtomicU64::new(0),
             count: AtomicU64::new(0),
         }
@@ -61,7 +69,7 @@ impl<M: Model> Shared<'_, M> {
             return None;
         }
         let successor = model.renewed(states)?;
-        let limit = (GROWTH * successor.pieces_bytes()).max(LEAST);
+        let limit = limit(self.options, successor.pieces_bytes());
         self.renewal.limit.store(limit, Ordering::Relaxed);
         self.renewal.count.fetch_add(1, Ordering::Relaxed);
         let mut place = self.renewal.newest.write().unwrap_or_else(PoisonError::into_inner);

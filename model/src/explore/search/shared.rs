@@ -111,7 +111,7 @@ impl<'a, M: Model> Shared<'a, M> {
             edges_back: AtomicU64::new(0),
             cycles: AtomicU64::new(0),
             depth: AtomicU32::new(0),
-            renewal: Renewal::new(),
+            renewal: Renewal::new(options),
             sampled: [AtomicU64::new(0), AtomicU64::new(0)],
             holder: AtomicU64::new(0),
         }
