@@ -91,12 +91,12 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--election", &arguments.election),
     ];
     let (own, others) = match grain_of(selected) {
-        Some("service") => ("service", ("ensemble", ensemble)),
-        Some(own) => (own, ("service", service)),
+        Some("service") => ("service", ("ensemble", &ensemble[..])),
+        Some(own) => (own, ("service", &service[..])),
         None => return Ok(()),
     };
     let (theirs, flags) = others;
-    match flags.into_iter().find(|(_flag, value)| value.is_some()) {
+    match flags.iter().find(|(_flag, value)| value.is_some()) {
         Some((flag, _value)) => Err(format!(
             "`{flag}` belongs to the {theirs} grain, and `{}` is explored over the {own} grain",
             selected.entry.name
