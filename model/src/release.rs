@@ -39,6 +39,11 @@ pub enum Bug {
     /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
     /// its older acks are forgotten and those that still come by its older connection are ignored.
     AcksOutliveReconnect,
+    /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
+    /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
+    /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
+    /// start. Repaired: reload from disk, as after a broken-off SNAP.
+    FsyncErrorKeepsMemory,
     /// While a setACL is under way, requests behind it are still checked against the old ACL
     /// (`PrepRequestProcessor`: the change record gets the new aversion and keeps the list). Repaired:
     /// the record gets the list too. Found here, by reading; no monitor knows of permissions.
@@ -97,7 +102,7 @@ impl Bug {
     ];
 
     /// All of them.
-    pub const ALL: [Bug; 14] = [
+    pub const ALL: [Bug; 15] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -106,6 +111,7 @@ impl Bug {
         Bug::TruncSnapshotUnsynced,
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
+        Bug::FsyncErrorKeepsMemory,
         Bug::OutstandingAclIsOld,
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
@@ -134,6 +140,7 @@ impl Bug {
             Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
             Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
             Bug::AcksOutliveReconnect => "AcksOutliveReconnect",
+            Bug::FsyncErrorKeepsMemory => "FsyncErrorKeepsMemory",
             Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
             Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
             Bug::EventsAskNoAcl => "EventsAskNoAcl",
@@ -173,6 +180,9 @@ impl Bug {
             }
             Bug::AcksOutliveReconnect => {
                 "an ack still counts after its learner has reconnected and been truncated (HEAD)"
+            }
+            Bug::FsyncErrorKeepsMemory => {
+                "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)"
             }
             Bug::OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
             Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",

@@ -167,6 +167,7 @@ impl Ensemble {
                 Status::NotEnabled
             }
             Step::Crash { .. }
+            | Step::FsyncError { .. }
             | Step::Restart(_)
             | Step::Rejoin(_)
             | Step::BreakClient { .. }
