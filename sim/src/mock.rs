@@ -20,6 +20,7 @@ use vivarium_model::release::Bugs;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, Timer};
+use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 

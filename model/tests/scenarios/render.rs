@@ -77,6 +77,7 @@ fn response(response: &Response) -> String {
         }
         Response::Children(names, _) => format!("[{}]", names.join(", ")),
         Response::Synced | Response::Closed => "ok".into(),
+        other => other.to_string(),
     }
 }
 

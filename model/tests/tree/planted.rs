@@ -4,12 +4,13 @@
 use crate::fuzzy::{Plan, Snapshot};
 use crate::reference::{Reference, compare};
 use std::sync::Arc;
+use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
 use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::Data;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::time::Duration;
-use vivarium_model::tree::{DataTree, Znode};
+use vivarium_model::tree::{DataTree, EphemeralType, Znode};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
@@ -155,7 +156,7 @@ fn the_digest_knows_every_field() {
         tree.digest()
     };
     let plain = with(|_| {});
-    let changes: [fn(&mut Znode); 10] = [
+    let changes: [fn(&mut Znode); 13] = [
         |node| node.data = Data::from([1]),
         |node| node.czxid = Zxid(9),
         |node| node.mzxid = Zxid(9),
@@ -165,11 +166,14 @@ fn the_digest_knows_every_field() {
         |node| node.version = 9,
         |node| node.cversion = 9,
         |node| node.aversion = 9,
-        |node| node.ephemeral_owner = Some(SESSION),
+        |node| node.ephemeral_type = EphemeralType::Normal(SESSION),
+        |node| node.ephemeral_type = EphemeralType::Container,
+        |node| node.ephemeral_type = EphemeralType::Ttl(Duration::from_secs(9)),
+        |node| node.acl = AclList::read_unsafe(),
     ];
     let digests: std::collections::BTreeSet<_> =
         changes.into_iter().map(with).chain([plain]).collect();
-    assert_eq!(digests.len(), 11, "no two alike");
+    assert_eq!(digests.len(), 14, "no two alike");
 
     let mut other = DataTree::new();
     other.load_session(SESSION, Duration::from_secs(6));

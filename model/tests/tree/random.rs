@@ -4,13 +4,14 @@ use proptest::prelude::*;
 use proptest::strategy::Union;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use vivarium_model::config::Config;
 use vivarium_model::id::{LearnerConnection, ServerId, SessionId, Xid};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::packet::ServerRequest;
-use vivarium_model::server::prep::{Expiry, Prep};
+use vivarium_model::server::prep::{Asker, Expiry, Prep};
 use vivarium_model::server::tracker::Owner;
 use vivarium_model::time::{Duration, Time};
-use vivarium_model::tree::DataTree;
+use vivarium_model::tree::{DataTree, EphemeralType};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Epoch;
 
@@ -47,7 +48,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(CreateMode::EphemeralSequential),
     ];
     prop_oneof![
-        5 => (path(), data(), mode).prop_map(|(path, data, mode)| Op::Create { path, data, mode }),
+        5 => (path(), data(), mode).prop_map(|(path, data, mode)| Op::create(path, data, mode)),
         4 => (path(), version()).prop_map(|(path, version)| Op::Delete { path, version }),
         2 => (path(), data(), version())
             .prop_map(|(path, data, version)| Op::SetData { path, data, version }),
@@ -140,7 +141,9 @@ impl Leader {
 
     fn request(&mut self, seat: usize, owner: Owner, request: &ServerRequest, at: Time) {
         let session = self.seats[seat];
-        let txn = self.prep.request(&self.tree, session, owner, Xid(1), request, at);
+        let asker = Asker::new(session, owner, Arc::from([]));
+        let config = Config::new(1, 0);
+        let txn = self.prep.request(&self.tree, &asker, Xid(1), request, &config, at);
         self.propose(txn.expect("a short run"));
     }
 
@@ -187,6 +190,8 @@ pub fn kind(body: &TxnBody) -> String {
         TxnBody::Create { .. } => "Create",
         TxnBody::Delete { .. } => "Delete",
         TxnBody::SetData { .. } => "SetData",
+        TxnBody::SetAcl { .. } => "SetAcl",
+        TxnBody::DeleteContainer { .. } => "DeleteContainer",
         TxnBody::Check { .. } => "Check",
         TxnBody::Multi(_) => "Multi",
         TxnBody::FailedMulti(_) => "FailedMulti",

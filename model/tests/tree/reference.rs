@@ -3,6 +3,7 @@
 //! and not taken from the transaction.
 
 use std::collections::BTreeMap;
+use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, OpResult, Response};
@@ -197,7 +198,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, tree: &T, reference: &T) -> 
 }
 
 fn change(kind: EventType, path: &str) -> Change {
-    Change { kind, path: ZnodePath::new(path).expect("prep has validated it") }
+    let path = ZnodePath::new(path).expect("prep has validated it");
+    Change { kind, path, acl: AclList::OPEN, parent_acl: AclList::OPEN }
 }
 
 fn above(path: &str) -> String {

@@ -9,6 +9,7 @@ use vivarium_model::op::SessionState;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Monitor, Objection, View};
 use vivarium_model::time::{Duration, Time};
+use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
@@ -55,7 +56,7 @@ impl<M: Monitor> Scene<M> {
 
     /// Commits a create; the directory is persistent, everything else ephemeral.
     pub(crate) fn create(&mut self, session: SessionId, cxid: u32, path: &str) -> Zxid {
-        self.commit(session, cxid, create(path))
+        self.commit(session, cxid, create(session, path))
     }
 
     /// Commits a delete.
@@ -133,14 +134,11 @@ pub(crate) fn path(text: &str) -> ZnodePath {
     ZnodePath::new(text).expect("a path in a test is valid")
 }
 
-/// A create, of the persistent directory or of an ephemeral.
-pub(crate) fn create(node: &str) -> TxnBody {
-    TxnBody::Create {
-        path: path(node),
-        data: Arc::from([]),
-        ephemeral: node != LOCK,
-        parent_cversion: 1,
-    }
+/// A create, of the persistent directory or of an ephemeral of this session.
+pub(crate) fn create(session: SessionId, node: &str) -> TxnBody {
+    let owned = EphemeralType::Normal(session);
+    let ephemeral_type = if node == LOCK { EphemeralType::Void } else { owned };
+    TxnBody::create(path(node), [], ephemeral_type, 1)
 }
 
 /// Full path of the contender of `attempt` with this sequence number.
