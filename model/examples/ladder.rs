@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo run --release -p vivarium-model --features explore --example ladder -- [options]
-//!   --rung N/T/C[/B[/O]]   servers, transactions, crashes, breaks, timeouts (repeatable)
+//!   --rung N/T/C[/B[/O[/F]]]   servers, transactions, crashes, breaks, timeouts, fsync errors
+//!                          (repeatable)
 //!   --seconds S            limit for each search (60)
 //!   --threads T            (2)
 //!   --only on|off          with or without reductions only
@@ -37,7 +38,8 @@ fn budget(text: &str) -> Budget {
     let numbers: Vec<u8> =
         text.split('/').map(|it| it.parse().expect("numbers between slashes")).collect();
     let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
-    Budget { servers: at(0), txns: at(1), crashes: at(2), breaks: at(3), timeouts: at(4) }
+    let (breaks, timeouts, fsync_errors) = (at(3), at(4), at(5));
+    Budget { breaks, timeouts, fsync_errors, ..Budget::new(at(0), at(1), at(2)) }
 }
 
 fn arguments() -> Arguments {
@@ -92,10 +94,10 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
     let mut options = Options::new(Strategy::BreadthFirst);
     options.threads = NonZeroUsize::new(arguments.threads).expect("at least one thread");
     options.max_time = Some(Duration::from_secs(arguments.seconds));
-    options.max_memory = Some(5 << 30);
+    options.max_memory = Some(8 << 30);
     let outcome = search(&model, &options, &Silent);
     let figures = &outcome.statistics;
-    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let verdict = match &outcome.ending {
         Ending::Exhausted { .. } => "exhausted".to_owned(),
         Ending::Bounded { by, .. } => format!("bounded by {by}"),
@@ -104,7 +106,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         }
     };
     println!(
-        "{servers}/{txns}/{crashes}/{breaks}/{timeouts} {:7} {:>11} generated {:>10} distinct depth {:>3} \
+        "{servers}/{txns}/{crashes}/{breaks}/{timeouts}/{fsync_errors} {:7} {:>11} generated {:>10} distinct depth {:>3} \
          {:>7.2} s {:>8.0}/s {:>4.0}+{:.0} B/state  {verdict}",
         if reductions { "reduced" } else { "plain" },
         figures.generated,
@@ -115,7 +117,12 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         figures.bytes_per_state(),
         figures.peak_frontier_bytes as f64 / figures.peak_frontier.max(1) as f64,
     );
-    println!("    {:?}", model.pieces());
+    println!(
+        "    pieces at most {} MiB, renewed {} times; at first {:?}",
+        figures.peak_pieces_bytes >> 20,
+        figures.renewals,
+        model.pieces()
+    );
     if let (Ending::Violated(found), true) = (&outcome.ending, arguments.steps) {
         let mut state = model.init_states().swap_remove(found.initial);
         for action in &found.path {

@@ -134,6 +134,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Restart(id)
         | Step::Rejoin(id)
         | Step::Propose(id)
+        | Step::FsyncError { server: id, .. }
         | Step::Crash { server: id, .. } => server(id),
         Step::Fire(Timer::Server(id, ServerTimer::LearnerSilent(connection))) => {
             [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))]

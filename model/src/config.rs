@@ -59,6 +59,10 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerOptions {
+    /// `minSessionTimeout`; two ticks if absent.
+    pub min_session_timeout: Option<Duration>,
+    /// `maxSessionTimeout`; twenty ticks if absent.
+    pub max_session_timeout: Option<Duration>,
     /// `zookeeper.skipACL`: no permission is asked for.
     pub skip_acl: bool,
     /// `zookeeper.DigestAuthenticationProvider.superDigest`: whoever proves this `user:digest` may do
@@ -87,6 +91,8 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
+            min_session_timeout: None,
+            max_session_timeout: None,
             skip_acl: false,
             super_digest: None,
             enforce_quota: false,
@@ -181,6 +187,8 @@ impl Config {
 
     /// A session timeout clamped to minSessionTimeout and maxSessionTimeout.
     pub fn negotiate(&self, timeout: Duration) -> Duration {
-        timeout.clamp(self.tick * 2, self.tick * 20)
+        let least = self.options.min_session_timeout.unwrap_or(self.tick * 2);
+        let most = self.options.max_session_timeout.unwrap_or(self.tick * 20);
+        timeout.max(least).min(most)
     }
 }

@@ -39,6 +39,7 @@ pub mod tree;
 pub mod txn;
 pub mod verdict;
 pub mod watch;
+pub mod wire;
 pub mod words;
 pub mod world;
 pub mod zxid;

@@ -130,6 +130,8 @@ named! {
         Pause = "pause",
         /// A program is cancelled at an await point.
         Cancellation = "cancellation",
+        /// A server's fsync fails, and it leaves its role.
+        FsyncError = "fsync error",
         /// A machine's packets take much longer for a while. No step: the engine's clock does it.
         DelayBurst = "delay burst",
         /// A server's disk makes nothing durable for a while. No step: the engine's clock does it.
@@ -146,6 +148,7 @@ impl FaultKind {
             Step::Crash { .. } => FaultKind::Crash,
             Step::Restart(_) => FaultKind::Restart,
             Step::Rejoin(_) => FaultKind::Rejoin,
+            Step::FsyncError { .. } => FaultKind::FsyncError,
             Step::BreakClient { .. } => FaultKind::ConnectionBreak,
             Step::BreakLearner { .. } => FaultKind::LearnerBreak,
             Step::Cut { .. } => FaultKind::Partition,

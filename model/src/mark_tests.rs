@@ -200,6 +200,7 @@ fn every_fault_step_has_a_kind() {
         Step::Kill(ClientId(1)),
         Step::Pause(ClientId(1)),
         Step::Cancel(ClientId(1)),
+        Step::FsyncError { server: ONE, survive: 0 },
     ];
     let mut faults = FaultCounter::new();
     for step in &steps {

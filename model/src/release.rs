@@ -39,6 +39,11 @@ pub enum Bug {
     /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
     /// its older acks are forgotten and those that still come by its older connection are ignored.
     AcksOutliveReconnect,
+    /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
+    /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
+    /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
+    /// start. Repaired: reload from disk, as after a broken-off SNAP.
+    FsyncErrorKeepsMemory,
     /// While a setACL is under way, requests behind it are still checked against the old ACL
     /// (`PrepRequestProcessor`: the change record gets the new aversion and keeps the list). Repaired:
     /// the record gets the list too. Found here, by reading; no monitor knows of permissions.
@@ -56,11 +61,48 @@ pub enum Bug {
     OneWatchModePerPath,
     /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
     RecursiveWatchIsChildWatch,
+
+    // ---- planted: no release has these; the comparison with a real server must find them ----
+    /// Planted: a create counts twice in the parent's cversion.
+    PlantedCversion,
+    /// Planted: a delete leaves the parent's pzxid alone.
+    PlantedPzxid,
+    /// Planted: a sequence number is the number of children.
+    PlantedSequence,
+    /// Planted: -1 as an expected version is a version like any other.
+    PlantedVersion,
+    /// Planted: in a failed multi the operations before the failing one are said to have failed too.
+    PlantedMultiResults,
+    /// Planted: a watch for a creation tells of changed data.
+    PlantedExistEvent,
+    /// Planted: a deletion is no change of the parent's children.
+    PlantedChildWatch,
+    /// Planted: a delete asks the znode's ACL instead of the parent's.
+    PlantedDeleteAcl,
+    /// Planted: an ephemeral can have children.
+    PlantedEphemeralParent,
+    /// Planted: a closing session's connection is closed before its ephemerals are deleted, and so
+    /// hears nothing of them.
+    PlantedCloseOrder,
 }
 
 impl Bug {
+    /// Deviations that are planted to see whether the comparison with a real server finds them.
+    pub const PLANTED: [Bug; 10] = [
+        Bug::PlantedCversion,
+        Bug::PlantedPzxid,
+        Bug::PlantedSequence,
+        Bug::PlantedVersion,
+        Bug::PlantedMultiResults,
+        Bug::PlantedExistEvent,
+        Bug::PlantedChildWatch,
+        Bug::PlantedDeleteAcl,
+        Bug::PlantedEphemeralParent,
+        Bug::PlantedCloseOrder,
+    ];
+
     /// All of them.
-    pub const ALL: [Bug; 14] = [
+    pub const ALL: [Bug; 15] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -69,6 +111,7 @@ impl Bug {
         Bug::TruncSnapshotUnsynced,
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
+        Bug::FsyncErrorKeepsMemory,
         Bug::OutstandingAclIsOld,
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
@@ -97,12 +140,23 @@ impl Bug {
             Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
             Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
             Bug::AcksOutliveReconnect => "AcksOutliveReconnect",
+            Bug::FsyncErrorKeepsMemory => "FsyncErrorKeepsMemory",
             Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
             Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
             Bug::EventsAskNoAcl => "EventsAskNoAcl",
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
+            Bug::PlantedCversion => "PlantedCversion",
+            Bug::PlantedPzxid => "PlantedPzxid",
+            Bug::PlantedSequence => "PlantedSequence",
+            Bug::PlantedVersion => "PlantedVersion",
+            Bug::PlantedMultiResults => "PlantedMultiResults",
+            Bug::PlantedExistEvent => "PlantedExistEvent",
+            Bug::PlantedChildWatch => "PlantedChildWatch",
+            Bug::PlantedDeleteAcl => "PlantedDeleteAcl",
+            Bug::PlantedEphemeralParent => "PlantedEphemeralParent",
+            Bug::PlantedCloseOrder => "PlantedCloseOrder",
         }
     }
 
@@ -127,6 +181,9 @@ impl Bug {
             Bug::AcksOutliveReconnect => {
                 "an ack still counts after its learner has reconnected and been truncated (HEAD)"
             }
+            Bug::FsyncErrorKeepsMemory => {
+                "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)"
+            }
             Bug::OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
             Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
             Bug::EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
@@ -137,6 +194,16 @@ impl Bug {
             Bug::RecursiveWatchIsChildWatch => {
                 "a recursive watch is a child watch too (ZOOKEEPER-4475)"
             }
+            Bug::PlantedCversion => "planted: creates count twice in cversion",
+            Bug::PlantedPzxid => "planted: deletes leave pzxid alone",
+            Bug::PlantedSequence => "planted: sequence numbers are numbers of children",
+            Bug::PlantedVersion => "planted: version -1 is compared",
+            Bug::PlantedMultiResults => "planted: a failed multi's first results are wrong",
+            Bug::PlantedExistEvent => "planted: a creation is told as changed data",
+            Bug::PlantedChildWatch => "planted: deletions fire no child watch of the parent",
+            Bug::PlantedDeleteAcl => "planted: delete asks the znode's own ACL",
+            Bug::PlantedEphemeralParent => "planted: ephemerals can have children",
+            Bug::PlantedCloseOrder => "planted: who closes hears nothing of it",
         }
     }
 }

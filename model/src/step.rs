@@ -165,6 +165,14 @@ pub enum Step {
         /// The others.
         followers: ServerSet,
     },
+    /// A fault: the log thread's fsync fails. It has told the server, which leaves its role without
+    /// its process ending (semantics 6.7, 6.8).
+    FsyncError {
+        /// Which.
+        server: ServerId,
+        /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.
+        survive: u8,
+    },
 }
 
 /// What a crash leaves of the appended but not yet durable transactions, and of snapshots that
@@ -194,6 +202,7 @@ impl Step {
             self,
             Step::Crash { .. }
                 | Step::Rejoin(_)
+                | Step::FsyncError { .. }
                 | Step::BreakClient { .. }
                 | Step::BreakLearner { .. }
                 | Step::Cut { .. }
@@ -234,6 +243,7 @@ impl fmt::Display for Step {
             Step::Crash { server, .. } => write!(f, "CRASH {server}"),
             Step::Restart(server) => write!(f, "RESTART {server}"),
             Step::Rejoin(server) => write!(f, "REJOIN {server}"),
+            Step::FsyncError { server, .. } => write!(f, "FSYNC ERROR {server}"),
             Step::BreakClient { connection, .. } => write!(f, "BREAK {connection}"),
             Step::BreakLearner { connection, .. } => write!(f, "BREAK {connection}"),
             Step::Cut { from, to } => write!(f, "CUT {from} -> {to}"),

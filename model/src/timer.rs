@@ -36,6 +36,8 @@ pub enum ServerTimer {
     /// A session's time is up at the leader (2.3). The engine rounds its deadline up to the next
     /// tick boundary.
     SessionExpiry(SessionId),
+    /// The leader looks for containers and TTL znodes to delete (1.5; 60 s apart).
+    Containers,
 }
 
 /// The timers of a client machine.
@@ -85,6 +87,7 @@ impl fmt::Display for ServerTimer {
                 write!(f, "syncLimit, {connection} is silent")
             }
             ServerTimer::Ping => f.write_str("ping round"),
+            ServerTimer::Containers => f.write_str("looks for containers to delete"),
             ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
         }
     }

@@ -6,6 +6,7 @@
 #![cfg(feature = "explore")]
 
 use stateright::Model as _;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
@@ -13,7 +14,7 @@ use vivarium_model::explore::ensemble::{
     Action, Budget, Election, EnsembleModel, NoPrograms, State,
 };
 use vivarium_model::explore::{
-    Bound, Ending, Options, Outcome, Silent, Strategy, cross_check, search,
+    Bound, Ending, Model as _, Options, Outcome, Silent, Strategy, cross_check, search,
 };
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
@@ -24,7 +25,7 @@ const PLAIN: bool = false;
 const REDUCED: bool = true;
 
 fn budget([servers, txns, crashes, breaks, timeouts]: [u8; 5]) -> Budget {
-    Budget { servers, txns, crashes, breaks, timeouts }
+    Budget { breaks, timeouts, ..Budget::new(servers, txns, crashes) }
 }
 
 fn model(rung: [u8; 5], bugs: Bugs, reductions: bool) -> EnsembleModel {
@@ -98,6 +99,66 @@ fn bugs_that_need_three_servers_are_found() {
         let (found, _) = objection(rung, bug, REDUCED);
         assert!(found.starts_with(property), "{bug}: {found}");
     }
+}
+
+/// Every level with a model of its own, which knows nothing but the states of that level.
+#[test]
+fn renewed_models_lead_to_the_same_states() {
+    let rung = [2, 1, 1, 0, 0];
+    let mut model = model(rung, Bugs::NONE, REDUCED);
+    let mut states = model.init_states();
+    let mut seen: BTreeSet<_> = states.iter().map(|state| model.fingerprint(state)).collect();
+    while !states.is_empty() {
+        let newer = model.renewed(&mut states.iter_mut()).expect("it is made of pieces");
+        assert!(newer.pieces_bytes() <= model.pieces_bytes());
+        assert!(newer.pieces().servers as usize <= states.len() * usize::from(rung[0]));
+        model = newer;
+        let mut next = Vec::new();
+        for state in &states {
+            let mut actions = Vec::new();
+            model.actions(state, &mut actions);
+            let reached = actions.into_iter().filter_map(|action| model.next_state(state, action));
+            next.extend(reached.filter(|state| seen.insert(model.fingerprint(state))));
+        }
+        states = next;
+    }
+    assert_eq!(seen.len() as u64, distinct_if_exhausted(rung, REDUCED));
+}
+
+/// Servers with one write and one fsync that may fail.
+fn with_an_fsync_error(servers: u8, bugs: Bugs, reductions: bool) -> EnsembleModel {
+    let mut config = Config::new(servers, 0);
+    config.bugs = bugs;
+    let budget = Budget { fsync_errors: 1, ..Budget::new(servers, 1, 0) };
+    EnsembleModel::new(config, budget, Election::Oracle, reductions, property::servers())
+}
+
+#[test]
+fn a_failed_fsync_costs_nothing_that_was_promised_with_and_without_reductions() {
+    let distinct = [REDUCED, PLAIN].map(|reductions| {
+        let model = with_an_fsync_error(2, Bugs::NONE, reductions);
+        match explore(&model).ending {
+            Ending::Exhausted { states, .. } => states,
+            ending => panic!("reductions {reductions}: {ending:?}"),
+        }
+    });
+    let without = [REDUCED, PLAIN].map(|it| distinct_if_exhausted([2, 1, 0, 0, 0], it));
+    assert!(distinct[0] < distinct[1], "{distinct:?}");
+    assert!(without[0] < distinct[0] && without[1] < distinct[1], "{without:?} {distinct:?}");
+}
+
+/// A server applies what the others' acks have committed before its own fsync of it, which then fails.
+#[test]
+fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
+    let bugs = Bugs::NONE.with(Bug::FsyncErrorKeepsMemory);
+    let [reduced, plain] = [REDUCED, PLAIN].map(|reductions| {
+        match explore(&with_an_fsync_error(3, bugs, reductions)).ending {
+            Ending::Violated(found) => (found.objection.property, found.length),
+            ending => panic!("reductions {reductions}: {ending:?}"),
+        }
+    });
+    assert!(reduced.0.starts_with("S8") && plain.0 == reduced.0, "{reduced:?} {plain:?}");
+    assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
 /// Half a million states: `cargo test --release -- --ignored`.

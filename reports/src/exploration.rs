@@ -9,7 +9,7 @@
 //! | `strategy`, `reduced`, `threads` | how |
 //! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: what the search varied and what it left out |
 //! | `properties`, `unasked` | names of the monitors that were asked, and of those that only sweeps can ask |
-//! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes` | figures |
+//! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes`, `pieces_bytes` | figures |
 //! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
 //! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
 //! | `cycles` | a sentence |
@@ -96,6 +96,8 @@ pub struct Figures {
     pub peak_frontier: u64,
     /// What is kept for all visited states, in bytes.
     pub visited_bytes: u64,
+    /// What the pieces took at most that waiting states are made of, in bytes, estimated.
+    pub pieces_bytes: u64,
     /// Places that the programs' runs have come to.
     pub programs: Option<u64>,
     /// Real time of the search.
@@ -169,6 +171,10 @@ fn rows(report: &ExplorationReport) -> Vec<(&'static str, String)> {
         ("depth in steps", grouped(figures.depth)),
         ("largest frontier", grouped(figures.peak_frontier)),
         ("bytes per visited state", format!("{:.1}", figures.bytes_per_state())),
+        (
+            "pieces of states, at most",
+            format!("{} MiB", grouped(figures.pieces_bytes.div_ceil(1 << 20))),
+        ),
     ];
     if let Some(programs) = figures.programs {
         rows.push(("places in the programs", grouped(programs)));
@@ -201,6 +207,7 @@ struct Exploration<'a> {
     depth: u64,
     peak_frontier: u64,
     visited_bytes: u64,
+    pieces_bytes: u64,
     generated_per_second: f64,
     bytes_per_state: f64,
     wall_seconds: f64,
@@ -257,6 +264,7 @@ fn exploration(report: &ExplorationReport) -> Exploration<'_> {
         depth: figures.depth,
         peak_frontier: figures.peak_frontier,
         visited_bytes: figures.visited_bytes,
+        pieces_bytes: figures.pieces_bytes,
         generated_per_second: figures.rate(),
         bytes_per_state: figures.bytes_per_state(),
         wall_seconds: figures.wall.as_secs_f64(),

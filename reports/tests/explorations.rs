@@ -40,6 +40,7 @@ fn exhausted() -> ExplorationReport {
             depth: 71,
             peak_frontier: 45_678,
             visited_bytes: 2_345_678 * 40,
+            pieces_bytes: 345 << 20,
             programs: Some(6_016),
             wall: Duration::from_secs(10),
         },

@@ -34,6 +34,8 @@
 pub mod catalogue;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "conform")]
+pub mod conform;
 mod engine;
 #[cfg(feature = "explore")]
 mod exploration;

@@ -173,7 +173,9 @@ fn server_index(kind: ServerTimer) -> Option<usize> {
         ServerTimer::InitLimit => Some(3),
         ServerTimer::LeaderSilent => Some(4),
         ServerTimer::Ping => Some(5),
-        ServerTimer::LearnerSilent(_) | ServerTimer::SessionExpiry(_) => None,
+        ServerTimer::LearnerSilent(_) | ServerTimer::SessionExpiry(_) | ServerTimer::Containers => {
+            None
+        }
     }
 }
 

@@ -14,6 +14,12 @@ impl Ensemble {
             Step::Crash { server, tail } => self.crash(server, tail, effects),
             Step::Restart(server) => self.restart(server, at, effects),
             Step::Rejoin(server) => self.rejoin(server, at, effects),
+            Step::FsyncError { server, survive } => {
+                let fails = |process: &mut Server, context: &mut crate::server::Context<'_>| {
+                    process.fsync_fails(survive, context)
+                };
+                self.with_server(server, at, effects, fails).unwrap_or(false)
+            }
             Step::BreakClient { connection, to_server, to_client } => {
                 self.network.break_client(connection, to_server, to_client, effects)
             }

@@ -3,6 +3,7 @@
 
 pub mod faults;
 pub mod oracle;
+pub mod raw;
 pub mod view;
 
 use crate::config::Config;
@@ -166,6 +167,7 @@ impl Ensemble {
                 Status::NotEnabled
             }
             Step::Crash { .. }
+            | Step::FsyncError { .. }
             | Step::Restart(_)
             | Step::Rejoin(_)
             | Step::BreakClient { .. }

@@ -48,6 +48,7 @@ impl Ensemble {
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Crash { server, .. }
+            | Step::FsyncError { server, .. }
             | Step::Restart(server)
             | Step::Rejoin(server)
             | Step::Propose(server)

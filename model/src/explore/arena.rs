@@ -39,10 +39,22 @@ impl<T> Arena<T> {
         entry.expect("whoever has its number was told after it was put")
     }
 
+    /// What the chunks take, in bytes, without what the entries hold.
+    pub(in crate::explore) fn bytes(&self) -> u64 {
+        let made = (0..).zip(&self.chunks).filter(|(_, chunk)| chunk.get().is_some());
+        made.map(|(at, _): (u32, _)| (size_of::<OnceLock<T>>() as u64) << at).sum()
+    }
+
     /// How many numbers are reserved.
     pub(in crate::explore) fn len(&self) -> u32 {
         self.reserved.load(Ordering::Relaxed)
     }
+}
+
+/// An entry that can tell what it holds.
+pub(in crate::explore) trait Weighed {
+    /// About how many bytes beyond its own size, shared ones divided among those who share them.
+    fn heap_bytes(&self) -> usize;
 }
 
 /// Which chunk, and where in it.
@@ -63,6 +75,7 @@ mod tests {
             arena.put(*number, number.get() * 7);
         }
         assert_eq!(arena.len(), 1000);
+        assert_eq!(arena.bytes(), 1023 * size_of::<OnceLock<u32>>() as u64);
         assert!(numbers.iter().all(|number| *arena.get(*number) == number.get() * 7));
     }
 }

@@ -10,6 +10,7 @@
 //! | `crashes` | a server dies, with every part of its unsynced log and with or without its unsynced snapshots; it starts again for nothing |
 //! | `breaks` | a learner's connection breaks, with every number of packets that still arrive |
 //! | `timeouts` | a server leaves its role though nothing is wrong: too slow, a long collection, an exception |
+//! | `fsync_errors` | the log thread's fsync fails, with every part of the unsynced log: the server leaves its role |
 //!
 //! **Time.** No clock runs here. A time limit that ends a role is [`Step::Rejoin`] and is counted,
 //! because it can come at any moment; but it is free where it is the only way on: for a leader that
@@ -26,19 +27,22 @@
 //! **Pieces.** A state is a handful of numbers ([`pieces`], [`view`], [`follow`]); the ensemble that
 //! they stand for is put together only where something is worked out for the first time.
 //!
-//! Not here: errors of fsync, which the servers' model does not have yet (ZOOKEEPER-4882).
+//! Not here: errors of the fsync inside a synchronisation, and what a failed fsync leaves in the page
+//! cache, which a server can still read and a later fsync does not save.
 
 mod actions;
 mod elections;
 mod follow;
 mod pieces;
 mod reduction;
+mod renewal;
 mod rest;
 #[cfg(debug_assertions)]
 mod second;
 mod state;
 mod tables;
 mod view;
+mod weights;
 
 pub use crate::config::Election;
 pub use actions::Charge;
@@ -71,19 +75,23 @@ pub struct Budget {
     pub breaks: u8,
     /// Roles left without need.
     pub timeouts: u8,
+    /// Fsyncs of log threads that fail.
+    pub fsync_errors: u8,
 }
 
 impl Budget {
     /// This many servers, transactions and crashes, and nothing else.
     pub fn new(servers: u8, txns: u8, crashes: u8) -> Budget {
-        Budget { servers, txns, crashes, breaks: 0, timeouts: 0 }
+        Budget { servers, txns, crashes, ..Budget::default() }
     }
 
     fn threats(&self) -> Threats {
+        let fsync_errors = self.fsync_errors > 0;
         Threats {
-            crashes: self.crashes > 0,
+            crashes: self.crashes > 0 || fsync_errors,
             breaks: self.breaks > 0,
-            timeouts: self.timeouts > 0,
+            timeouts: self.timeouts > 0 || fsync_errors,
+            fsync_errors,
             proposals: self.txns > 0,
         }
     }
@@ -123,7 +131,7 @@ pub struct EnsembleModel {
     witnesses: Ghosts,
     tables: Tables,
     /// What one unit of each account of the budget adds to a fingerprint, by [`Charge`].
-    prices: [Fingerprint; 5],
+    prices: [Fingerprint; 6],
 }
 
 impl EnsembleModel {
@@ -156,7 +164,7 @@ impl EnsembleModel {
             reductions,
             witnesses: Ghosts::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),
-            prices: [0, 1, 2, 3, 4].map(|account: u8| Fingerprint::of(&("budget", account))),
+            prices: [0, 1, 2, 3, 4, 5].map(|account: u8| Fingerprint::of(&("budget", account))),
         }
     }
 
@@ -251,5 +259,13 @@ impl Model for EnsembleModel {
     /// Nothing: the pieces are the model's, and shared by all states ([`EnsembleModel::pieces`]).
     fn heap_bytes(&self, _state: &State) -> usize {
         0
+    }
+
+    fn pieces_bytes(&self) -> u64 {
+        self.tables.bytes()
+    }
+
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<EnsembleModel> {
+        Some(self.renew(states))
     }
 }

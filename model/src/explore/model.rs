@@ -9,7 +9,7 @@ use crate::property::Objection;
 /// the same order, and the same action leads to the same state. A path is kept as places in those
 /// lists and rebuilt by taking the actions again.
 pub trait Model:
-    stateright::Model<State: Clone + Send + Sync, Action: Clone + Send + Sync> + Sync
+    stateright::Model<State: Clone + Send + Sync, Action: Clone + Send + Sync> + Send + Sync
 {
     /// The state's 128-bit fingerprint: equal states have equal ones. All its bits must be well
     /// mixed, as those of [`Fingerprint::of`] are: it is its own hash.
@@ -37,5 +37,22 @@ pub trait Model:
     fn heap_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         0
+    }
+
+    /// About how many bytes the model itself holds by now: what its states refer to, and what it has
+    /// worked out.
+    fn pieces_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The same model, holding no more than what these states refer to. They become states of the
+    /// new one, with the same fingerprints; it offers the same actions in the same order. `None`
+    /// where states hold all that they are.
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut Self::State>) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = states;
+        None
     }
 }

@@ -112,6 +112,11 @@ pub struct Statistics {
     pub peak_frontier_bytes: u64,
     /// What is kept to the end, in bytes: the visited states with their predecessors, as allocated.
     pub visited_bytes: u64,
+    /// About what the model held at most, in bytes: what the states are numbers of, and what it has
+    /// worked out. Not part of `visited_bytes`.
+    pub peak_pieces_bytes: u64,
+    /// How often the model was made anew, without what no waiting state needed any more.
+    pub renewals: u64,
     /// Ways that lead back.
     pub cycles: Cycles,
 }

@@ -19,6 +19,15 @@ pub struct Progress {
     pub visited_bytes: u64,
     /// The states held besides, in bytes, estimated.
     pub frontier_bytes: u64,
+    /// What the model holds for them, in bytes, estimated.
+    pub pieces_bytes: u64,
+}
+
+impl Progress {
+    /// All that the search holds in memory, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.visited_bytes + self.frontier_bytes + self.pieces_bytes
+    }
 }
 
 /// Told of the progress about five times in a second, in the thread that called the search.

@@ -32,6 +32,7 @@ mod expand;
 mod model;
 mod pieces;
 mod quiet;
+mod renewal;
 pub(in crate::explore) mod scene;
 mod shorten;
 mod state;

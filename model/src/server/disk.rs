@@ -204,18 +204,24 @@ impl Disk {
     /// The process died: of the unsynced tail only a part remains. Returns how many transactions
     /// were lost.
     pub fn crash(&mut self, tail: Tail) -> usize {
-        let before = self.log.len();
-        let survive = usize::from(tail.survive).min(self.unsynced());
-        let keep = self.durable + survive;
-        self.torn = tail.torn && keep < before;
-        self.log.truncate(keep);
-        self.durable = keep;
+        let lost = self.lose_unsynced(tail.survive);
+        self.torn = tail.torn && lost > 0;
         if !tail.snapshots {
             self.snapshots.retain(|snapshot| snapshot.durable);
         }
         for snapshot in &mut self.snapshots {
             snapshot.durable = true;
         }
+        lost
+    }
+
+    /// Of the log's unsynced tail only so many transactions remain, which are durable then. Returns
+    /// how many were lost.
+    pub fn lose_unsynced(&mut self, survive: u8) -> usize {
+        let before = self.log.len();
+        let keep = self.durable + usize::from(survive).min(self.unsynced());
+        self.log.truncate(keep);
+        self.durable = keep;
         before - keep
     }
 

@@ -14,7 +14,10 @@
 //! * Leaving a role forgets the learner or leader, flushes the log and applies all of it; so a
 //!   commit that was read leaves no trace that the log has not (semantics 6.8).
 //! * An appended record that is not durable is as good as one that waits to be appended: a crash can
-//!   lose both.
+//!   lose both, and so can a failed fsync.
+//! * A failed fsync is like a crash for the log and like leaving the role for all else, and needs
+//!   something to make durable: what waits for neither of these does not wait for it. Only where
+//!   memory outlives it ([`Bug::FsyncErrorKeepsMemory`]) does a commit that was read leave a trace.
 
 use super::leader::{HandlerPhase, Leader};
 use super::learner::{Learner, Phase};
@@ -35,6 +38,9 @@ pub struct Threats {
     pub breaks: bool,
     /// A server can leave its role though nothing is wrong.
     pub timeouts: bool,
+    /// An fsync of a log thread can fail, which both loses what is not durable and ends a role: where
+    /// this is, so are `crashes` and `timeouts`.
+    pub fsync_errors: bool,
     /// A leader can propose something new.
     pub proposals: bool,
 }
@@ -157,7 +163,9 @@ impl Learner {
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(_)) => true,
             // What was proposed meanwhile goes to the log now, and stays.
             (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => self.not_logged.is_empty(),
-            (Phase::Broadcast, LeaderPacket::Commit(_)) => true,
+            (Phase::Broadcast, LeaderPacket::Commit(_)) => {
+                !threats.fsync_errors || !bugs.has(Bug::FsyncErrorKeepsMemory)
+            }
             _ => false,
         }
     }

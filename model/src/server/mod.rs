@@ -293,6 +293,7 @@ impl Server {
                 return self.learner_silent(connection, context);
             }
             ServerTimer::Ping => return self.ping_round(context),
+            ServerTimer::Containers => return self.check_containers(context),
             ServerTimer::SessionExpiry(session) => return self.expire_session(session, context),
             _ => return false,
         }

@@ -162,7 +162,8 @@ impl Server {
     /// A committed transaction is applied: watches fire, then its client is answered, in one step:
     /// so an event always precedes a reply that reflects it (semantics 3.2 W1).
     pub(super) fn deliver(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
-        let Applied { result, changes } = Arc::make_mut(&mut self.tree).apply(&txn);
+        let Applied { result, changes } =
+            Arc::make_mut(&mut self.tree).apply_with(&txn, context.config.bugs);
         self.committed_log.add(Arc::clone(&txn), context.config.commit_log_count);
         self.applied_at_leader(&txn, context);
         if self.is_serving() {
@@ -181,7 +182,13 @@ impl Server {
                     || access::permits(acl, Permissions::READ, auth, &config.options)
             };
             for change in &changes {
-                self.watches.trigger(change, txn.zxid, &may_read, &mut fired);
+                self.watches.trigger(change, txn.zxid, &may_read, config.bugs, &mut fired);
+            }
+            if context.config.bugs.has(Bug::PlantedCloseOrder)
+                && matches!(txn.body, TxnBody::CloseSession { .. })
+            {
+                let own = self.sessions.get(&txn.session);
+                fired.retain(|(connection, _)| Some(connection) != own);
             }
             for (connection, event) in fired {
                 context.to_client(connection, ServerPacket::Notification(event));

@@ -1,4 +1,4 @@
-//! Leaving a role without the process ending (semantics 6.8).
+//! Leaving a role without the process ending (semantics 6.8), because of a failed fsync also.
 
 use super::election::TIMERS;
 use super::{Context, Role, Server};
@@ -13,6 +13,10 @@ impl Server {
     /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (ZOOKEEPER-3642); otherwise every
     /// logged transaction is applied, committed or not (ZOOKEEPER-2845).
     pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
+        self.leave(reason, false, context);
+    }
+
+    fn leave(&mut self, reason: &'static str, drop_tree: bool, context: &mut Context<'_>) {
         context.effects.event(Event::LeftRole { server: self.id, reason });
         self.detach_all_clients(context);
         self.stop_timers(context);
@@ -42,12 +46,33 @@ impl Server {
         }
         self.snapshot = None;
         self.finish_log_queue(context);
-        if reload {
+        if reload || drop_tree {
             self.reload(context);
         } else {
             self.fast_forward(context);
         }
         self.look(context);
+    }
+
+    /// The log thread's fsync fails (semantics 6.7). In HEAD that ends the thread: what waits for it is
+    /// neither appended nor acknowledged any more, and the server's state is ERROR, for which its main
+    /// thread leaves the role at the next packet or ping round. Until then it does what a server does
+    /// whose fsync takes long, so both are one step here. Its connections are closed before the log
+    /// thread is joined, so the second fsync that this tries brings no ack to anybody.
+    ///
+    /// Of what was appended, only the first so many transactions have reached the disk. Memory may
+    /// have more (semantics 9 rule 6), see [`Bug::FsyncErrorKeepsMemory`].
+    pub(crate) fn fsync_fails(&mut self, survive: u8, context: &mut Context<'_>) -> bool {
+        if !self.can_fsync() {
+            return false;
+        }
+        self.log_queue.clear();
+        self.to_ack.clear();
+        let lost = context.disk.make_mut().lose_unsynced(survive);
+        context.effects.note(|| format!("the fsync of {} fails, and {lost} are lost", self.id));
+        let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
+        self.leave("its fsync has failed", drop_tree, context);
+        true
     }
 
     fn finish_log_queue(&mut self, context: &mut Context<'_>) {
@@ -98,6 +123,9 @@ impl Server {
             context.disarm(timer);
         }
         if let Role::Leading(leader) = &self.role {
+            if leader.watches_containers() {
+                context.disarm(ServerTimer::Containers);
+            }
             for connection in leader.connections() {
                 context.disarm(ServerTimer::LearnerSilent(connection));
             }

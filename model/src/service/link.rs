@@ -138,7 +138,7 @@ impl Link {
                 let auth = &self.auth;
                 let may_read = |_, acl: &AclList| Link::may_see(auth, acl, config);
                 for change in &applied.changes {
-                    self.watches.trigger(change, txn.zxid, &may_read, &mut fired);
+                    self.watches.trigger(change, txn.zxid, &may_read, config.bugs, &mut fired);
                 }
                 debug_assert!(fired.iter().all(|(connection, _)| connection.client == client));
                 let events = fired.into_iter().map(|(_, event)| ServerPacket::Notification(event));

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::op::{Data, EventType, OpResult, Response};
 use crate::path::ZnodePath;
+use crate::release::{Bug, Bugs};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
 use std::sync::Arc;
@@ -38,10 +39,26 @@ impl DataTree {
     /// Applies a transaction and moves the last processed zxid to it, once and at the end
     /// (ZOOKEEPER-3127). Effects that are there already stay as they are.
     pub fn apply(&mut self, txn: &Txn) -> Applied {
+        self.apply_with(txn, Bugs::NONE)
+    }
+
+    /// The same, by a server with these bugs.
+    pub fn apply_with(&mut self, txn: &Txn, bugs: Bugs) -> Applied {
         let mut changes = Vec::new();
+        let before = bugs.has(Bug::PlantedPzxid).then(|| self.pzxids(&txn.body));
         let result = self.apply_body(txn, &txn.body, &mut changes);
+        for (path, pzxid) in before.into_iter().flatten() {
+            self.change(&path, |parent| parent.pzxid = pzxid);
+        }
         self.last_processed = self.last_processed.max(txn.zxid);
         Applied { result, changes }
+    }
+
+    /// What the parent of a deleted znode has before ([`Bug::PlantedPzxid`]).
+    fn pzxids(&self, body: &TxnBody) -> Vec<(String, Zxid)> {
+        let TxnBody::Delete { path } = body else { return Vec::new() };
+        let parent = path.parent().and_then(|parent| Some((parent, self.node(parent)?)));
+        parent.map(|(parent, node)| (parent.to_owned(), node.pzxid)).into_iter().collect()
     }
 
     fn apply_body(

@@ -98,6 +98,7 @@ impl WatchTable {
         change: &Change,
         zxid: Zxid,
         may_read: &dyn Fn(ClientConnection, &AclList) -> bool,
+        bugs: Bugs,
         fired: &mut Fired,
     ) {
         let mut tell = |told: &BTreeSet<ClientConnection>, kind, path: &str, acl: &AclList| {
@@ -110,7 +111,9 @@ impl WatchTable {
         };
         let path = &*change.path;
         let told = self.data.fire(path, change.kind);
-        tell(&told, change.kind, path, &change.acl);
+        let planted = bugs.has(Bug::PlantedExistEvent) && change.kind == EventType::NodeCreated;
+        let kind = if planted { EventType::NodeDataChanged } else { change.kind };
+        tell(&told, kind, path, &change.acl);
         match change.kind {
             EventType::NodeDataChanged => return,
             EventType::NodeDeleted => {
@@ -120,6 +123,9 @@ impl WatchTable {
             }
             EventType::NodeCreated => {}
             _ => unreachable!("a transaction changes znodes; what parents see follows from that"),
+        }
+        if bugs.has(Bug::PlantedChildWatch) && change.kind == EventType::NodeDeleted {
+            return;
         }
         if let Some(parent) = parent(path) {
             let kind = EventType::NodeChildrenChanged;

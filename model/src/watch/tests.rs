@@ -39,7 +39,7 @@ impl Watched {
         let path = ZnodePath::new(path).expect("valid");
         let (acl, parent_acl) = (AclList::OPEN, AclList::OPEN);
         let change = Change { kind, path, acl, parent_acl };
-        self.0.trigger(&change, zxid(7), &|_, _| true, &mut fired);
+        self.0.trigger(&change, zxid(7), &|_, _| true, Bugs::NONE, &mut fired);
         let line = |(to, event): (ClientConnection, WatchedEvent)| {
             assert_eq!(event.zxid, zxid(7));
             format!("{}: {:?} {}", to.client.0, event.kind, event.path)

@@ -122,6 +122,9 @@ pub(super) struct ExploreArguments {
     /// How many servers may leave their role though nothing is wrong [default: 0]
     #[arg(long, value_name = "O", allow_hyphen_values = true)]
     pub(super) timeouts: Option<String>,
+    /// How many fsyncs of servers' logs may fail [default: 0]
+    #[arg(long, value_name = "F", allow_hyphen_values = true)]
+    pub(super) fsync_errors: Option<String>,
     /// How leaders are elected: oracle or fast, as in the code [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]
     pub(super) election: Option<String>,

@@ -87,15 +87,16 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--crashes", &arguments.crashes),
         ("--breaks", &arguments.breaks),
         ("--timeouts", &arguments.timeouts),
+        ("--fsync-errors", &arguments.fsync_errors),
         ("--election", &arguments.election),
     ];
     let (own, others) = match grain_of(selected) {
-        Some("service") => ("service", ("ensemble", ensemble)),
-        Some(own) => (own, ("service", service)),
+        Some("service") => ("service", ("ensemble", &ensemble[..])),
+        Some(own) => (own, ("service", &service[..])),
         None => return Ok(()),
     };
     let (theirs, flags) = others;
-    match flags.into_iter().find(|(_flag, value)| value.is_some()) {
+    match flags.iter().find(|(_flag, value)| value.is_some()) {
         Some((flag, _value)) => Err(format!(
             "`{flag}` belongs to the {theirs} grain, and `{}` is explored over the {own} grain",
             selected.entry.name
@@ -147,6 +148,10 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     }
     if arguments.timeouts.is_some() {
         exploration = exploration.timeouts(small("--timeouts", &arguments.timeouts)?);
+    }
+    if arguments.fsync_errors.is_some() {
+        let number = small("--fsync-errors", &arguments.fsync_errors)?;
+        exploration = exploration.fsync_errors(number);
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);

@@ -129,7 +129,7 @@ impl Observer for SearchMeter {
 fn search_line(title: &str, progress: &Progress) -> String {
     let Progress { elapsed, generated, distinct, frontier, depth, .. } = *progress;
     let rate = generated as f64 / elapsed.as_secs_f64().max(1e-3);
-    let mebibytes = (progress.visited_bytes + progress.frontier_bytes) >> 20;
+    let mebibytes = progress.bytes() >> 20;
     format!(
         "{title}: {} generated, {} distinct, {}/s, depth {depth}, frontier {}, {} MiB",
         grouped(generated),
@@ -154,11 +154,12 @@ mod tests {
             depth: 17,
             visited_bytes: 40 << 20,
             frontier_bytes: 2 << 20,
+            pieces_bytes: 300 << 20,
         };
         assert_eq!(
             search_line("lock", &progress),
             "lock: 3,000,000 generated, 1,234,567 distinct, 1,500,000/s, depth 17, frontier 4,321, \
-             42 MiB"
+             342 MiB"
         );
     }
 }

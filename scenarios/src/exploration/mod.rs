@@ -57,6 +57,7 @@ pub(crate) struct Ensemble {
     crashes: Option<u8>,
     breaks: Option<u8>,
     timeouts: Option<u8>,
+    fsync_errors: Option<u8>,
     election: Option<Election>,
 }
 
@@ -175,6 +176,14 @@ impl Exploration {
     #[must_use]
     pub fn timeouts(mut self, timeouts: u8) -> Exploration {
         self.ensemble.timeouts = Some(timeouts);
+        self
+    }
+
+    /// How many fsyncs of servers' logs may fail, with any part of what they were to make durable
+    /// lost; the server leaves its role.
+    #[must_use]
+    pub fn fsync_errors(mut self, fsync_errors: u8) -> Exploration {
+        self.ensemble.fsync_errors = Some(fsync_errors);
         self
     }
 
@@ -370,6 +379,7 @@ fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
         depth: u64::from(statistics.depth),
         peak_frontier: statistics.peak_frontier,
         visited_bytes: statistics.visited_bytes,
+        pieces_bytes: statistics.peak_pieces_bytes,
         programs,
         wall: statistics.elapsed,
     }

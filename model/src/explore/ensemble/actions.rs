@@ -21,6 +21,8 @@ pub enum Charge {
     Break,
     /// A timeout.
     Timeout,
+    /// An fsync that fails.
+    FsyncError,
 }
 
 impl Charge {
@@ -32,6 +34,7 @@ impl Charge {
             Charge::Crash => Some(&mut left.crashes),
             Charge::Break => Some(&mut left.breaks),
             Charge::Timeout => Some(&mut left.timeouts),
+            Charge::FsyncError => Some(&mut left.fsync_errors),
         }
     }
 
@@ -63,14 +66,24 @@ pub(super) enum Kind {
     Break,
     /// While there are timeouts left.
     Timeout,
+    /// While there are errors of fsync left.
+    FsyncError,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 6] =
-        [Kind::Free, Kind::Impatient, Kind::Txn, Kind::Crash, Kind::Break, Kind::Timeout];
+    pub(super) const ALL: [Kind; 7] = [
+        Kind::Free,
+        Kind::Impatient,
+        Kind::Txn,
+        Kind::Crash,
+        Kind::Break,
+        Kind::Timeout,
+        Kind::FsyncError,
+    ];
 
     /// Those that cost something.
-    pub(super) const PAID: [Kind; 4] = [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break];
+    pub(super) const PAID: [Kind; 5] =
+        [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
 }
 
 /// One thing that can happen.
@@ -124,6 +137,15 @@ pub(super) fn of(
             if ensemble.server(server).is_some_and(|it| may_time_out(ensemble, server, it)) {
                 let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
                 offers.push(Offer { step, then: None, charge });
+            }
+        }
+        Kind::FsyncError => {
+            if ensemble.server(server).is_some_and(Server::can_fsync) {
+                let charge = Charge::FsyncError;
+                offers.extend((0..=ensemble.disk(server).unsynced() as u8).map(|survive| {
+                    let step = Step::FsyncError { server, survive };
+                    Offer { step, then: None, charge }
+                }));
             }
         }
     }

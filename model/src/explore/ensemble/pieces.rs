@@ -11,6 +11,7 @@ use super::{Charge, EnsembleModel};
 use crate::effect::{Effects, Status};
 use crate::ensemble::{Ensemble, ServerNode};
 use crate::event::Event;
+use crate::explore::arena::Weighed;
 use crate::fingerprint::{Fingerprint, Tracked};
 use crate::ghosts::Ghosts;
 use crate::network::{LearnerLinks, Mailbox, Network};
@@ -31,18 +32,21 @@ pub(super) struct Scene {
 }
 
 /// One of the pieces.
+#[derive(Clone)]
 pub(super) struct Piece<T> {
     pub(super) value: T,
     pub(super) fingerprint: Fingerprint,
 }
 
 /// Election mail and timers.
+#[derive(Clone)]
 pub(super) struct Rest {
-    mail: Vec<Tracked<Vec<Mailbox>>>,
-    timers: BTreeSet<Timer>,
+    pub(super) mail: Vec<Tracked<Vec<Mailbox>>>,
+    pub(super) timers: BTreeSet<Timer>,
 }
 
 /// The witnesses.
+#[derive(Clone)]
 pub(super) struct Watchers {
     pub(super) ghosts: Ghosts,
     /// Which history it is.
@@ -61,15 +65,15 @@ pub(super) struct Witnessed {
 /// All tables of a search.
 pub(super) struct Tables {
     pub(super) servers: List<Piece<Tracked<ServerNode>>>,
-    server_index: Index<u128>,
+    pub(super) server_index: Index<u128>,
     pub(super) links: List<Piece<Tracked<LearnerLinks>>>,
-    links_index: Index<u128>,
-    rest: List<Piece<Rest>>,
-    rest_index: Index<u128>,
+    pub(super) links_index: Index<u128>,
+    pub(super) rest: List<Piece<Rest>>,
+    pub(super) rest_index: Index<u128>,
     pub(super) watchers: List<Watchers>,
-    watchers_index: Index<u128>,
-    histories: List<()>,
-    history_index: Index<u128>,
+    pub(super) watchers_index: Index<u128>,
+    pub(super) histories: List<()>,
+    pub(super) history_index: Index<u128>,
     pub(super) events: List<Vec<Event>>,
     event_index: Index<u128>,
     pub(super) witnessed: List<Witnessed>,
@@ -113,9 +117,31 @@ impl Tables {
             moves: List::new(),
         }
     }
+
+    /// About what they take in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let Tables { servers, links, rest, watchers, histories, events, .. } = self;
+        let pieces = [servers.bytes(), links.bytes(), rest.bytes(), watchers.bytes()];
+        let said = [histories.bytes(), events.bytes(), self.witnessed.bytes(), self.judged.bytes()];
+        let worked_out = [self.views.bytes(), self.choices.bytes(), self.moves.bytes()];
+        let by_fingerprint = [
+            &self.server_index,
+            &self.links_index,
+            &self.rest_index,
+            &self.watchers_index,
+            &self.history_index,
+            &self.event_index,
+        ];
+        let by_view = [&self.view_index, &self.move_index, &self.elections];
+        pieces.iter().chain(&said).chain(&worked_out).sum::<u64>()
+            + by_fingerprint.map(Index::bytes).iter().sum::<u64>()
+            + by_view.map(Index::bytes).iter().sum::<u64>()
+            + self.witnessed_index.bytes()
+            + self.judged_index.bytes()
+    }
 }
 
-/// How many pieces a search has seen.
+/// How many pieces a model holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
     /// States of single servers with their disks.
@@ -131,7 +157,8 @@ pub struct Pieces {
 }
 
 impl EnsembleModel {
-    /// How many pieces the search has seen so far.
+    /// How many pieces this model holds. In the course of a search breadth first it is left behind by
+    /// models that hold those which are still needed.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             servers: self.tables.servers.len(),
@@ -205,11 +232,8 @@ impl EnsembleModel {
     pub(super) fn watchers(&self, ghosts: &Ghosts) -> Number {
         let fingerprint = Fingerprint::of(&("witnesses", ghosts.fingerprint()));
         self.tables.watchers_index.number(fingerprint.0, || {
-            let history = (ghosts.history().last(), ghosts.history().tree().digest());
-            let history = self
-                .tables
-                .history_index
-                .number(Fingerprint::of(&history).0, || self.tables.histories.add(()));
+            let (index, histories) = (&self.tables.history_index, &self.tables.histories);
+            let history = index.number(history_key(ghosts), || histories.add(()));
             self.tables.watchers.add(Watchers { ghosts: ghosts.clone(), history, fingerprint })
         })
     }
@@ -232,6 +256,7 @@ impl EnsembleModel {
             (Charge::Crash, left.crashes),
             (Charge::Break, left.breaks),
             (Charge::Timeout, left.timeouts),
+            (Charge::FsyncError, left.fsync_errors),
         ];
         let mut whole = Fingerprint::default();
         for (charge, left) in accounts {
@@ -252,12 +277,20 @@ impl EnsembleModel {
     }
 }
 
+/// What tells the history of these witnesses from others.
+pub(super) fn history_key(ghosts: &Ghosts) -> u128 {
+    Fingerprint::of(&(ghosts.history().last(), ghosts.history().tree().digest())).0
+}
+
 fn piece<T>(
     index: &Index<u128>,
     list: &List<Piece<T>>,
     fingerprint: Fingerprint,
     value: impl FnOnce() -> T,
-) -> Number {
+) -> Number
+where
+    Piece<T>: Weighed,
+{
     index.number(fingerprint.0, || list.add(Piece { value: value(), fingerprint }))
 }
 

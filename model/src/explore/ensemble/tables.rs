@@ -1,34 +1,45 @@
 //! The tables that the states of a search are numbers in.
 
-use crate::explore::arena::Arena;
+use crate::explore::arena::{Arena, Weighed};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 /// The number of a piece in its table; 0 where there is none.
 pub(super) type Number = u32;
 
 /// Entries by number. They never move and are never taken away.
-pub(super) struct List<T>(Arena<T>);
+pub(super) struct List<T> {
+    entries: Arena<T>,
+    /// What the entries hold, in bytes.
+    heap: AtomicU64,
+}
 
-impl<T> List<T> {
+impl<T: Weighed> List<T> {
     pub(super) fn new() -> List<T> {
-        List(Arena::new())
+        List { entries: Arena::new(), heap: AtomicU64::new(0) }
     }
 
     pub(super) fn get(&self, number: Number) -> &T {
-        self.0.get(NonZeroU32::new(number).expect("there is such a piece"))
+        self.entries.get(NonZeroU32::new(number).expect("there is such a piece"))
     }
 
     pub(super) fn add(&self, entry: T) -> Number {
-        let number = self.0.reserve();
-        self.0.put(number, entry);
+        let number = self.entries.reserve();
+        self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
+        self.entries.put(number, entry);
         number.get()
     }
 
     pub(super) fn len(&self) -> u32 {
-        self.0.len()
+        self.entries.len()
+    }
+
+    /// About what it takes in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.entries.bytes() + self.heap.load(Ordering::Relaxed)
     }
 }
 
@@ -67,6 +78,14 @@ impl<K: Key> Index<K> {
 
     fn shard(&self, hash: u64) -> &RwLock<HashTable<(K, Number)>> {
         &self.0[(hash >> 16) as usize % SHARDS]
+    }
+
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let bytes = |shard: &RwLock<HashTable<(K, Number)>>| {
+            shard.read().unwrap_or_else(PoisonError::into_inner).allocation_size() as u64
+        };
+        self.0.iter().map(bytes).sum()
     }
 
     /// The number under this key, made if there is none. Whatever two threads make at the same time,

@@ -295,6 +295,7 @@ impl Kind {
             Kind::Crash => Charge::Crash,
             Kind::Break => Charge::Break,
             Kind::Timeout => Charge::Timeout,
+            Kind::FsyncError => Charge::FsyncError,
         }
     }
 }

@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 /// All tables of a search.
 pub(super) struct Tables {
-    clients: Table<Client>,
-    shared: Table<Shared>,
-    watchers: Table<Watchers>,
-    choices: Table<Choices>,
+    pub(super) clients: Table<Client>,
+    pub(super) shared: Table<Shared>,
+    pub(super) watchers: Table<Watchers>,
+    pub(super) choices: Table<Choices>,
 }
 
 impl Tables {
@@ -37,7 +37,7 @@ impl Tables {
     }
 }
 
-/// How many pieces a search has seen.
+/// How many pieces a model holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
     /// States of single clients.
@@ -51,7 +51,8 @@ pub struct Pieces {
 }
 
 impl Recipes {
-    /// How many pieces the search has seen so far.
+    /// How many pieces this model holds. In the course of a search breadth first it is left behind by
+    /// models that hold those which are still needed.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             clients: self.tables.clients.len(),
@@ -59,6 +60,12 @@ impl Recipes {
             monitors: self.tables.watchers.len(),
             choices: self.tables.choices.len(),
         }
+    }
+
+    /// About what the pieces take in memory.
+    pub(super) fn tables_bytes(&self) -> u64 {
+        let Tables { clients, shared, watchers, choices } = &self.tables;
+        clients.bytes() + shared.bytes() + watchers.bytes() + choices.bytes()
     }
 
     pub(super) fn clients(&self) -> impl Iterator<Item = ClientId> + use<> {
@@ -139,14 +146,9 @@ impl Recipes {
 
     fn shared(&self, scene: &Scene) -> Number {
         let common = scene.world.grain().common();
-        let rest = common.rest();
-        let mut key = common.log(Zxid::ZERO);
-        key.add(rest);
-        self.tables.shared.number(key.0, || Shared {
-            common,
-            history: Arc::clone(scene.world.shared_history()),
-            rest,
-        })
+        let history = Arc::clone(scene.world.shared_history());
+        let shared = Shared { rest: common.rest(), common, history };
+        self.tables.shared.number(shared.key(), || shared)
     }
 
     fn watchers(&self, scene: &Scene) -> Number {
@@ -179,11 +181,7 @@ impl Recipes {
     /// What a client can do in a state.
     pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
         let number = state.clients[client.index()].expect("there is such a client");
-        // A piece tells whose it is. The budget's 40 bits are folded into the places of numbers that
-        // no search comes to: a table of 2^29 pieces is beyond any memory.
-        let numbers = [number, state.shared, state.watchers].map(|number| u128::from(number.get()));
-        assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
-        let key = numbers.iter().fold(state.left.packed(), |key, number| key << 29 | number);
+        let key = state.key(number);
         if let Some(number) = self.tables.choices.find(key) {
             return number;
         }

@@ -172,6 +172,14 @@ impl Model for Recipes {
         state.length
     }
 
+    fn pieces_bytes(&self) -> u64 {
+        self.tables_bytes()
+    }
+
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<Recipes> {
+        Some(self.renew(states))
+    }
+
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
         let mut scene = self.scene(state);
         waiting(&scene.world)?;

@@ -6,7 +6,7 @@
 //! once and looked up ever after.
 
 use super::Budget;
-use crate::explore::arena::Arena;
+use crate::explore::arena::{Arena, Weighed};
 use crate::explore::trie::NodeId;
 use crate::fingerprint::Fingerprint;
 use crate::history::History;
@@ -17,12 +17,14 @@ use crate::zxid::Zxid;
 use hashbrown::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 /// The number of a piece in its table.
 pub(super) type Number = NonZeroU32;
 
 /// All that is one client's.
+#[derive(Clone)]
 pub(super) struct Client {
     pub(super) share: Share,
     /// Where its program stands.
@@ -32,6 +34,7 @@ pub(super) struct Client {
 }
 
 /// All that is shared but for the monitors.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) common: Common,
     pub(super) history: Arc<History>,
@@ -39,7 +42,17 @@ pub(super) struct Shared {
     pub(super) rest: Fingerprint,
 }
 
+impl Shared {
+    /// What tells it from others.
+    pub(super) fn key(&self) -> u128 {
+        let mut key = self.common.log(Zxid::ZERO);
+        key.add(self.rest);
+        key.0
+    }
+}
+
 /// The monitors.
+#[derive(Clone)]
 pub(super) struct Watchers {
     pub(super) monitors: Monitors,
     pub(super) fingerprint: Fingerprint,
@@ -103,11 +116,13 @@ impl Choices {
 pub(super) struct Table<T> {
     entries: Arena<T>,
     numbers: Index,
+    /// What the entries hold, in bytes.
+    heap: AtomicU64,
 }
 
-impl<T> Table<T> {
+impl<T: Weighed> Table<T> {
     pub(super) fn new() -> Table<T> {
-        Table { entries: Arena::new(), numbers: Index::new() }
+        Table { entries: Arena::new(), numbers: Index::new(), heap: AtomicU64::new(0) }
     }
 
     pub(super) fn get(&self, number: Number) -> &T {
@@ -118,13 +133,14 @@ impl<T> Table<T> {
         self.entries.len()
     }
 
+    /// About what it takes in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.entries.bytes() + self.numbers.bytes() + self.heap.load(Ordering::Relaxed)
+    }
+
     /// The number of the entry under this key, made if there is none.
     pub(super) fn number(&self, key: u128, make: impl FnOnce() -> T) -> Number {
-        self.numbers.get_or_insert(key, || {
-            let number = self.entries.reserve();
-            self.entries.put(number, make());
-            number
-        })
+        self.numbers.get_or_insert(key, || self.add(make()))
     }
 
     pub(super) fn find(&self, key: u128) -> Option<Number> {
@@ -134,6 +150,7 @@ impl<T> Table<T> {
     /// An entry under no key.
     pub(super) fn add(&self, entry: T) -> Number {
         let number = self.entries.reserve();
+        self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
         self.entries.put(number, entry);
         number
     }
@@ -151,6 +168,11 @@ impl Index {
 
     fn shard(&self, key: u128) -> &RwLock<HashMap<u128, Number, BuildHasherDefault<Fold>>> {
         &self.0[(folded(key) >> 56) as usize % SHARDS]
+    }
+
+    fn bytes(&self) -> u64 {
+        let shards = self.0.iter().map(|shard| shard.read().expect("no writer panics"));
+        shards.map(|shard| shard.allocation_size() as u64).sum()
     }
 
     fn find(&self, key: u128) -> Option<Number> {
@@ -190,5 +212,40 @@ impl Hasher for Fold {
 
     fn write_u128(&mut self, key: u128) {
         self.0 = folded(key);
+    }
+}
+
+/// What a client's machine, its connection and its program's calls hold; what the log and the sessions
+/// hold beyond those before; what the monitors that changed hold; an allocation. Estimates.
+const OF_A_CLIENT: usize = 700;
+const OF_WHAT_IS_SHARED: usize = 700;
+const OF_MONITORS: usize = 300;
+const ALLOCATION: usize = 16;
+
+impl Weighed for Client {
+    fn heap_bytes(&self) -> usize {
+        OF_A_CLIENT
+    }
+}
+
+impl Weighed for Shared {
+    fn heap_bytes(&self) -> usize {
+        OF_WHAT_IS_SHARED
+    }
+}
+
+impl Weighed for Watchers {
+    fn heap_bytes(&self) -> usize {
+        OF_MONITORS
+    }
+}
+
+impl Weighed for Choices {
+    fn heap_bytes(&self) -> usize {
+        let lists = [&self.ordinary, &self.faults, &self.sleeps];
+        let vectors = lists.map(|list| list.capacity() * size_of::<Transition>());
+        let steps =
+            lists.into_iter().flatten().map(|took| size_of_val(&*took.choices) + ALLOCATION);
+        vectors.iter().sum::<usize>() + steps.sum::<usize>()
     }
 }

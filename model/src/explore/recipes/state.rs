@@ -36,6 +36,15 @@ impl State {
         self.fingerprint
     }
 
+    /// What the choices of a client whose piece is this are found by. A piece tells whose it is. The
+    /// budget's 40 bits are folded into the places of numbers that no search comes to: a table of
+    /// 2^29 pieces is beyond any memory.
+    pub(super) fn key(&self, client: Number) -> u128 {
+        let numbers = [client, self.shared, self.watchers].map(|number| u128::from(number.get()));
+        assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
+        numbers.iter().fold(self.left.packed(), |key, number| key << 29 | number)
+    }
+
     /// The state after a transition of this client.
     pub(super) fn after(&self, model: &Recipes, client: ClientId, took: &Transition) -> State {
         let mut next = State {

@@ -5,6 +5,9 @@
 //! comes up its states have their least cost, and what they lead to belongs to later levels. A state
 //! found again more cheaply moves to the cheaper level; its stale copy is passed over later.
 //!
+//! Between two levels a model that has come to hold much more than the waiting states need is
+//! replaced by one that holds only that ([`super::renewal`]).
+//!
 //! A violation of cost n is reported when all levels below n are done: no other can be shorter, and
 //! of equally short ones the choice does not depend on the threads.
 
@@ -15,7 +18,8 @@ use super::shared::{Counts, Shared};
 use super::step::Taken;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many states go from worker to worker at once.
 const CHUNK: usize = 64;
@@ -40,6 +44,8 @@ struct Frontier<S> {
 /// What one thread does with a level.
 struct Worker<'a, M: Model> {
     shared: &'a Shared<'a, M>,
+    /// Whose states these are.
+    model: &'a M,
     frontier: &'a Frontier<M::State>,
     /// Chunks being filled, by level.
     filling: Vec<(u32, Chunk<M::State>)>,
@@ -50,18 +56,39 @@ struct Worker<'a, M: Model> {
 /// Searches breadth first.
 pub(super) fn search<M: Model>(shared: &Shared<'_, M>) {
     let frontier = Frontier { levels: Mutex::default(), moved: AtomicBool::new(false) };
-    Worker::new(shared, &frontier).start();
-    while let Some((level, chunks)) = frontier.next() {
+    Worker::new(shared, shared.model, &frontier).start();
+    // Drops what is outlived, which can be gigabytes in small pieces.
+    let (outlived, to_drop) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| to_drop.into_iter().for_each(drop::<Arc<M>>));
+        levels(shared, &frontier, outlived);
+    });
+    frontier.discard(shared.options.threads.get());
+}
+
+/// Expands one level after the other.
+fn levels<M: Model>(
+    shared: &Shared<'_, M>,
+    frontier: &Frontier<M::State>,
+    outlived: Sender<Arc<M>>,
+) {
+    loop {
+        if let Some(model) = frontier.show(|states| shared.renew_if_due(states)) {
+            // Nobody is there any more only if dropping it has panicked.
+            let _ = outlived.send(model);
+        }
+        let Some((level, chunks)) = frontier.next() else { break };
         if shared.is_halted() || shared.is_settled(level) {
             frontier.put_back(level, chunks);
             break;
         }
+        let newest = shared.newest();
+        let model = newest.as_deref().unwrap_or(shared.model);
         let workers = shared.options.threads.get().min(chunks.len());
         let chunks = Mutex::new(chunks);
-        in_threads(workers, || Worker::new(shared, &frontier).expand_all(level, &chunks));
+        in_threads(workers, || Worker::new(shared, model, frontier).expand_all(level, &chunks));
         frontier.put_back(level, chunks.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
-    frontier.discard(shared.options.threads.get());
 }
 
 /// Runs the same in several threads, one of which is the caller's.
@@ -84,6 +111,12 @@ impl<S: Send> Frontier<S> {
         lock(&self.levels).entry(level).or_default().push(chunk);
     }
 
+    /// Shows all states to somebody who may change how they are written.
+    fn show<T>(&self, show: impl FnOnce(&mut dyn Iterator<Item = &mut S>) -> T) -> T {
+        let mut levels = lock(&self.levels);
+        show(&mut levels.values_mut().flatten().flatten().map(|waiting| &mut waiting.state))
+    }
+
     fn put_back(&self, level: u32, mut chunks: Vec<Chunk<S>>) {
         if !chunks.is_empty() {
             lock(&self.levels).entry(level).or_default().append(&mut chunks);
@@ -100,9 +133,13 @@ impl<S: Send> Frontier<S> {
 }
 
 impl<'a, M: Model> Worker<'a, M> {
-    fn new(shared: &'a Shared<'a, M>, frontier: &'a Frontier<M::State>) -> Worker<'a, M> {
+    fn new(
+        shared: &'a Shared<'a, M>,
+        model: &'a M,
+        frontier: &'a Frontier<M::State>,
+    ) -> Worker<'a, M> {
         let counts = Counts::default();
-        Worker { shared, frontier, filling: Vec::new(), actions: Vec::new(), counts }
+        Worker { shared, model, frontier, filling: Vec::new(), actions: Vec::new(), counts }
     }
 
     /// Takes the initial states in.
@@ -161,7 +198,7 @@ impl<'a, M: Model> Worker<'a, M> {
 
     fn expand(&mut self, waiting: &Waiting<M::State>, level: u32) {
         let mut actions = std::mem::take(&mut self.actions);
-        let looked = self.shared.look(&waiting.state, &mut actions);
+        let looked = self.shared.look(self.model, &waiting.state, &mut actions);
         if let Err(objection) = looked {
             self.shared.offer_state(waiting.id, level, objection);
         } else if !actions.is_empty() {
@@ -177,7 +214,7 @@ impl<'a, M: Model> Worker<'a, M> {
     fn take_all(&mut self, waiting: &Waiting<M::State>, level: u32, actions: &mut Vec<M::Action>) {
         let mut has_successor = false;
         for (place, action) in (0..).zip(actions.drain(..)) {
-            match self.shared.take(&waiting.state, action) {
+            match self.shared.take(self.model, &waiting.state, action) {
                 Taken::Nothing => continue,
                 Taken::Objected(objection, length) => {
                     self.shared.offer_step(waiting.id, level, place, length, objection);
@@ -193,7 +230,7 @@ impl<'a, M: Model> Worker<'a, M> {
             has_successor = true;
             self.counts.generated += 1;
         }
-        if !has_successor && let Err(objection) = self.shared.rest(&waiting.state) {
+        if !has_successor && let Err(objection) = self.shared.rest(self.model, &waiting.state) {
             self.shared.offer_state(waiting.id, level, objection);
         }
     }

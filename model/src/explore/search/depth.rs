@@ -146,7 +146,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let place = frame.place;
         frame.place += 1;
         self.counts.frontier -= 1;
-        let taken = self.shared.take(&frame.state, action);
+        let taken = self.shared.take(self.shared.model, &frame.state, action);
         let Frame { id, rank, level: from, .. } = *frame;
         frame.has_successor |= !matches!(taken, Taken::Nothing);
         match taken {
@@ -189,7 +189,7 @@ impl<'a, M: Model> Worker<'a, M> {
     fn enter(&mut self, state: M::State, id: Id, rank: u32, level: u32) {
         self.counts.depth = self.counts.depth.max(level);
         let mut actions = Vec::new();
-        if let Err(objection) = self.shared.look(&state, &mut actions) {
+        if let Err(objection) = self.shared.look(self.shared.model, &state, &mut actions) {
             self.shared.offer_state(id, level, objection);
             return self.shared.stop();
         }
@@ -237,7 +237,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.shared.visited.set_on_stack(frame.id, false);
         }
         if !frame.has_successor
-            && let Err(objection) = self.shared.rest(&frame.state)
+            && let Err(objection) = self.shared.rest(self.shared.model, &frame.state)
         {
             self.shared.offer_state(frame.id, frame.level, objection);
             self.shared.stop();

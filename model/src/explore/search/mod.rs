@@ -5,6 +5,7 @@
 
 mod breadth;
 mod depth;
+mod renewal;
 mod replay;
 mod shared;
 mod step;
@@ -113,6 +114,8 @@ pub fn search<M: Model>(
         peak_frontier: shared.peak_frontier(),
         peak_frontier_bytes: shared.peak_bytes(),
         visited_bytes: progress.visited_bytes,
+        peak_pieces_bytes: shared.peak_pieces_bytes(),
+        renewals: shared.renewals(),
         cycles: cycles(&shared, &ending),
     };
     Outcome { ending, statistics }
@@ -129,8 +132,7 @@ fn look_after<M: Model>(shared: &Shared<'_, M>, started: Instant) {
     }
     if let Some(memory) = options.max_memory {
         let progress = shared.progress(started.elapsed());
-        let estimate = progress.visited_bytes + progress.frontier_bytes;
-        if estimate.max(resident().unwrap_or(0)) > memory {
+        if progress.bytes().max(resident().unwrap_or(0)) > memory {
             shared.halt(Bound::Memory(memory));
         }
     }

@@ -4,6 +4,7 @@ use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::progress::Progress;
 use super::super::visited::{Id, Visited};
+use super::renewal::Renewal;
 use super::{Options, Strategy};
 use crate::fingerprint::Fingerprint;
 use crate::property::Objection;
@@ -80,6 +81,7 @@ pub(super) struct Shared<'a, M: Model> {
     edges_back: AtomicU64,
     cycles: AtomicU64,
     depth: AtomicU32,
+    pub(super) renewal: Renewal<M>,
     /// Bytes held by sampled states, and how many were sampled.
     sampled: [AtomicU64; 2],
     /// What holds a state while it waits, in bytes.
@@ -109,6 +111,7 @@ impl<'a, M: Model> Shared<'a, M> {
             edges_back: AtomicU64::new(0),
             cycles: AtomicU64::new(0),
             depth: AtomicU32::new(0),
+            renewal: Renewal::new(options),
             sampled: [AtomicU64::new(0), AtomicU64::new(0)],
             holder: AtomicU64::new(0),
         }
@@ -240,6 +243,7 @@ impl<'a, M: Model> Shared<'a, M> {
             depth: self.depth.load(Ordering::Relaxed),
             visited_bytes: self.visited.bytes(),
             frontier_bytes: self.bytes(&self.held),
+            pieces_bytes: self.pieces_bytes(),
         }
     }
 

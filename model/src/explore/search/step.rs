@@ -33,26 +33,27 @@ impl<M: Model> Shared<'_, M> {
     /// The state is stuck, or the model panicked.
     pub(super) fn look(
         &self,
+        model: &M,
         state: &M::State,
         actions: &mut Vec<M::Action>,
     ) -> Result<(), Objection> {
         actions.clear();
         caught(|| {
-            self.model.actions(state, actions);
-            if let Some(reason) = self.model.withheld(state) {
+            model.actions(state, actions);
+            if let Some(reason) = model.withheld(state) {
                 self.withhold(reason);
             }
         })?;
-        if actions.is_empty() { self.rest(state) } else { Ok(()) }
+        if actions.is_empty() { self.rest(model, state) } else { Ok(()) }
     }
 
     /// Asks a state without successors whether it is finished.
     ///
     /// # Errors
     /// The state is stuck, or the model panicked.
-    pub(super) fn rest(&self, state: &M::State) -> Result<(), Objection> {
-        let is_withheld = caught(|| self.model.withheld(state).is_some())?;
-        if is_withheld { Ok(()) } else { caught(|| self.model.at_rest(state))? }
+    pub(super) fn rest(&self, model: &M, state: &M::State) -> Result<(), Objection> {
+        let is_withheld = caught(|| model.withheld(state).is_some())?;
+        if is_withheld { Ok(()) } else { caught(|| model.at_rest(state))? }
     }
 
     /// Looks at an initial state: its fingerprint, unless it is objectionable itself.
@@ -90,21 +91,21 @@ impl<M: Model> Shared<'_, M> {
     }
 
     /// Takes an action in a state.
-    pub(super) fn take(&self, state: &M::State, action: M::Action) -> Taken<M::State> {
+    pub(super) fn take(&self, model: &M, state: &M::State, action: M::Action) -> Taken<M::State> {
         let taken = caught(|| {
-            let Some(next) = self.model.next_state(state, action) else {
+            let Some(next) = model.next_state(state, action) else {
                 return Taken::Nothing;
             };
-            let length = self.model.length(&next);
+            let length = model.length(&next);
             assert!(length > 0, "an action takes at least one step of the world");
-            if let Some(objection) = self.model.objection(&next) {
+            if let Some(objection) = model.objection(&next) {
                 return Taken::Objected(objection.clone(), length);
             }
-            if !self.model.within_boundary(&next) {
+            if !model.within_boundary(&next) {
                 self.leave_outside();
                 return Taken::Nothing;
             }
-            Taken::Reached { fingerprint: self.model.fingerprint(&next), state: next, length }
+            Taken::Reached { fingerprint: model.fingerprint(&next), state: next, length }
         });
         taken.unwrap_or_else(|objection| Taken::Objected(objection, 1))
     }

@@ -75,6 +75,7 @@ impl Server {
             zxid: self.tree.last_processed(),
             digest: self.tree.digest(),
         });
+        self.watch_containers(context);
         self.release_handlers(context);
     }
 
@@ -304,6 +305,7 @@ impl Server {
             if matches!(txn.body, TxnBody::CloseSession { .. }) {
                 context.disarm(ServerTimer::SessionExpiry(txn.session));
             }
+            self.watch_containers(context);
         }
     }
 }

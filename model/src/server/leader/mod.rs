@@ -4,6 +4,7 @@
 //! `broadcast` activates the leader, proposes, counts acks and commits.
 
 pub mod broadcast;
+mod containers;
 pub mod discovery;
 pub mod sync;
 
@@ -133,6 +134,8 @@ pub struct Leader {
     prep: Option<Box<Prep>>,
     /// How many servers there are.
     servers: u8,
+    /// Whether [`ServerTimer::Containers`] is armed.
+    watches_containers: bool,
     /// Every second ping round is a tick (semantics 6.7 rule 3).
     skip_tick: bool,
 }
@@ -259,6 +262,7 @@ impl Server {
             last_committed: Zxid::ZERO,
             prep: None,
             servers: context.config.servers,
+            watches_containers: false,
             skip_tick: true,
         };
         self.role = Role::Leading(Box::new(leader));

@@ -54,7 +54,7 @@ impl Change<'_> {
                 Ok(part) => parts.push(part),
                 Err(error) => {
                     self.outstanding.roll_back(self.zxid);
-                    return failed_multi(parts.len(), error, ops.len());
+                    return failed_multi(parts.len(), error, ops.len(), self.config.bugs);
                 }
             }
         }
@@ -99,18 +99,20 @@ impl Change<'_> {
         self.may(&record, Permissions::CREATE)?;
         // Validated only with its suffix: `/p/` is a good prefix of a sequential name.
         let path = match mode.is_sequential() {
-            true => ZnodePath::new(format!("{path}{:010}", record.cversion))?,
+            true => ZnodePath::new(format!("{path}{:010}", self.suffix(&record)))?,
             false => ZnodePath::new(Arc::clone(path))?,
         };
         if self.find(&path).is_ok() {
             return Err(Error::NodeExists);
         }
-        if record.ephemeral_type.owner().is_some() {
+        let is_ephemeral = record.ephemeral_type.owner().is_some();
+        if is_ephemeral && !self.has(Bug::PlantedEphemeralParent) {
             return Err(Error::NoChildrenForEphemerals);
         }
         let data_length = data.len() as u32;
         self.check_quota(&path, 1, i64::from(data_length))?;
-        let parent_cversion = record.cversion.wrapping_add(1);
+        let counted = if self.has(Bug::PlantedCversion) { 2 } else { 1 };
+        let parent_cversion = record.cversion.wrapping_add(counted);
         let children = record.children + 1;
         let parent_record = Record { cversion: parent_cversion, children, ..record };
         let ephemeral_type = EphemeralType::of(mode, self.asker.session);
@@ -123,8 +125,13 @@ impl Change<'_> {
 
     fn delete(&mut self, path: &str, version: Version) -> Result<TxnBody, Error> {
         let (parent, parent_record) = self.find(deletable(path)?)?;
-        self.may(&parent_record, Permissions::DELETE)?;
+        if !self.has(Bug::PlantedDeleteAcl) {
+            self.may(&parent_record, Permissions::DELETE)?;
+        }
         let (path, record) = self.find(path)?;
+        if self.has(Bug::PlantedDeleteAcl) {
+            self.may(&record, Permissions::DELETE)?;
+        }
         self.next_version(record.version, version)?;
         if record.children > 0 {
             return Err(Error::NotEmpty);
@@ -177,7 +184,7 @@ impl Change<'_> {
         let (path, record) = self.find(path)?;
         self.may(&record, Permissions::ADMIN)?;
         let aversion = self.next_version(record.aversion, version)?;
-        let is_old = self.config.bugs.has(Bug::OutstandingAclIsOld);
+        let is_old = self.has(Bug::OutstandingAclIsOld);
         let kept = if is_old { record.acl.clone() } else { acl.clone() };
         let record = Record { aversion, acl: kept, ..record };
         self.outstanding.add(self.zxid, path.clone(), Some(record));
@@ -206,6 +213,18 @@ impl Change<'_> {
         match self.config.options.enforce_quota {
             true => self.tree.check_quota(path, count, bytes),
             false => Ok(()),
+        }
+    }
+
+    fn has(&self, bug: Bug) -> bool {
+        self.config.bugs.has(bug)
+    }
+
+    /// The number of a sequential name: the counter before this create (semantics 1.4 rule 1).
+    fn suffix(&self, parent: &Record) -> i32 {
+        match self.has(Bug::PlantedSequence) {
+            true => parent.children as i32,
+            false => parent.cversion,
         }
     }
 
@@ -248,7 +267,8 @@ fn deletable(path: &str) -> Result<&str, Error> {
 /// The version after a change of a znode that has version `current`. It is never -1, which in a
 /// request would mean that no version is expected (ZOOKEEPER-4743).
 fn next_version(current: i32, expected: Version, bugs: Bugs) -> Result<i32, Error> {
-    if !expected.accepts(current) {
+    let compared = bugs.has(Bug::PlantedVersion) && expected == Version::Any && current != -1;
+    if compared || !expected.accepts(current) {
         return Err(Error::BadVersion);
     }
     match current.wrapping_add(1) {
@@ -259,11 +279,12 @@ fn next_version(current: i32, expected: Version, bugs: Bugs) -> Result<i32, Erro
 
 /// The codes of a multi whose operation number `at` failed. SessionMoved is not put inside: for it
 /// the origin server hangs up, whatever the request was, and so need look in one place only.
-fn failed_multi(at: usize, error: Error, operations: usize) -> TxnBody {
+fn failed_multi(at: usize, error: Error, operations: usize, bugs: Bugs) -> TxnBody {
     if error == Error::SessionMoved {
         return TxnBody::Error(error);
     }
-    let mut codes = vec![None; at];
+    let planted = bugs.has(Bug::PlantedMultiResults);
+    let mut codes = vec![planted.then_some(Error::RuntimeInconsistency); at];
     codes.push(Some(error));
     codes.resize(operations, Some(Error::RuntimeInconsistency));
     TxnBody::FailedMulti(codes)

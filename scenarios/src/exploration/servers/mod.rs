@@ -47,6 +47,7 @@ impl<'a> Question<'a> {
             crashes: said.crashes.unwrap_or(smallest.crashes),
             breaks: said.breaks.unwrap_or(0),
             timeouts: said.timeouts.unwrap_or(0),
+            fsync_errors: said.fsync_errors.unwrap_or(0),
         };
         let election = said.election.unwrap_or(smallest.election);
         if !(1..=MOST_SERVERS).contains(&budget.servers) {

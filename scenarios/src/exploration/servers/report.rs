@@ -28,7 +28,7 @@ pub(super) fn properties() -> Vec<String> {
 
 /// What was asked for, as a line.
 pub(super) fn asked(budget: Budget, election: Election) -> String {
-    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let budget = [
         plural(txns.into(), "transaction"),
         match crashes {
@@ -37,6 +37,7 @@ pub(super) fn asked(budget: Budget, election: Election) -> String {
         },
         plural(breaks.into(), "broken connection"),
         plural(timeouts.into(), "timeout"),
+        plural(fsync_errors.into(), "fsync error"),
     ];
     let servers = plural(servers.into(), "server");
     let election = match election {
@@ -48,20 +49,21 @@ pub(super) fn asked(budget: Budget, election: Election) -> String {
 
 /// The budget as a case notes it.
 pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let kinds = [
         ("servers", servers),
         ("txns", txns),
         ("crashes", crashes),
         ("breaks", breaks),
         ("timeouts", timeouts),
+        ("fsync_errors", fsync_errors),
     ];
     kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
 }
 
 /// What such a search varies, and what it leaves out.
 pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
-    let Budget { servers, txns, crashes, breaks, timeouts } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let order = "every order in which packets, disk operations and starts take turns";
     let proposed = "proposed by an established leader at any moment";
     let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
@@ -69,6 +71,8 @@ pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
     let broken = "with each number of packets that still arrive";
     let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
                    does so anyway)";
+    let failed = "a log thread's fsync fails, with each part of the unsynced log lost, and its server \
+                  leaves its role";
     let elections = match election {
         Election::Oracle => Dimension::new(
             "elections",
@@ -87,9 +91,9 @@ pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
         faults("crashes", crashes, "--crashes", crash),
         faults("broken connections", breaks, "--breaks", broken),
         faults("timeouts", timeouts, "--timeouts", timeout),
+        faults("fsync errors", fsync_errors, "--fsync-errors", failed),
         elections,
         Dimension::new("background snapshots", false, "snapCount is never reached"),
-        Dimension::new("failing disks", false, "every fsync succeeds"),
         Dimension::new("clients, sessions", false, "only at the service grain"),
     ]
 }

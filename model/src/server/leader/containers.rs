@@ -1,0 +1,74 @@
+//! `ContainerManager`: the leader deletes containers that have lost their children and TTL znodes
+//! that nobody has changed for long (semantics 1.5).
+//!
+//! It looks every `znode.container.checkIntervalMs` and puts a `deleteContainer` of session 0 into
+//! `prep`, which looks again whether there are children, and at nothing else. The timer is armed
+//! only while the tree holds such a znode; a leader of a tree without any would only look in vain.
+//! The rate limit (10,000 a minute) is not modelled.
+
+use super::Leader;
+use crate::id::Xid;
+use crate::op::Request;
+use crate::packet::ServerRequest;
+use crate::path::ZnodePath;
+use crate::server::prep::Asker;
+use crate::server::{Context, Role, Server};
+use crate::timer::ServerTimer;
+use crate::tree::{DataTree, EphemeralType};
+use std::sync::Arc;
+
+impl Leader {
+    /// Whether the timer is armed.
+    pub(in crate::server) fn watches_containers(&self) -> bool {
+        self.watches_containers
+    }
+}
+
+impl Server {
+    /// The tree of an established leader may have gained the first znode to look after.
+    pub(in crate::server) fn watch_containers(&mut self, context: &mut Context<'_>) {
+        let wanted = self.tree.reaped().next().is_some();
+        let Role::Leading(leader) = &mut self.role else { return };
+        if wanted && leader.is_established() && !leader.watches_containers {
+            leader.watches_containers = true;
+            let interval = context.config.options.container_check_interval;
+            context.arm(ServerTimer::Containers, interval);
+        }
+    }
+
+    /// The interval is over.
+    pub(in crate::server) fn check_containers(&mut self, context: &mut Context<'_>) -> bool {
+        let Role::Leading(leader) = &mut self.role else { return false };
+        if !std::mem::take(&mut leader.watches_containers) {
+            return false;
+        }
+        for path in candidates(&self.tree, context) {
+            let request = Request::DeleteContainer { path: path.shared() };
+            let request = ServerRequest::Client(Arc::new(request));
+            self.prepare(&Asker::nobody(), Xid(0), &request, context);
+        }
+        self.watch_containers(context);
+        true
+    }
+}
+
+/// What is to be deleted, in path order. Never a container that never had a child, unless the
+/// configuration says after how long.
+fn candidates(tree: &DataTree, context: &Context<'_>) -> Vec<ZnodePath> {
+    let now = context.at.milliseconds();
+    let is_due = |path: &&ZnodePath| {
+        let Some((_, node, children)) = tree.find(path) else { return false };
+        let older_than = |time: u64, limit: u128| u128::from(now.saturating_sub(time)) > limit;
+        children == 0
+            && match node.ephemeral_type {
+                EphemeralType::Container if node.cversion > 0 => true,
+                EphemeralType::Container => {
+                    let limit = context.config.options.max_never_used_interval;
+                    limit.is_some_and(|limit| older_than(node.ctime, limit.as_millis()))
+                }
+                EphemeralType::Ttl(ttl) => older_than(node.mtime, ttl.as_millis()),
+                EphemeralType::Void | EphemeralType::Normal(_) => false,
+            }
+    };
+    tree.reaped().filter(is_due).cloned().collect()
+}

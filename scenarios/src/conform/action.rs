@@ -1,0 +1,294 @@
+//! What the comparison does: actions of a few clients, drawn at random.
+//!
+//! An action names everything by its place (a seat, a path below the case's own root), so every
+//! selection of actions is a script of its own: a seat without a connection connects first, with the
+//! session that it has or with a new one. So a long script that shows a divergence can be shortened
+//! by leaving actions out.
+
+use std::fmt;
+use std::sync::Arc;
+use vivarium_model::acl::{Acl, AclList};
+use vivarium_model::op::{Op, ReadOp, Request};
+use vivarium_model::wire::Opcodes;
+
+/// How many clients there are.
+pub const SEATS: u8 = 3;
+
+/// One of the clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seat(pub u8);
+
+impl fmt::Display for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client {}", self.0 + 1)
+    }
+}
+
+/// One action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A request, paths as drawn.
+    Ask {
+        /// Who asks.
+        seat: Seat,
+        /// What.
+        request: Request,
+        /// By which of two opcodes.
+        opcodes: Opcodes,
+    },
+    /// The proof of an identity.
+    Prove {
+        /// Whose.
+        seat: Seat,
+        /// The scheme.
+        scheme: &'static str,
+        /// The proof.
+        proof: &'static str,
+    },
+    /// The connection is cut, and the session re-attached by another with these watches.
+    Return {
+        /// Who.
+        seat: Seat,
+        /// What it says that it watched.
+        watched: Watched,
+    },
+    /// A second connection takes the session away from the first.
+    Take {
+        /// Who.
+        seat: Seat,
+    },
+    /// A session that nobody keeps alive owns an ephemeral here, and expires.
+    Expire {
+        /// The ephemeral.
+        path: Arc<str>,
+    },
+}
+
+/// The lists of a SetWatches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// How many zxids before its last one the client says that it has seen.
+    pub behind: u8,
+    /// Data watches.
+    pub data: Vec<Arc<str>>,
+    /// Exist watches.
+    pub exist: Vec<Arc<str>>,
+    /// Child watches.
+    pub child: Vec<Arc<str>>,
+    /// Persistent watches.
+    pub persistent: Vec<Arc<str>>,
+    /// Persistent recursive watches.
+    pub recursive: Vec<Arc<str>>,
+}
+
+impl Watched {
+    /// Whether nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        let lists = [&self.data, &self.exist, &self.child, &self.persistent, &self.recursive];
+        lists.into_iter().all(Vec::is_empty)
+    }
+}
+
+impl Action {
+    /// The name under which it is counted.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Ask { request, opcodes, .. } => name_of(request, *opcodes),
+            Action::Prove { .. } => "auth",
+            Action::Return { watched, .. } if watched.is_empty() => "reconnect",
+            Action::Return { watched, .. }
+                if watched.persistent.is_empty() && watched.recursive.is_empty() =>
+            {
+                "setWatches"
+            }
+            Action::Return { .. } => "setWatches2",
+            Action::Take { .. } => "second connection",
+            Action::Expire { .. } => "expiry",
+        }
+    }
+}
+
+fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
+    let plain = opcodes == Opcodes::Plain;
+    match request {
+        Request::Write(Op::Create { mode, .. }) => match mode.ttl() {
+            Some(_) => "createTTL",
+            None if *mode == vivarium_model::op::CreateMode::Container => "createContainer",
+            None if plain => "create",
+            None => "create2",
+        },
+        Request::Write(Op::Delete { .. }) => "delete",
+        Request::Write(Op::SetData { .. }) => "setData",
+        Request::Write(Op::Check { .. }) => "check",
+        Request::Multi(_) => "multi",
+        Request::Exists { .. } => "exists",
+        Request::GetData { .. } => "getData",
+        Request::GetChildren { .. } if plain => "getChildren",
+        Request::GetChildren { .. } => "getChildren2",
+        Request::GetAcl { .. } => "getACL",
+        Request::SetAcl { .. } => "setACL",
+        Request::MultiRead(_) => "multiRead",
+        Request::GetAllChildrenNumber { .. } => "getAllChildrenNumber",
+        Request::GetEphemerals { .. } => "getEphemerals",
+        Request::WhoAmI => "whoAmI",
+        Request::AddWatch { .. } => "addWatch",
+        Request::RemoveWatches { .. } => "removeWatches",
+        Request::CheckWatches { .. } => "checkWatches",
+        Request::DeleteContainer { .. } => "deleteContainer",
+        Request::Sync { .. } => "sync",
+        Request::CloseSession => "closeSession",
+    }
+}
+
+/// Everything that the mix can hold, in the order in which it is printed.
+pub const NAMES: [&str; 33] = [
+    "create",
+    "create2",
+    "createContainer",
+    "createTTL",
+    "delete",
+    "deleteContainer",
+    "setData",
+    "setACL",
+    "multi",
+    "check",
+    "exists",
+    "getData",
+    "getChildren",
+    "getChildren2",
+    "getACL",
+    "multiRead",
+    "getAllChildrenNumber",
+    "getEphemerals",
+    "whoAmI",
+    "sync",
+    "addWatch",
+    "removeWatches",
+    "checkWatches",
+    "auth",
+    "closeSession",
+    "new session",
+    "reconnect",
+    "setWatches",
+    "setWatches2",
+    "second connection",
+    "expiry",
+    "ping",
+    "reaping",
+];
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Action::Ask { seat, request, opcodes } => {
+                write!(f, "{seat}: {request}")?;
+                if let Request::Write(Op::Create { data, .. } | Op::SetData { data, .. }) = request
+                    && !data.is_empty()
+                {
+                    write!(f, ", {} bytes", data.len())?;
+                }
+                if *opcodes == Opcodes::Plain {
+                    write!(f, " (by {})", self.name())?;
+                }
+                Ok(())
+            }
+            Action::Prove { seat, scheme, proof } => write!(f, "{seat}: addAuth {scheme} {proof}"),
+            Action::Return { seat, watched } if watched.is_empty() => {
+                write!(f, "{seat}: loses its connection and comes back")
+            }
+            Action::Return { seat, watched } => {
+                write!(f, "{seat}: loses its connection and comes back, SetWatches")?;
+                write!(f, " {} zxids behind its last", watched.behind)?;
+                let lists = [
+                    ("data", &watched.data),
+                    ("exist", &watched.exist),
+                    ("child", &watched.child),
+                    ("persistent", &watched.persistent),
+                    ("recursive", &watched.recursive),
+                ];
+                for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+                    write!(f, ", {name} [{}]", list.join(", "))?;
+                }
+                Ok(())
+            }
+            Action::Take { seat } => write!(f, "{seat}: a second connection takes the session"),
+            Action::Expire { path } => {
+                write!(f, "a session creates {path} (Ephemeral), is left alone and expires")
+            }
+        }
+    }
+}
+
+/// A drawn path as it is meant in a case: below the case's root, but for those that are not.
+///
+/// * `/!` is the root of everything, `/zookeeper...` is where it is;
+/// * `/zookeeper/quota/@...` is the quota of the case's root or of what is below it;
+/// * what does not begin with a slash is no path in any case.
+pub fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
+    if &**path == "/!" {
+        Arc::from("/")
+    } else if let Some(rest) = path.strip_prefix("/zookeeper/quota/@") {
+        Arc::from(format!("/zookeeper/quota{root}{rest}"))
+    } else if path.starts_with("/zookeeper") || !path.starts_with('/') {
+        Arc::clone(path)
+    } else if &**path == "/" {
+        Arc::from(root)
+    } else {
+        Arc::from(format!("{root}{path}"))
+    }
+}
+
+/// A request with its paths placed.
+pub fn request_placed(request: &Request, root: &str) -> Request {
+    let at = |path: &Arc<str>| placed(path, root);
+    match request.clone() {
+        Request::Write(op) => Request::Write(op_placed(op, root)),
+        Request::Multi(ops) => {
+            Request::Multi(ops.into_iter().map(|op| op_placed(op, root)).collect())
+        }
+        Request::Exists { path, watch } => Request::Exists { path: at(&path), watch },
+        Request::GetData { path, watch } => Request::GetData { path: at(&path), watch },
+        Request::GetChildren { path, watch } => Request::GetChildren { path: at(&path), watch },
+        Request::GetAcl { path } => Request::GetAcl { path: at(&path) },
+        Request::SetAcl { path, acl, version } => {
+            Request::SetAcl { path: at(&path), acl, version }
+        }
+        Request::MultiRead(ops) => {
+            let place = |op| match op {
+                ReadOp::GetData { path } => ReadOp::GetData { path: at(&path) },
+                ReadOp::GetChildren { path } => ReadOp::GetChildren { path: at(&path) },
+            };
+            Request::MultiRead(ops.into_iter().map(place).collect())
+        }
+        Request::GetAllChildrenNumber { path } => {
+            Request::GetAllChildrenNumber { path: at(&path) }
+        }
+        Request::GetEphemerals { prefix } => Request::GetEphemerals { prefix: at(&prefix) },
+        Request::AddWatch { path, mode } => Request::AddWatch { path: at(&path), mode },
+        Request::RemoveWatches { path, kind } => Request::RemoveWatches { path: at(&path), kind },
+        Request::CheckWatches { path, kind } => Request::CheckWatches { path: at(&path), kind },
+        Request::DeleteContainer { path } => Request::DeleteContainer { path: at(&path) },
+        Request::Sync { path } => Request::Sync { path: at(&path) },
+        request @ (Request::WhoAmI | Request::CloseSession) => request,
+    }
+}
+
+fn op_placed(op: Op, root: &str) -> Op {
+    match op {
+        Op::Create { path, data, mode, acl } => {
+            Op::Create { path: placed(&path, root), data, mode, acl }
+        }
+        Op::Delete { path, version } => Op::Delete { path: placed(&path, root), version },
+        Op::SetData { path, data, version } => {
+            Op::SetData { path: placed(&path, root), data, version }
+        }
+        Op::Check { path, version } => Op::Check { path: placed(&path, root), version },
+    }
+}
+
+/// An ACL whose order does not matter: ZooKeeper keeps the identities of a connection in a set.
+pub fn in_order(acl: &AclList) -> AclList {
+    let mut entries: Vec<Acl> = acl.entries().to_vec();
+    entries.sort();
+    AclList::new(entries)
+}

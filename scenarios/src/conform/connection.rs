@@ -1,0 +1,195 @@
+//! A blocking connection to a server, over which the model's packets go as they are.
+
+use super::ConformError;
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use vivarium_model::id::Xid;
+use vivarium_model::op::Request;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::wire::handshake::{decode_connected, encode_connect};
+use vivarium_model::wire::reply::{answered, decode_server};
+use vivarium_model::wire::request::encode_client;
+use vivarium_model::wire::{Opcodes, Password};
+
+/// What came, or did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// A packet.
+    Packet(ServerPacket),
+    /// The server closed the connection.
+    End,
+    /// Nothing within the time given.
+    Nothing,
+}
+
+/// A TCP connection to a server. Dropping it hangs up without a goodbye: the session stays.
+#[derive(Debug)]
+pub struct Connection {
+    address: SocketAddr,
+    stream: TcpStream,
+    opcodes: Opcodes,
+    password: Password,
+    /// Bytes that came and are not yet a whole frame.
+    buffer: Vec<u8>,
+    /// Requests without a reply, oldest first: the order in which a server answers.
+    pending: VecDeque<(Xid, Arc<Request>)>,
+}
+
+impl Connection {
+    /// Connects and shakes hands. The answer is [`ServerPacket::Connected`] or
+    /// [`ServerPacket::Expired`], or [`Received::End`] when the server hung up instead (it is behind
+    /// the client, or does not serve). `password` is that of the session to re-attach.
+    ///
+    /// # Panics
+    ///
+    /// If `connect` is not [`ClientPacket::Connect`].
+    pub fn connect(
+        address: SocketAddr,
+        connect: &ClientPacket,
+        password: &Password,
+        opcodes: Opcodes,
+        patience: Duration,
+    ) -> Result<(Connection, Received), ConformError> {
+        let open = || {
+            let stream = TcpStream::connect_timeout(&address, patience)?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        };
+        let stream = open().map_err(|source| ConformError::Connect { address, source })?;
+        let mut connection = Connection {
+            address,
+            stream,
+            opcodes,
+            password: *password,
+            buffer: Vec::new(),
+            pending: VecDeque::new(),
+        };
+        connection.send_frame(&encode_connect(connect, password))?;
+        let answer = match connection.receive_frame(patience)? {
+            Frame::Whole(frame) => {
+                let (packet, password) =
+                    decode_connected(&frame).map_err(|source| connection.not_understood(source))?;
+                connection.password = password;
+                Received::Packet(packet)
+            }
+            Frame::End => Received::End,
+            Frame::Nothing => return Err(ConformError::NoHandshake { address, patience }),
+        };
+        Ok((connection, answer))
+    }
+
+    /// The password of the session, to re-attach it elsewhere.
+    pub fn password(&self) -> Password {
+        self.password
+    }
+
+    /// The server's address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a packet. That the server has hung up shows only in what is received.
+    ///
+    /// # Panics
+    ///
+    /// On [`ClientPacket::Connect`].
+    pub fn send(&mut self, packet: &ClientPacket) -> Result<(), ConformError> {
+        if let ClientPacket::Request { xid, request } = packet {
+            self.pending.push_back((*xid, Arc::clone(request)));
+        }
+        self.send_frame(&encode_client(packet, self.opcodes))
+    }
+
+    /// Waits so long for the next packet.
+    pub fn receive(&mut self, patience: Duration) -> Result<Received, ConformError> {
+        let frame = match self.receive_frame(patience)? {
+            Frame::Whole(frame) => frame,
+            Frame::End => return Ok(Received::End),
+            Frame::Nothing => return Ok(Received::Nothing),
+        };
+        let xid = answered(&frame).map_err(|source| self.not_understood(source))?;
+        let place = self.pending.iter().position(|(pending, _)| Some(*pending) == xid);
+        let request =
+            place.and_then(|place| self.pending.remove(place)).map(|(_, request)| request);
+        let packet = decode_server(&frame, self.opcodes, request.as_deref())
+            .map_err(|source| self.not_understood(source))?;
+        Ok(Received::Packet(packet))
+    }
+
+    fn not_understood(&self, source: vivarium_model::wire::WireError) -> ConformError {
+        ConformError::NotUnderstood { address: self.address, source }
+    }
+
+    fn lost(&self, source: io::Error) -> ConformError {
+        ConformError::Connect { address: self.address, source }
+    }
+
+    fn send_frame(&mut self, frame: &[u8]) -> Result<(), ConformError> {
+        let length = i32::try_from(frame.len()).expect("a frame is below two gigabytes");
+        let mut bytes = length.to_be_bytes().to_vec();
+        bytes.extend(frame);
+        match self.stream.write_all(&bytes) {
+            // What the server sent before it hung up is still to be received.
+            Err(error) if is_end(&error) => Ok(()),
+            other => other.map_err(|source| self.lost(source)),
+        }
+    }
+
+    fn receive_frame(&mut self, patience: Duration) -> Result<Frame, ConformError> {
+        let end = Instant::now() + patience;
+        loop {
+            if let Some(frame) = self.whole_frame() {
+                return Ok(Frame::Whole(frame));
+            }
+            let rest = end.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Ok(Frame::Nothing);
+            }
+            self.stream.set_read_timeout(Some(rest)).map_err(|source| self.lost(source))?;
+            let mut piece = [0; 8192];
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Ok(Frame::End),
+                Ok(length) => self.buffer.extend(&piece[..length]),
+                Err(error) if is_end(&error) => return Ok(Frame::End),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(self.lost(error)),
+            }
+        }
+    }
+
+    /// Takes the first frame out of the buffer, if all of it is there.
+    fn whole_frame(&mut self) -> Option<Vec<u8>> {
+        let (length, rest) = self.buffer.split_first_chunk::<4>()?;
+        let frame = rest.get(..u32::from_be_bytes(*length) as usize)?.to_vec();
+        self.buffer.drain(..4 + frame.len());
+        Some(frame)
+    }
+}
+
+enum Frame {
+    Whole(Vec<u8>),
+    End,
+    Nothing,
+}
+
+/// Whether the other side has hung up.
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+    )
+}
+
+/// Whether there is just nothing to read yet.
+fn is_pause(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,62 @@
+//! What can go wrong with a real server.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+use thiserror::Error;
+use vivarium_model::wire::WireError;
+
+/// Why a real server could not be started or talked to.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConformError {
+    /// There is no Java.
+    #[error("no `java` was found; `apt-get install zookeeper` installs it with ZooKeeper")]
+    NoJava,
+    /// There is no ZooKeeper.
+    #[error("ZooKeeper is not installed ({0} is missing); `apt-get install zookeeper` installs it")]
+    NoZooKeeper(String),
+    /// The directory or the process could not be made.
+    #[error("a ZooKeeper server could not be started: {0}")]
+    Start(#[source] io::Error),
+    /// The process ended by itself.
+    #[error("the ZooKeeper server ended as it began ({status}); the end of its log:\n{log}")]
+    Ended {
+        /// How it ended.
+        status: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// The process runs and does not serve.
+    #[error("the ZooKeeper server does not serve after {patience:?}; the end of its log:\n{log}")]
+    Silent {
+        /// How long it was waited for.
+        patience: Duration,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// No connection to the server, or none any more where one is needed.
+    #[error("no connection to {address}: {source}")]
+    Connect {
+        /// Whose address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server did not answer the handshake.
+    #[error("{address} did not answer the ConnectRequest within {patience:?}")]
+    NoHandshake {
+        /// Whose address.
+        address: SocketAddr,
+        /// How long it was waited for.
+        patience: Duration,
+    },
+    /// The server sent what is no packet.
+    #[error("{address} sent a frame that cannot be understood: {source}")]
+    NotUnderstood {
+        /// Whose address.
+        address: SocketAddr,
+        /// Why.
+        source: WireError,
+    },
+}

@@ -1,0 +1,160 @@
+//! One server process: started in a directory of its own, waited for, killed in the end.
+
+use super::{ConformError, Installation, Options};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many lines of a log an error shows.
+const LOG_LINES: usize = 20;
+
+/// How long one look at a server takes at most. A server that just begins can take the question and
+/// never answer it.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// A server's directory and the process in it, if it runs. Dropping it kills the process.
+#[derive(Debug)]
+pub(super) struct Process {
+    address: SocketAddr,
+    directory: PathBuf,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// Prepares a directory for a server that will serve clients at `address`: `lines` is all of
+    /// `zoo.cfg` but directory and port, `id` its number in an ensemble.
+    pub(super) fn prepare(
+        directory: PathBuf,
+        address: SocketAddr,
+        lines: &[String],
+        id: Option<usize>,
+    ) -> Result<Process, ConformError> {
+        let data = directory.join("data");
+        fs::create_dir_all(&data).map_err(ConformError::Start)?;
+        if let Some(id) = id {
+            fs::write(data.join("myid"), id.to_string()).map_err(ConformError::Start)?;
+        }
+        let mut config = File::create(directory.join("zoo.cfg")).map_err(ConformError::Start)?;
+        let own = [
+            format!("dataDir={}", data.display()),
+            format!("clientPort={}", address.port()),
+            format!("clientPortAddress={}", address.ip()),
+        ];
+        for line in own.iter().chain(lines) {
+            writeln!(config, "{line}").map_err(ConformError::Start)?;
+        }
+        Ok(Process { address, directory, child: None })
+    }
+
+    /// Where it serves clients.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts the process. It does not serve yet.
+    pub(super) fn start(
+        &mut self,
+        installation: &Installation,
+        options: &Options,
+    ) -> Result<(), ConformError> {
+        assert!(self.child.is_none(), "the server runs already");
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_file())
+            .map_err(ConformError::Start)?;
+        let child = Command::new(&installation.java)
+            .args(options.arguments())
+            .arg("-cp")
+            .arg(&installation.class_path)
+            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+            .arg(self.directory.join("zoo.cfg"))
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(ConformError::Start)?)
+            .stderr(log)
+            .spawn()
+            .map_err(ConformError::Start)?;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Waits until it serves clients.
+    pub(super) fn wait(&mut self, patience: Duration) -> Result<(), ConformError> {
+        let child = self.child.as_mut().expect("the server was started");
+        let start = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(ConformError::Start)? {
+                self.child = None;
+                let log = self.end_of_log();
+                return Err(ConformError::Ended { status: status.to_string(), log });
+            }
+            if serves(self.address) {
+                return Ok(());
+            }
+            if start.elapsed() > patience {
+                return Err(ConformError::Silent { patience, log: self.end_of_log() });
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Kills the process, as a crash would. What it wrote stays.
+    pub(super) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // An error means that it has ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+
+    fn end_of_log(&self) -> String {
+        end_of(&self.log_file()).unwrap_or_else(|error| format!("(no log: {error})"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The last lines of a file.
+fn end_of(file: &Path) -> io::Result<String> {
+    let text = String::from_utf8_lossy(&fs::read(file)?).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
+}
+
+/// Whether a server serves clients: `srvr` tells its mode then. Unlike a ConnectRequest this makes
+/// no session, so the server's first transaction is left to whoever wants it.
+fn serves(address: SocketAddr) -> bool {
+    let ask = || -> io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.write_all(b"srvr")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.contains("Mode: "))
+}
+
+/// Ports of the loopback interface that nobody uses at this moment.
+pub(super) fn free_ports(count: usize) -> Result<Vec<u16>, ConformError> {
+    // All at once, so that none is given out twice.
+    let listeners: Vec<TcpListener> = (0..count)
+        .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+        .collect::<io::Result<_>>()
+        .map_err(ConformError::Start)?;
+    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
+    ports.collect::<io::Result<_>>().map_err(ConformError::Start)
+}
