@@ -7,6 +7,7 @@
 use crate::config::Config;
 use crate::fingerprint::Fingerprint;
 use crate::id::{ClientId, Machine, ServerId};
+use crate::path::ZnodePath;
 use crate::property::Objection;
 use crate::step::Step;
 use crate::time::Time;
@@ -95,6 +96,9 @@ impl Case {
             let client_id = ClientId::at(index);
             if client.servers.is_empty() {
                 return Err(format!("{client_id} has an empty list of servers"));
+            }
+            if !matches!(&*client.chroot, "" | "/") && ZnodePath::new(&*client.chroot).is_err() {
+                return Err(format!("{client_id}'s chroot {:?} is no valid path", client.chroot));
             }
             for server in &client.servers {
                 self.check_machine(Machine::Server(*server))
@@ -218,6 +222,9 @@ mod tests {
         broken.config.clients[1].servers = vec![ServerId(9)];
         let found = broken.check().unwrap_err();
         assert_eq!(found, "client 2's list names server 9, but the configuration has 3 servers");
+        broken.config.clients[1].chroot = "/app/".into();
+        let found = broken.check().unwrap_err();
+        assert_eq!(found, "client 2's chroot \"/app/\" is no valid path");
         broken.config.clients[1].servers.clear();
         assert_eq!(broken.check().unwrap_err(), "client 2 has an empty list of servers");
         broken.config.servers = 0;

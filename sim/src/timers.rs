@@ -43,7 +43,7 @@ pub struct Timers {
     servers: Vec<[Slot; 6]>,
     /// Per server: timers for sessions and learners, those in use only.
     various: Vec<Vec<(ServerTimer, Slot)>>,
-    clients: Vec<[Slot; 4]>,
+    clients: Vec<[Slot; 6]>,
     /// Per client and call.
     sleeps: Vec<Vec<Slot>>,
 }
@@ -56,7 +56,7 @@ impl Timers {
             tick,
             servers: vec![[Slot::IDLE; 6]; servers],
             various: vec![Vec::new(); servers],
-            clients: vec![[Slot::IDLE; 4]; clients],
+            clients: vec![[Slot::IDLE; 6]; clients],
             sleeps: vec![Vec::new(); clients],
         }
     }
@@ -185,6 +185,8 @@ fn client_index(kind: ClientTimer) -> usize {
         ClientTimer::Connect => 1,
         ClientTimer::Read => 2,
         ClientTimer::Ping => 3,
+        ClientTimer::Expiry => 4,
+        ClientTimer::Probe => 5,
     }
 }
 

@@ -161,6 +161,14 @@ impl<'a> Puppeteer<'a> {
                 0 => Ok(()),
                 _ => Err(Zxid(77)),
             }),
+            Operation::AddAuth { .. } => Outcome::AuthAdded(match self.draw(2)? {
+                0 => Ok(()),
+                _ => Err(Error::SessionExpired),
+            }),
+            Operation::RemoveWatches { .. } => Outcome::Response(match self.draw(2)? {
+                0 => Ok(Response::Watches),
+                _ => Err(Error::NoWatcher),
+            }),
         })
     }
 
@@ -262,6 +270,8 @@ pub fn kind_of_output(output: &Output) -> &'static str {
             Operation::Receive => "Receive",
             Operation::Cancelled => "Cancelled",
             Operation::Resource(_) => "Resource",
+            Operation::AddAuth { .. } => "AddAuth",
+            Operation::RemoveWatches { .. } => "RemoveWatches",
         },
         Output::Abandon { .. } => "Abandon",
         Output::Observe(_) => "Observe",

@@ -165,6 +165,9 @@ impl Double {
                 self.reply(client, Some(call), Outcome::Resource(outcome));
             }
             Operation::Receive => unreachable!("the lock receives no messages"),
+            Operation::AddAuth { .. } | Operation::RemoveWatches { .. } => {
+                unreachable!("the lock proves no identity and removes no watch")
+            }
         }
     }
 
