@@ -67,6 +67,8 @@ pub enum Bug {
     OneWatchModePerPath,
     /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
     RecursiveWatchIsChildWatch,
+    /// checkWatches finds whoever watches the path, whether it is the asker or not (3.8.0, as observed; up to the rework of ZOOKEEPER-4466).
+    CheckWatchesSeesOthers,
 
     // ---- planted: no release has these; the comparison with a real server must find them ----
     /// Planted: a create counts twice in the parent's cversion.
@@ -108,7 +110,7 @@ impl Bug {
     ];
 
     /// All of them.
-    pub const ALL: [Bug; 17] = [
+    pub const ALL: [Bug; 18] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -126,10 +128,11 @@ impl Bug {
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
+        Bug::CheckWatchesSeesOthers,
     ];
 
     /// What a client of release 3.8.0 sees that is otherwise today.
-    pub const OF_3_8_0: [Bug; 7] = [
+    pub const OF_3_8_0: [Bug; 8] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiAsksNoQuota,
@@ -137,6 +140,7 @@ impl Bug {
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
+        Bug::CheckWatchesSeesOthers,
     ];
 
     /// The name on the command line.
@@ -159,6 +163,7 @@ impl Bug {
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
+            Bug::CheckWatchesSeesOthers => "CheckWatchesSeesOthers",
             Bug::PlantedCversion => "PlantedCversion",
             Bug::PlantedPzxid => "PlantedPzxid",
             Bug::PlantedSequence => "PlantedSequence",
@@ -208,6 +213,7 @@ impl Bug {
             Bug::RecursiveWatchIsChildWatch => {
                 "a recursive watch is a child watch too (ZOOKEEPER-4475)"
             }
+            Bug::CheckWatchesSeesOthers => "checkWatches finds others' watches too",
             Bug::PlantedCversion => "planted: creates count twice in cversion",
             Bug::PlantedPzxid => "planted: deletes leave pzxid alone",
             Bug::PlantedSequence => "planted: sequence numbers are numbers of children",

@@ -50,8 +50,7 @@ impl Client {
         };
         let password = old.map_or(Password::default(), |old| old.connection.password());
         let (connection, answer) =
-            Connection::connect(address, &connect, &password, Opcodes::Newest, PATIENCE)
-                .expect("a handshake");
+            Connection::connect(address, &connect, &password, PATIENCE).expect("a handshake");
         let Received::Packet(ServerPacket::Connected { session, timeout, .. }) = answer else {
             panic!("{answer:?} is no session");
         };
@@ -67,7 +66,7 @@ impl Client {
     fn send(&mut self, request: Request) {
         self.last = self.last.next();
         let packet = ClientPacket::Request { xid: self.last, request: Arc::new(request) };
-        self.connection.send(&packet).expect("a connection");
+        self.connection.send(&packet, Opcodes::Newest).expect("a connection");
     }
 
     /// Asks, and takes the next packet for the answer.

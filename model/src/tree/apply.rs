@@ -117,8 +117,8 @@ impl DataTree {
             TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion } => {
                 let (data, acl) = (Arc::clone(data), acl.clone());
                 let node = Znode::created(txn.zxid, txn.time, data, *ephemeral_type, acl);
-                self.create(path, node, *parent_cversion, changes)?;
-                Ok(OpResult::Created(path.shared(), self.stat(path).expect("just created")))
+                let stat = self.create(path, node, *parent_cversion, changes)?;
+                Ok(OpResult::Created(path.shared(), stat))
             }
             TxnBody::Delete { path } => {
                 self.delete(path, txn.zxid, changes)?;
@@ -164,7 +164,7 @@ impl DataTree {
         node: Znode,
         parent_cversion: i32,
         changes: &mut Vec<Change>,
-    ) -> Result<(), Error> {
+    ) -> Result<Stat, Error> {
         let parent_path = path.parent().ok_or(Error::NodeExists)?;
         let zxid = node.czxid;
         self.change(parent_path, |parent| {
@@ -184,13 +184,15 @@ impl DataTree {
         let (bytes, acl) = (node.data.len() as i64, node.acl.clone());
         let parent_acl = self.acl_of(parent_path);
         self.put(path.clone(), Arc::new(node));
+        // As it is told: before a quota's statistics are counted, which these may be.
+        let stat = self.stat(path).expect("just created");
         if let Some(limited) = quota::counted_by(path) {
             self.count_quota_anew(limited);
         }
         self.count_for_quota(path, 1, bytes);
         let kind = EventType::NodeCreated;
         changes.push(Change { kind, path: path.clone(), acl, parent_acl });
-        Ok(())
+        Ok(stat)
     }
 
     /// Deletes a znode. The parent is touched even where the child is missing already (semantics

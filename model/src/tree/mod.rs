@@ -63,10 +63,14 @@ impl DataTree {
         let mut tree = DataTree::empty();
         for path in RESERVED {
             let path = ZnodePath::new(path).expect("a reserved path is valid");
-            // Only a super user changes the configuration (semantics 1.2).
-            let readable = path.as_str() == CONFIG;
-            let acl = if readable { AclList::read_unsafe() } else { AclList::OPEN };
-            tree.put(path, Arc::new(Znode::primordial(acl)));
+            let mut znode = Znode::primordial(AclList::OPEN);
+            if path.as_str() == CONFIG {
+                // Only a super user changes the configuration (semantics 1.2). The ACL is set as if
+                // by a setACL of version -1 (`DataTree.addConfigNode`).
+                znode.acl = AclList::read_unsafe();
+                znode.aversion = -1;
+            }
+            tree.put(path, Arc::new(znode));
         }
         tree
     }

@@ -94,8 +94,12 @@ impl WatchTable {
         bugs: Bugs,
     ) -> bool {
         let (data, child) = tables_of(kind, bugs);
+        let others_too = bugs.has(Bug::CheckWatchesSeesOthers);
         let has = |table: &Table, modes: Option<Modes>| {
-            modes.is_some_and(|modes| table.modes(path, connection).intersects(modes))
+            modes.is_some_and(|modes| {
+                table.modes(path, connection).intersects(modes)
+                    || (others_too && table.has_any(path))
+            })
         };
         match kind {
             WatcherType::Persistent | WatcherType::PersistentRecursive => has(&self.data, data),

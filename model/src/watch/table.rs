@@ -59,6 +59,11 @@ impl Table {
         watches.and_then(|watches| watches.get(&connection)).copied().unwrap_or_default()
     }
 
+    /// Whether anybody watches a path.
+    pub fn has_any(&self, path: &str) -> bool {
+        self.watches.contains_key(path)
+    }
+
     /// Ends some ways of watching. `false`: none of them was there.
     pub fn remove(&mut self, path: &str, connection: ClientConnection, modes: Modes) -> bool {
         let before = self.modes(path, connection);

@@ -18,7 +18,7 @@ pub struct VersionOwn {
 }
 
 /// What 3.8.0 does otherwise.
-pub const OF_3_8_0: [VersionOwn; 6] = [
+pub const OF_3_8_0: [VersionOwn; 7] = [
     VersionOwn {
         switch: Bug::ExistsAsksNoAcl,
         until: "3.8.4, 3.9.2",
@@ -54,6 +54,12 @@ pub const OF_3_8_0: [VersionOwn; 6] = [
         until: "3.9.0",
         rule: "3.1",
         what: "a recursive watch is among the child watches too (ZOOKEEPER-4475)",
+    },
+    VersionOwn {
+        switch: Bug::CheckWatchesSeesOthers,
+        until: "3.9.0",
+        rule: "1.8",
+        what: "checkWatches finds a watch on the path whoever set it (before ZOOKEEPER-4466)",
     },
 ];
 

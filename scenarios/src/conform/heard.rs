@@ -238,7 +238,7 @@ impl fmt::Display for Heard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Heard::Packet(ServerPacket::Reply { zxid, result, .. }) => match result {
-                Ok(response) => write!(f, "{response:?} at zxid {}", told(*zxid)),
+                Ok(response) => write!(f, "{} at zxid {}", in_words(response), told(*zxid)),
                 Err(error) => write!(f, "{error:?} at zxid {}", told(*zxid)),
             },
             Heard::Packet(ServerPacket::Notification(event)) => {
@@ -251,6 +251,19 @@ impl fmt::Display for Heard {
             Heard::OddTimes(stat) => write!(f, "ctime and mtime that cannot be: {stat:?}"),
         }
     }
+}
+
+/// An answer whole, its zxids counted from the case's beginning.
+fn in_words(response: &Response) -> String {
+    let text = format!("{response:?}");
+    let mut parts = text.split("Zxid(");
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (number, rest) = part.split_once(')').unwrap_or((part, ""));
+        words += &number.parse().map_or(number.to_owned(), |number| told(Zxid(number)));
+        words += rest;
+    }
+    words
 }
 
 /// A zxid as counted from the case's beginning.

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
-use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::packet::ClientPacket;
 use vivarium_model::time::Duration;
 use vivarium_model::tree::quota;
 use vivarium_model::wire::Opcodes;

@@ -62,7 +62,7 @@ impl Replica {
 
     /// Opens a connection.
     pub fn open(&mut self, place: u8, server: ServerId) -> ClientConnection {
-        self.ensemble.open_raw(ClientId(place), server)
+        self.ensemble.open_raw(ClientId::at(usize::from(place)), server)
     }
 
     /// Sends a packet and waits until all is done that it causes.
