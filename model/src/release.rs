@@ -53,8 +53,6 @@ pub enum Bug {
     ExistsAsksNoAcl,
     /// Watch events are told to everybody, READ or not (up to 3.8.3 and 3.9.1; ZOOKEEPER-4799).
     EventsAskNoAcl,
-    /// A multi is not checked against quotas (3.8.0, as observed; HEAD checks each operation).
-    MultiAsksNoQuota,
     /// A `create2` inside a multi is taken for a `create` and tells no Stat (3.8.0;
     /// `MultiOperationRecord`).
     MultiTellsNoStat,
@@ -69,6 +67,8 @@ pub enum Bug {
     RecursiveWatchIsChildWatch,
     /// checkWatches finds whoever watches the path, whether it is the asker or not (3.8.0, as observed; up to the rework of ZOOKEEPER-4466).
     CheckWatchesSeesOthers,
+    /// removeWatches and checkWatches do not know the types of persistent watches, and call them unreadable (3.8.0).
+    NoPersistentWatcherTypes,
 
     // ---- planted: no release has these; the comparison with a real server must find them ----
     /// Planted: a create counts twice in the parent's cversion.
@@ -123,24 +123,24 @@ impl Bug {
         Bug::OutstandingAclIsOld,
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
-        Bug::MultiAsksNoQuota,
         Bug::MultiTellsNoStat,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
         Bug::CheckWatchesSeesOthers,
+        Bug::NoPersistentWatcherTypes,
     ];
 
     /// What a client of release 3.8.0 sees that is otherwise today.
     pub const OF_3_8_0: [Bug; 8] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
-        Bug::MultiAsksNoQuota,
         Bug::MultiTellsNoStat,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
         Bug::CheckWatchesSeesOthers,
+        Bug::NoPersistentWatcherTypes,
     ];
 
     /// The name on the command line.
@@ -158,12 +158,12 @@ impl Bug {
             Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
             Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
             Bug::EventsAskNoAcl => "EventsAskNoAcl",
-            Bug::MultiAsksNoQuota => "MultiAsksNoQuota",
             Bug::MultiTellsNoStat => "MultiTellsNoStat",
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
             Bug::CheckWatchesSeesOthers => "CheckWatchesSeesOthers",
+            Bug::NoPersistentWatcherTypes => "NoPersistentWatcherTypes",
             Bug::PlantedCversion => "PlantedCversion",
             Bug::PlantedPzxid => "PlantedPzxid",
             Bug::PlantedSequence => "PlantedSequence",
@@ -205,7 +205,6 @@ impl Bug {
             Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
             Bug::EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
             Bug::MultiTellsNoStat => "create2 in a multi tells no Stat",
-            Bug::MultiAsksNoQuota => "a multi passes every quota",
             Bug::VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
             Bug::OneWatchModePerPath => {
                 "a watch takes the place of one of another kind on its path (ZOOKEEPER-4466)"
@@ -214,6 +213,7 @@ impl Bug {
                 "a recursive watch is a child watch too (ZOOKEEPER-4475)"
             }
             Bug::CheckWatchesSeesOthers => "checkWatches finds others' watches too",
+            Bug::NoPersistentWatcherTypes => "types of persistent watches are unreadable",
             Bug::PlantedCversion => "planted: creates count twice in cversion",
             Bug::PlantedPzxid => "planted: deletes leave pzxid alone",
             Bug::PlantedSequence => "planted: sequence numbers are numbers of children",

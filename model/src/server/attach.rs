@@ -5,8 +5,11 @@ use super::{Context, Role, Server, access};
 use crate::acl::Id;
 use crate::id::{ClientConnection, SessionId, Xid};
 use crate::network::Delivered;
+use crate::op::{Op, Request};
 use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::time::Duration;
+use crate::wire::Opcodes;
+use crate::wire::request::encode_client;
 use crate::zxid::Zxid;
 use std::sync::Arc;
 
@@ -49,6 +52,10 @@ impl Server {
                 last_zxid_seen, timeout, session, ..
             }) if !self.attachments.contains_key(&connection) => {
                 self.connect(connection, last_zxid_seen, timeout, session, context);
+            }
+            Delivered::Packet(packet) if is_too_long(&packet, context) => {
+                context.effects.note(|| "the packet is longer than jute.maxbuffer".to_owned());
+                self.hang_up(connection, context);
             }
             Delivered::Packet(packet) => self.client_packet(connection, packet, context),
         }
@@ -235,4 +242,21 @@ impl Server {
     pub fn has_session(&self, session: SessionId) -> bool {
         self.sessions.contains_key(&session)
     }
+}
+
+/// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
+/// (semantics 1.11). Only what carries much data is measured.
+fn is_too_long(packet: &ClientPacket, context: &Context<'_>) -> bool {
+    let ClientPacket::Request { request, .. } = packet else { return false };
+    let limit = context.config.options.max_buffer;
+    let of_op = |op: &Op| match op {
+        Op::Create { path, data, .. } | Op::SetData { path, data, .. } => path.len() + data.len(),
+        Op::Delete { path, .. } | Op::Check { path, .. } => path.len(),
+    };
+    let content = match &**request {
+        Request::Write(op) => of_op(op),
+        Request::Multi(ops) => ops.iter().map(of_op).sum(),
+        _ => return false,
+    };
+    content > limit / 2 && encode_client(packet, Opcodes::Newest).len() > limit
 }

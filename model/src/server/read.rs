@@ -5,7 +5,7 @@ use crate::acl::{AclList, Id, Permissions};
 use crate::config::Config;
 use crate::error::Error;
 use crate::id::{ClientConnection, SessionId};
-use crate::op::{ReadOp, ReadResult, Request, Response};
+use crate::op::{ReadOp, ReadResult, Request, Response, WatcherType};
 use crate::release::Bug;
 use crate::tree::{DataTree, Znode};
 use crate::watch::WatchTable;
@@ -40,6 +40,11 @@ impl Reader<'_> {
             Request::AddWatch { path, mode } => {
                 watches.add(path, connection, *mode, bugs);
                 Ok(Response::Watches)
+            }
+            Request::RemoveWatches { kind, .. } | Request::CheckWatches { kind, .. }
+                if is_persistent(*kind) && bugs.has(Bug::NoPersistentWatcherTypes) =>
+            {
+                Err(Error::MarshallingError)
             }
             Request::RemoveWatches { path, kind } => {
                 found(watches.remove(path, connection, *kind, bugs))
@@ -152,6 +157,10 @@ impl Reader<'_> {
 /// The root is also known by no name at all, to reads (semantics 1.2).
 fn at(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
+}
+
+fn is_persistent(kind: WatcherType) -> bool {
+    matches!(kind, WatcherType::Persistent | WatcherType::PersistentRecursive)
 }
 
 fn found(watch: bool) -> Result<Response, Error> {

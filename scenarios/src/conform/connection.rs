@@ -3,7 +3,7 @@
 use super::ConformError;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use vivarium_model::id::Xid;
@@ -115,6 +115,19 @@ impl Connection {
         let packet = decode_server(&frame, opcodes, request)
             .map_err(|source| self.not_understood(source))?;
         Ok(Received::Packet(packet))
+    }
+
+    /// Hangs up without a goodbye, and waits until the server has noticed: it forgets which
+    /// connection a session has when an older one ends (`NIOServerCnxnFactory.removeCnxn`), so
+    /// whoever comes back at once may find both alive.
+    pub fn hang_up(mut self, patience: Duration) {
+        let silenced = self.stream.shutdown(Shutdown::Write);
+        while silenced.is_ok() {
+            match self.receive_frame(patience) {
+                Ok(Frame::Whole(_)) => {}
+                Ok(Frame::End | Frame::Nothing) | Err(_) => return,
+            }
+        }
     }
 
     fn not_understood(&self, source: vivarium_model::wire::WireError) -> ConformError {

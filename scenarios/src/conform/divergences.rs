@@ -26,12 +26,6 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
         what: "exists answers whoever asks, READ or not (ZOOKEEPER-2590)",
     },
     VersionOwn {
-        switch: Bug::MultiAsksNoQuota,
-        until: "HEAD",
-        rule: "1.10",
-        what: "a multi is not checked against quotas",
-    },
-    VersionOwn {
         switch: Bug::MultiTellsNoStat,
         until: "HEAD",
         rule: "1.7",
@@ -60,6 +54,12 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
         until: "3.9.0",
         rule: "1.8",
         what: "checkWatches finds a watch on the path whoever set it (before ZOOKEEPER-4466)",
+    },
+    VersionOwn {
+        switch: Bug::NoPersistentWatcherTypes,
+        until: "3.9.0",
+        rule: "3.3",
+        what: "removeWatches and checkWatches know no types of persistent watches: MarshallingError",
     },
 ];
 

@@ -58,10 +58,13 @@ fn asking() -> impl Strategy<Value = Action> {
 fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
         120 => create().prop_map(Request::Write),
-        60 => delete().prop_map(Request::Write),
+        40 => delete().prop_map(Request::Write),
         50 => set_data().prop_map(Request::Write),
+        1 => (path(), big_data()).prop_map(|(path, data)| {
+            Request::Write(Op::SetData { path, data, version: Version::Any })
+        }),
         40 => vec(op(), 0..5).prop_map(Request::Multi),
-        30 => (path(), acl(), version())
+        40 => (path(), acl(), version())
             .prop_map(|(path, acl, version)| Request::SetAcl { path, acl, version }),
         40 => (any_path(), any::<bool>())
             .prop_map(|(path, watch)| Request::Exists { path, watch }),
@@ -95,8 +98,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn create() -> impl Strategy<Value = Op> {
-    let acl = prop_oneof![8 => Just(AclList::OPEN), 2 => acl()];
-    let path = prop_oneof![10 => any_path(), 4 => sequence_prefix(), 1 => quota_path()];
+    let acl = prop_oneof![7 => Just(AclList::OPEN), 3 => acl()];
+    let path = prop_oneof![10 => any_path(), 4 => sequence_prefix(), 2 => quota_path()];
     (path, data(), mode(), acl)
         .prop_map(|(path, data, mode, acl)| quota(Op::Create { path, data, mode, acl }))
 }
@@ -145,8 +148,10 @@ fn read_op() -> impl Strategy<Value = ReadOp> {
 
 /// Paths that exist by chance.
 fn path() -> impl Strategy<Value = Arc<str>> {
-    let paths =
-        ["/", "/a", "/a", "/a/b", "/a/b", "/a/b/c", "/a/c", "/b", "/b/a", "/ab", "/e", "/e/f"];
+    let paths = [
+        "/", "/a", "/a", "/a", "/a", "/a/b", "/a/b", "/a/b/c", "/a/c", "/b", "/b/a", "/ab", "/e",
+        "/e/f",
+    ];
     select(paths.to_vec()).prop_map(Arc::from)
 }
 
@@ -223,6 +228,11 @@ fn data() -> impl Strategy<Value = Data> {
     vec(any::<u8>(), 0..6).prop_map(Data::from)
 }
 
+/// About as much as one packet takes (semantics 1.11): the length of the path decides.
+fn big_data() -> impl Strategy<Value = Data> {
+    (1_048_500..1_048_600_usize).prop_map(|length| Data::from(vec![7; length]))
+}
+
 fn version() -> impl Strategy<Value = Version> {
     prop_oneof![
         5 => Just(Version::Any),
@@ -253,7 +263,10 @@ fn mode() -> impl Strategy<Value = CreateMode> {
 }
 
 fn watcher_type() -> impl Strategy<Value = WatcherType> {
-    select(&[WatcherType::Children, WatcherType::Data, WatcherType::Any][..])
+    prop_oneof![
+        6 => select(&[WatcherType::Children, WatcherType::Data, WatcherType::Any][..]),
+        1 => select(&[WatcherType::Persistent, WatcherType::PersistentRecursive][..]),
+    ]
 }
 
 fn acl() -> impl Strategy<Value = AclList> {

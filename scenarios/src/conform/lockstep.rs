@@ -382,9 +382,10 @@ impl Lockstep {
         for path in &paths {
             self.read_all(path)?;
         }
-        // Children before their parents.
+        // Children before their parents. What the model takes for the version is what it must be.
         for path in paths.into_iter().rev() {
-            let op = Op::Delete { path, version: Version::Any };
+            let version = self.replica.tree().node(&path).map_or(0, |znode| znode.version);
+            let op = Op::Delete { path, version: Version::Is(version) };
             self.ask(KEEPER, Request::Write(op), Opcodes::Newest)?;
         }
         self.bases.real.sessions.truncate(1);

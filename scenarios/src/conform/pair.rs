@@ -254,6 +254,7 @@ impl Link {
 
     /// Hangs up on both without a word.
     pub fn hang_up(self, replica: &mut Replica) {
+        self.real.hang_up(PATIENCE);
         replica.close(self.model);
     }
 }

@@ -94,6 +94,9 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
         actions(finding.first_length),
         finding.attempts
     );
+    if !finding.again {
+        text.push_str("It did not come again: it depends on what was done before, or on time.\n");
+    }
     let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}\n", plan.seed);
     text
 }

@@ -94,6 +94,8 @@ pub struct Finding {
     pub first_length: usize,
     /// How many scripts were tried to shorten it.
     pub attempts: usize,
+    /// Whether the script showed it a second time, on servers that had done nothing before.
+    pub again: bool,
 }
 
 /// What came of it.

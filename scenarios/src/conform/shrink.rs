@@ -29,6 +29,19 @@ pub fn shrunk(
     let mut bench = Bench::new(plan, setting);
     let mut best = divergence;
     bench.truncate(&mut drawn, &mut best)?;
+    let whole: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
+    let Some(found) = bench.try_script(&whole)? else {
+        // What does not come again cannot be shortened.
+        let (first_length, attempts) = (whole.len(), bench.attempts);
+        return Ok(Finding {
+            script: whole,
+            divergence: best,
+            first_length,
+            attempts,
+            again: false,
+        });
+    };
+    best = found;
     let mut piece = drawn.len() / 2;
     while piece > 0 && bench.has_time() {
         let mut at = 0;
@@ -54,7 +67,8 @@ pub fn shrunk(
     }
     bench.simplify(&mut drawn, &mut best)?;
     let script = drawn.iter().map(|tree| tree.current()).collect();
-    Ok(Finding { script, divergence: best, first_length: 0, attempts: bench.attempts })
+    let attempts = bench.attempts;
+    Ok(Finding { script, divergence: best, first_length: 0, attempts, again: true })
 }
 
 /// Where scripts are tried.

@@ -27,8 +27,6 @@ pub(super) struct Change<'a> {
     pub zxid: Zxid,
     pub asker: &'a Asker,
     pub config: &'a Config,
-    /// Whether it is a part of a multi.
-    pub in_multi: bool,
 }
 
 impl Change<'_> {
@@ -50,7 +48,6 @@ impl Change<'_> {
 
     /// All operations or none (semantics 1.7).
     fn multi(&mut self, ops: &[Op]) -> TxnBody {
-        self.in_multi = true;
         let mut parts = Vec::with_capacity(ops.len());
         for op in ops {
             match self.op(op) {
@@ -213,8 +210,7 @@ impl Change<'_> {
 
     /// Against the applied tree: what is under way is not counted (semantics 1.10).
     fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
-        let excused = self.in_multi && self.has(Bug::MultiAsksNoQuota);
-        match self.config.options.enforce_quota && !excused {
+        match self.config.options.enforce_quota {
             true => self.tree.check_quota(path, count, bytes),
             false => Ok(()),
         }
