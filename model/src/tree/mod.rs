@@ -173,7 +173,7 @@ impl DataTree {
         self.add_session(session, timeout);
     }
 
-    /// Loads a znode from a snapshot.
+    /// Loads a znode from a snapshot. After the last one, [`DataTree::count_quotas_anew`].
     pub fn load_node(&mut self, path: ZnodePath, node: Arc<Znode>) {
         self.put(path, node);
     }
@@ -188,9 +188,14 @@ impl DataTree {
         if path == "/" {
             return self.nodes.len() - 1;
         }
+        self.below(path).count()
+    }
+
+    /// All descendants of a znode that is not the root.
+    fn below(&self, path: &str) -> impl Iterator<Item = (&ZnodePath, &Entry)> {
         let prefix = format!("{path}/");
-        let from = (Bound::Included(&*prefix), Bound::Unbounded);
-        self.nodes.range::<str, _>(from).take_while(|(path, _)| path.starts_with(&prefix)).count()
+        let range = self.nodes.range::<str, _>((Bound::Included(&*prefix), Bound::Unbounded));
+        range.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
     /// Whether a session that is not in the session map has ephemerals.

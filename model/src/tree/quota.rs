@@ -5,7 +5,7 @@
 //! applies, without transactions. Soft limits are only logged. Hard ones are checked by `prep`, and
 //! only against what is applied: creates that are still under way are not counted.
 
-use super::DataTree;
+use super::{DataTree, Entry};
 use crate::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl fmt::Display for StatsTrack {
 impl DataTree {
     /// The nearest path at or above this one that has a quota.
     fn quota_above<'a>(&self, path: &'a str) -> Option<&'a str> {
-        if self.quotas.is_empty() || path.starts_with("/zookeeper") {
+        if self.quotas.is_empty() {
             return None;
         }
         let mut at = path;
@@ -108,31 +108,40 @@ impl DataTree {
     /// The subtree that this znode is in has grown: its statistics say so.
     pub(super) fn count_for_quota(&mut self, path: &str, count: i64, bytes: i64) {
         let Some(subject) = self.quota_above(path) else { return };
-        let statistics = format!("{ROOT}{subject}{STATISTICS}");
-        self.change(&statistics, |node| {
-            let mut track = StatsTrack::parse(&node.data);
+        self.change_statistics(subject, |track| {
             track.count += count;
             track.bytes += bytes;
-            node.data = Arc::from(track.to_string().into_bytes());
         });
     }
 
-    /// Counts a subtree: its quota's statistics were just created.
+    /// Counts a subtree: its quota's statistics were just created, or loaded.
     pub(super) fn count_quota_anew(&mut self, subject: &str) {
-        let (mut count, mut bytes) = (0, 0);
-        let below = format!("{subject}/");
-        for (path, node) in self.nodes() {
-            if path.as_str() == subject || path.starts_with(&below) {
-                count += 1;
-                bytes += node.data.len() as i64;
-            }
+        let length = |entry: Option<&Entry>| entry.map(|entry| entry.node.data.len() as i64);
+        let itself = length(self.nodes.get(subject));
+        let (mut count, mut bytes) = (i64::from(itself.is_some()), itself.unwrap_or(0));
+        for (_, entry) in self.below(subject) {
+            count += 1;
+            bytes += entry.node.data.len() as i64;
         }
-        let track = StatsTrack { count, bytes, ..StatsTrack::NONE };
-        let statistics = format!("{ROOT}{subject}{STATISTICS}");
-        self.change(&statistics, |node| node.data = Arc::from(track.to_string().into_bytes()));
+        self.change_statistics(subject, |track| {
+            *track = StatsTrack { count, bytes, ..StatsTrack::NONE };
+        });
     }
 
-    /// A tree was loaded: every quota is counted anew (`setupQuota`).
+    /// Changes what a quota's statistics say, if it has any. The digest leaves that out, so it stays.
+    fn change_statistics(&mut self, subject: &str, change: impl FnOnce(&mut StatsTrack)) {
+        let path = format!("{ROOT}{subject}{STATISTICS}");
+        if let Some(entry) = self.nodes.get_mut(path.as_str()) {
+            let node = Arc::make_mut(&mut entry.node);
+            let mut track = StatsTrack::parse(&node.data);
+            change(&mut track);
+            node.data = Arc::from(track.to_string().into_bytes());
+        }
+    }
+
+    /// A tree was loaded from a snapshot: every quota is counted anew (`setupQuota`), before any
+    /// transaction is replayed. What a fuzzy snapshot holds of the statistics can count znodes that it
+    /// does not hold.
     pub fn count_quotas_anew(&mut self) {
         for subject in std::mem::take(&mut self.quotas) {
             self.count_quota_anew(&subject);
@@ -180,5 +189,18 @@ mod tests {
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);
         assert_eq!(counted_by("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
+    }
+
+    /// The path alone decides, by components, and `/zookeeper` is a path like every other.
+    #[test]
+    fn the_nearest_path_above_with_a_quota_counts() {
+        let mut tree = DataTree::new();
+        tree.quotas = ["/a", "/a/b", "/zookeepers"].map(Arc::from).into();
+        let above = |path| tree.quota_above(path);
+        assert_eq!(above("/a"), Some("/a"));
+        assert_eq!(above("/a/c/d"), Some("/a"));
+        assert_eq!(above("/a/b/c"), Some("/a/b"));
+        assert_eq!(above("/zookeepers/x"), Some("/zookeepers"));
+        assert_eq!([above("/"), above("/ab"), above("/zookeeper/quota")], [None; 3]);
     }
 }
