@@ -149,3 +149,6 @@ impl Reader<'_> {
 fn found(watch: bool) -> Result<Response, Error> {
     if watch { Ok(Response::Watches) } else { Err(Error::NoWatcher) }
 }
+
+#[cfg(test)]
+mod tests;
