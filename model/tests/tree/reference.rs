@@ -106,8 +106,10 @@ impl Reference {
         match body {
             TxnBody::Create { path, data, ephemeral_type, acl, .. } => {
                 let fields = Fields::created(txn.zxid, txn.time, data, *ephemeral_type, acl);
+                // The answer tells of what was sent, also where it is statistics, which are counted.
+                let data_length = data.len() as u32;
                 changes.push(self.create(path, fields));
-                OpResult::Created(path.shared(), self.stat(path))
+                OpResult::Created(path.shared(), Stat { data_length, ..self.stat(path) })
             }
             TxnBody::Delete { path } => {
                 changes.push(self.delete(path, txn.zxid));
