@@ -7,6 +7,8 @@
 
 use super::{DataTree, Entry};
 use crate::error::Error;
+use crate::op::{ReadOp, ReadResult, Request, Response};
+use crate::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,13 +29,60 @@ pub(super) fn counted_by(path: &str) -> Option<&str> {
 }
 
 /// Whether a znode's data are a quota's statistics.
-pub(super) fn is_statistics(path: &str) -> bool {
+pub fn is_statistics(path: &str) -> bool {
     path.starts_with(ROOT) && counted_by(path).is_some()
 }
 
 fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let subject = path.strip_prefix(ROOT)?.strip_suffix(name)?;
     (!subject.is_empty()).then_some(subject)
+}
+
+/// Whether two answers to a request are the same but for what quotas' statistics say. Servers that
+/// loaded a snapshot at different times may differ in that (semantics 1.10).
+pub fn same_answer(
+    request: &Request,
+    one: &Result<Response, Error>,
+    other: &Result<Response, Error>,
+) -> bool {
+    one == other || without_statistics(request, one) == without_statistics(request, other)
+}
+
+/// An answer without the data of statistics and their length.
+fn without_statistics(
+    request: &Request,
+    result: &Result<Response, Error>,
+) -> Result<Response, Error> {
+    let empty = |stat: Stat| Stat { data_length: 0, ..stat };
+    let nothing = || Arc::from([]);
+    let told = |op: &ReadOp, result: ReadResult| match (op, result) {
+        (ReadOp::GetData { path }, ReadResult::Data(_, stat)) if is_statistics(path) => {
+            ReadResult::Data(nothing(), empty(stat))
+        }
+        (_, result) => result,
+    };
+    Ok(match (request, result.clone()?) {
+        (Request::MultiRead(ops), Response::MultiRead(results)) => {
+            let results = ops.iter().zip(results);
+            Response::MultiRead(results.map(|(op, result)| told(op, result)).collect())
+        }
+        (
+            Request::Exists { path, .. }
+            | Request::GetData { path, .. }
+            | Request::GetChildren { path, .. }
+            | Request::GetAcl { path }
+            | Request::SetAcl { path, .. },
+            response,
+        ) if is_statistics(path) => match response {
+            Response::Exists(stat) => Response::Exists(empty(stat)),
+            Response::Data(_, stat) => Response::Data(nothing(), empty(stat)),
+            Response::Children(names, stat) => Response::Children(names, empty(stat)),
+            Response::Acl(acl, stat) => Response::Acl(acl, empty(stat)),
+            Response::AclSet(stat) => Response::AclSet(empty(stat)),
+            other => other,
+        },
+        (_, other) => other,
+    })
 }
 
 /// The numbers of a quota znode (`StatsTrack`): -1 stands for none.
@@ -172,6 +221,8 @@ impl DataTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acl::AclList;
+    use crate::op::Version;
 
     #[test]
     fn numbers_are_read_and_written_as_servers_do() {
@@ -189,6 +240,38 @@ mod tests {
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);
         assert_eq!(counted_by("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
+    }
+
+    #[test]
+    fn answers_differ_in_statistics_alone() {
+        let statistics = "/zookeeper/quota/a/zookeeper_stats";
+        let stat = |data_length, version| Stat { data_length, version, ..Stat::default() };
+        let data =
+            |text: &str, version| (Arc::from(text.as_bytes()), stat(text.len() as u32, version));
+        for (path, may_differ) in [(statistics, true), ("/a", false)] {
+            let ops = vec![ReadOp::GetData { path: path.into() }];
+            let (many, acl) = (Request::MultiRead(ops), AclList::OPEN);
+            let one = Request::GetData { path: path.into(), watch: false };
+            let set_acl = Request::SetAcl { path: path.into(), acl, version: Version::Any };
+            let answer = |request: &Request, text, version| {
+                let (data, stat) = data(text, version);
+                Ok(match request {
+                    Request::MultiRead(_) => {
+                        Response::MultiRead(vec![ReadResult::Data(data, stat)])
+                    }
+                    Request::SetAcl { .. } => Response::AclSet(stat),
+                    _ => Response::Data(data, stat),
+                })
+            };
+            for request in [many, one, set_acl] {
+                let same = |one: &Result<_, _>, other| same_answer(&request, one, &other);
+                let told = answer(&request, "count=1", 3);
+                assert_eq!(same(&told, answer(&request, "count=10", 3)), may_differ, "{request}");
+                assert!(same(&told, told.clone()), "{request}");
+                assert!(!same(&told, answer(&request, "count=1", 4)), "{request}");
+                assert!(!same(&told, Err(Error::NoNode)), "{request}");
+            }
+        }
     }
 
     /// The path alone decides, by components, and `/zookeeper` is a path like every other.

@@ -4,11 +4,12 @@ use super::Bridge;
 use crate::error::Error;
 use crate::event::Event;
 use crate::id::{ServerId, SessionId};
-use crate::op::{EventType, Response, SessionState, WatchedEvent};
+use crate::op::{Data, EventType, Response, SessionState, WatchedEvent};
 use crate::property::testing::{
-    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, lost, replied,
-    sent, session, set_data_request, txn, z,
+    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, get_data, lost,
+    replied, sent, session, set_data_request, txn, z,
 };
+use crate::stat::Stat;
 use crate::time::Duration;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::{Epoch, Zxid};
@@ -263,4 +264,32 @@ fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
         "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before this was \
          read, which comes first: notification NodeDataChanged /a (zxid 1:3)."
     );
+}
+
+/// A server that has loaded a snapshot counts its quotas anew, and can come to other numbers.
+#[test]
+fn statistics_of_quotas_may_say_anything() {
+    let mut trial = trial();
+    let quota = "/zookeeper/quota/a";
+    let statistics = format!("{quota}/zookeeper_stats");
+    for (at, path) in [(1, quota), (2, "/zookeeper/quota/a/zookeeper_limits"), (3, &statistics)] {
+        let zxid = z(1, at + 1);
+        trial.accepts(sent(at, create_request(path, "")));
+        let body = Bodies(&trial.history).create(path, "");
+        trial.commit(zxid, at, body);
+        let result = trial.history.applied(zxid).expect("committed").result.clone();
+        trial.accepts(replied(at, zxid, create_request(path, ""), result));
+    }
+    for (at, path) in [(4, statistics.as_str()), (5, quota)] {
+        let stat = trial.history.tree().stat(path).expect("there");
+        let stat = Stat { data_length: 17, ..stat };
+        let result = Ok(Response::Data(Data::from(*b"count=77,bytes=77"), stat));
+        trial.accepts(sent(at, get_data(path)));
+        let event = replied(at, z(1, 4), get_data(path), result);
+        if path == statistics {
+            trial.accepts(event);
+        } else {
+            assert!(trial.objects(event).contains("but at 1:4 the tree says"));
+        }
+    }
 }
