@@ -24,7 +24,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The database. Hashing and comparing use the digest and the last processed zxid.
+/// The database. Hashing and comparing use the digest and the last processed zxid, and what quotas'
+/// statistics say, which is left out of the digest and yet decides about writes.
 #[derive(Clone, Debug)]
 pub struct DataTree {
     nodes: BTreeMap<ZnodePath, Entry>,
@@ -315,7 +316,9 @@ fn of_znode(path: &str, node: &Znode) -> Fingerprint {
 
 impl PartialEq for DataTree {
     fn eq(&self, other: &DataTree) -> bool {
-        self.last_processed == other.last_processed && self.digest == other.digest
+        self.last_processed == other.last_processed
+            && self.digest == other.digest
+            && self.statistics().eq(other.statistics())
     }
 }
 
@@ -325,5 +328,6 @@ impl Hash for DataTree {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.last_processed.hash(state);
         self.digest.hash(state);
+        self.statistics().for_each(|data| data.hash(state));
     }
 }

@@ -198,6 +198,12 @@ impl DataTree {
         }
     }
 
+    /// What all statistics say, in path order. Which there are, the digest knows.
+    pub(super) fn statistics(&self) -> impl Iterator<Item = &[u8]> {
+        let said = self.below(ROOT).filter(|(path, _)| is_statistics(path));
+        said.map(|(_, entry)| &*entry.node.data)
+    }
+
     /// Whether a write that adds this much would pass a hard limit.
     ///
     /// # Errors

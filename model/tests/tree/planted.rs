@@ -7,6 +7,7 @@ use crate::reference::Reference;
 use std::sync::Arc;
 use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::Data;
 use vivarium_model::path::ZnodePath;
@@ -250,6 +251,8 @@ fn statistics_counted_twice_are_noticed() {
         compare_recovered(&wrong, &expected, snapshot.label).expect_err("counted twice");
     assert!(objection.starts_with("data of /zookeeper/quota/a/zookeeper_stats"), "{objection}");
     assert_eq!(wrong.digest(), right.digest(), "statistics are no part of the history");
+    assert_ne!(wrong, right, "but they decide what is refused");
+    assert_ne!(Fingerprint::of(&wrong), Fingerprint::of(&right));
 }
 
 #[test]
