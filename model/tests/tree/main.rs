@@ -1,8 +1,8 @@
 //! The data tree against an independent reference, over transactions that `prep` makes of random
 //! requests.
 //!
-//! Four promises: the tree does what semantics 1.3, 1.5, 1.9 and 1.10 say, field by field; its digest
-//! is that of its content; `prep` makes the same transactions however far the tree lags behind it; and
+//! Five promises: the tree does what semantics 1.3, 1.5, 1.9 and 1.10 say, field by field; it shows
+//! everybody what they may see (1.8); its digest is that of its content; `prep` makes the same transactions however far the tree lags behind it; and
 //! from every snapshot, clean or fuzzy, the replay of what came after its label leads to the same tree
 //! (S6; semantics 1.3 † and ‡, 6.9). Each check is shown to object to a planted fault.
 
@@ -10,6 +10,7 @@ mod compare;
 mod fuzzy;
 mod planted;
 mod random;
+mod reads;
 mod recovery;
 mod reference;
 mod statistics;
@@ -17,7 +18,7 @@ mod statistics;
 use compare::{compare, compare_recovered};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use random::{Action, actions, lead, lead_lagging};
+use random::{Action, Who, actions, lead, lead_lagging};
 use reference::Reference;
 use std::collections::BTreeMap;
 use vivarium_model::tree::DataTree;
@@ -70,7 +71,7 @@ proptest! {
 fn the_random_requests_reach_every_kind_of_transaction() {
     let mut seen = BTreeMap::<String, usize>::new();
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut exact = 0;
+    let (mut exact, mut refused) = (0, 0);
     for _ in 0..200 {
         let actions: Vec<Action> = actions().new_tree(&mut runner).expect("a value").current();
         let txns = lead_lagging(&actions, 3, true);
@@ -78,12 +79,19 @@ fn the_random_requests_reach_every_kind_of_transaction() {
             *seen.entry(random::kind(&txn.body)).or_default() += 1;
         }
         let middle = txns[txns.len() / 2].zxid;
-        exact += Reference::of(&txns).quotas.exact_since(middle);
+        let reference = Reference::of(&txns);
+        exact += reference.quotas.exact_since(middle);
+        let mut tree = DataTree::new();
+        for txn in &txns {
+            tree.apply(txn);
+        }
+        refused += reads::compare(&tree, &reference, Who::Nobody).expect("the same answers");
     }
     for kind in random::KINDS {
         let count = seen.remove(kind).unwrap_or(0);
         assert!(count >= 20, "only {count} of {kind}");
     }
     assert!(seen.is_empty(), "kinds not listed: {seen:?}");
+    assert!(refused >= 100, "only {refused} reads that are refused");
     assert!(exact >= 20, "only {exact} statistics that a replay must keep right");
 }

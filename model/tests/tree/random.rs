@@ -56,7 +56,7 @@ pub enum Who {
 }
 
 impl Who {
-    fn auth(self) -> Arc<[Id]> {
+    pub fn auth(self) -> Arc<[Id]> {
         let ip = Id::new("ip", "10.1.2.3");
         match self {
             Who::Nobody => Arc::from([ip]),
