@@ -238,6 +238,14 @@ pub enum Event {
         /// The proof.
         auth: Data,
     },
+    /// A client machine read that a server took the oldest proof of an identity on its connection that
+    /// was not answered yet: what it reads from now on the server has sent knowing it.
+    Authenticated {
+        /// Which client.
+        client: ClientId,
+        /// The session.
+        session: SessionId,
+    },
     /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
     /// events were read before this.
     Rearmed {

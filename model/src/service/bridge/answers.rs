@@ -70,7 +70,7 @@ impl Bridge {
         let Some(entry) = entry else {
             return Err(who(format!("was answered at {zxid}, which is no place in the log")));
         };
-        connection.link.advance(client, log, zxid, &config);
+        connection.advance(client, log, zxid, &config);
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if is_write(request) {
@@ -131,8 +131,33 @@ impl Bridge {
         let Some(connection) = self.connection(client, session)? else { return Ok(()) };
         let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
         connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
+        connection.unanswered.push_back((Arc::clone(&scheme), Arc::clone(&auth)));
         connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
         Ok(())
+    }
+
+    /// A client machine reads that its server has taken the oldest of these proofs. It answers them at
+    /// once, also before requests that were sent earlier and wait for their turn; those go by what was
+    /// known when they were sent.
+    pub(super) fn authenticated(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        match connection.unanswered.pop_front() {
+            Some((scheme, auth)) if !is_refused(client, &scheme, &auth, &config) => {
+                connection.known =
+                    with_identity(&connection.known, client, &scheme, &auth, &config);
+                connection.take_identities(client, &config);
+                Ok(())
+            }
+            _ => Err(format!(
+                "{client} was told that an identity was accepted, but it has sent none that a \
+                 server accepts."
+            )),
+        }
     }
 
     /// A client machine reads the answer to SetWatches.
@@ -162,7 +187,7 @@ impl Bridge {
             }
             Some(_) => {}
             None => {
-                connection.link.advance(client, log, zxid, &config);
+                connection.advance(client, log, zxid, &config);
                 connection.nothing_is_due().map_err(who)?;
                 connection.set_watches(client, &entry, zxid, &config);
             }
@@ -198,13 +223,19 @@ impl Bridge {
                     return Err(who("names no place in the log".to_string()));
                 };
                 connection.is_not_behind(event.zxid).map_err(who)?;
-                connection.link.advance(client, log, event.zxid, &config);
+                connection.advance(client, log, event.zxid, &config);
                 if connection.link.to_client.is_empty() {
                     connection.set_watches(client, &entry, event.zxid, &config);
                     made_up = true;
                 }
-            } else if let Some(heard) = connection.link.next_heard(log) {
-                connection.link.advance(client, log, heard, &config);
+            } else {
+                // Some of what fires is not for this connection to see.
+                while connection.link.to_client.is_empty()
+                    && !connection.link.hung_up
+                    && let Some(heard) = connection.link.next_heard(log)
+                {
+                    connection.advance(client, log, heard, &config);
+                }
             }
         }
         match connection.link.to_client.pop_front() {
@@ -231,6 +262,14 @@ impl Connection {
             self.link.auth = with_identity(&self.link.auth, client, scheme, auth, config);
             self.link.to_server.pop_front();
         }
+    }
+
+    /// The server goes on, and fires watches by the identities that it knows of.
+    fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
+        let known = Arc::clone(&self.known);
+        let of_requests = std::mem::replace(&mut self.link.auth, known);
+        self.link.advance(client, log, to, config);
+        self.link.auth = of_requests;
     }
 
     /// Whether the oldest request is a SetWatches.

@@ -148,6 +148,7 @@ impl Bridge {
             Event::Authenticating { client, session, scheme, auth } => {
                 self.authenticating(*client, *session, scheme, auth)
             }
+            Event::Authenticated { client, session } => self.authenticated(*client, *session),
             Event::Rearmed { client, session, zxid } => self.rearmed(*client, *session, *zxid),
             Event::Session { client, session, server, state } => {
                 self.session(*client, *session, *server, *state)

@@ -17,7 +17,7 @@ use super::commits::Write;
 use crate::acl::Id;
 use crate::event::Event;
 use crate::id::{ClientId, ServerId, SessionId, Xid};
-use crate::op::{Request, SessionState};
+use crate::op::{Data, Request, SessionState};
 use crate::packet::ClientPacket;
 use crate::service::link::{Link, is_refused};
 use crate::txn::{Txn, TxnBody};
@@ -86,6 +86,10 @@ pub(super) struct Connection {
     /// The identities that requests get which are sent from now on; those of the link are what the
     /// requests have that are answered from now on.
     pub(super) proven: Arc<[Id]>,
+    /// The identities that the server goes by when a watch fires whose event is read from now on, and
+    /// the proofs that are sent and not answered, oldest first.
+    pub(super) known: Arc<[Id]>,
+    pub(super) unanswered: VecDeque<(Arc<str>, Data)>,
 }
 
 impl Connection {
@@ -259,11 +263,12 @@ impl Bridge {
         self.counts.accepted += 1;
         let closed = Link::closed(client, &self.config);
         let link = Link { open: true, session: Some(session), view, ..closed };
-        let proven = Arc::clone(&link.auth);
+        let (proven, known) = (Arc::clone(&link.auth), Arc::clone(&link.auth));
         let its = self.clients.get_mut(&client).expect("it was just put there");
         its.session = Some(session);
         its.unknown = false;
-        its.connection = Some(Connection { link, set_at: None, proven });
+        let unanswered = VecDeque::new();
+        its.connection = Some(Connection { link, set_at: None, proven, known, unanswered });
         Ok(())
     }
 

@@ -309,8 +309,10 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         auth: Arc::from(*b"ann:secret"),
     };
     let failed = || session(SessionState::AuthFailed, None);
+    let accepted = || Event::Authenticated { client: CLIENT, session: SESSION };
     for scheme in ["digest", "kerberos"] {
         let mut trial = trial();
+        trial.clone_and_object(accepted());
         trial.accepts(authenticating(scheme));
         trial.accepts(sent(1, exists("/")));
         if scheme == "digest" {
@@ -318,7 +320,8 @@ fn an_identity_is_refused_only_if_it_was_sent() {
             assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
             continue;
         }
-        // Behind the refusal there is no answer.
+        // Behind the refusal there is no answer, and it is none that was accepted.
+        trial.clone_and_object(accepted());
         let stat = trial.history.tree().stat("/").expect("the root");
         let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
         assert!(trial.clone_and_object(answered).contains("was answered before"));
