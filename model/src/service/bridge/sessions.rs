@@ -90,6 +90,9 @@ pub(super) struct Connection {
     /// the proofs that are sent and not answered, oldest first.
     pub(super) known: Arc<[Id]>,
     pub(super) unanswered: VecDeque<(Arc<str>, Data)>,
+    /// What the server knew before that, while nothing was read since that tells how far it had got
+    /// when it learnt more: it may have kept events back that it would not keep back now.
+    pub(super) doubt: Option<Arc<[Id]>>,
 }
 
 impl Connection {
@@ -268,7 +271,8 @@ impl Bridge {
         its.session = Some(session);
         its.unknown = false;
         let unanswered = VecDeque::new();
-        its.connection = Some(Connection { link, set_at: None, proven, known, unanswered });
+        its.connection =
+            Some(Connection { link, set_at: None, proven, known, unanswered, doubt: None });
         Ok(())
     }
 
