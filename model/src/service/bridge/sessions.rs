@@ -113,6 +113,8 @@ pub(super) struct Leaders {
     leading: BTreeMap<ServerId, Epoch>,
     /// The epochs of leaders that have left their role, and when.
     fallen: BTreeMap<Epoch, Moment>,
+    /// Who has proposed the end of a session whose beginning is not committed yet.
+    closing: BTreeMap<SessionId, BTreeSet<Epoch>>,
 }
 
 impl Leaders {
@@ -142,9 +144,11 @@ impl Bridge {
     pub(super) fn server(&mut self, event: &Event) {
         match event {
             Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
-                if let Some(account) = self.sessions.get_mut(&txn.session) {
-                    account.closing.insert(txn.zxid.epoch());
-                }
+                let closing = match self.sessions.get_mut(&txn.session) {
+                    Some(account) => &mut account.closing,
+                    None => self.leaders.closing.entry(txn.session).or_default(),
+                };
+                closing.insert(txn.zxid.epoch());
             }
             Event::Established { leader, epoch, .. } => {
                 self.leaders.left(*leader);
@@ -167,7 +171,7 @@ impl Bridge {
             writes: VecDeque::new(),
             last_sent: Xid(0),
             decided: None,
-            closing: BTreeSet::new(),
+            closing: self.leaders.closing.remove(&txn.session).unwrap_or_default(),
         };
         self.sessions.insert(txn.session, account);
     }

@@ -332,3 +332,15 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         trial.accepts(connected);
     }
 }
+
+/// Its time may be up before its beginning is committed.
+#[test]
+fn a_session_may_be_closing_before_it_has_begun() {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 2)) });
+    trial.create_session(z(1, 1));
+    trial.accepts(connected());
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial.accepts(session(SessionState::Expired, Some(ONE)));
+}
