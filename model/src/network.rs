@@ -153,6 +153,12 @@ impl Network {
         delivered
     }
 
+    /// Whether a client machine would find something to read.
+    pub fn has_news(&self, connection: ClientConnection) -> bool {
+        let open = self.clients[connection.client.index()].get(connection.slot);
+        open.is_some_and(|open| open.opener_open && open.down.has_something())
+    }
+
     /// A client machine closes its end.
     pub fn close_by_client(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let links = self.clients[connection.client.index()].make_mut();

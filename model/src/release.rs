@@ -53,11 +53,17 @@ pub enum Bug {
     ExistsAsksNoAcl,
     /// Watch events are told to everybody, READ or not (up to 3.8.3 and 3.9.1; ZOOKEEPER-4799).
     EventsAskNoAcl,
+    /// A multi is not checked against quotas (3.8.0, as observed; HEAD checks each operation).
+    MultiAsksNoQuota,
+    /// A `create2` inside a multi is taken for a `create` and tells no Stat (3.8.0;
+    /// `MultiOperationRecord`).
+    MultiTellsNoStat,
     /// A version comes to -1 on its way around, which as an expected version means any (up to 3.9;
     /// ZOOKEEPER-4743).
     VersionBecomesMinusOne,
     /// A connection watches a path in one way only: another watch on the same path takes the place
-    /// of the first (up to 3.8; ZOOKEEPER-4466).
+    /// of the first. And removeWatches knows of no ways: it takes what it finds among the data
+    /// watches, the child watches, or both (up to 3.8; ZOOKEEPER-4466).
     OneWatchModePerPath,
     /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
     RecursiveWatchIsChildWatch,
@@ -102,7 +108,7 @@ impl Bug {
     ];
 
     /// All of them.
-    pub const ALL: [Bug; 15] = [
+    pub const ALL: [Bug; 17] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -115,15 +121,19 @@ impl Bug {
         Bug::OutstandingAclIsOld,
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
+        Bug::MultiAsksNoQuota,
+        Bug::MultiTellsNoStat,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
     ];
 
     /// What a client of release 3.8.0 sees that is otherwise today.
-    pub const OF_3_8_0: [Bug; 5] = [
+    pub const OF_3_8_0: [Bug; 7] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
+        Bug::MultiAsksNoQuota,
+        Bug::MultiTellsNoStat,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
@@ -144,6 +154,8 @@ impl Bug {
             Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
             Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
             Bug::EventsAskNoAcl => "EventsAskNoAcl",
+            Bug::MultiAsksNoQuota => "MultiAsksNoQuota",
+            Bug::MultiTellsNoStat => "MultiTellsNoStat",
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
@@ -187,6 +199,8 @@ impl Bug {
             Bug::OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
             Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
             Bug::EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
+            Bug::MultiTellsNoStat => "create2 in a multi tells no Stat",
+            Bug::MultiAsksNoQuota => "a multi passes every quota",
             Bug::VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
             Bug::OneWatchModePerPath => {
                 "a watch takes the place of one of another kind on its path (ZOOKEEPER-4466)"

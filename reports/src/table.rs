@@ -31,6 +31,24 @@ pub fn tables(reports: &[ScenarioReport], width: u16) -> String {
     parts.join("\n\n") + "\n"
 }
 
+/// A table of names and numbers: the columns from `numbers` on are numbers.
+pub fn of_rows<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    numbers: usize,
+    width: u16,
+) -> String {
+    let mut table = new_table(width);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    if numbers < N {
+        align_right(&mut table, numbers..=N - 1);
+    }
+    table.trim_fmt()
+}
+
 fn overview(reports: &[ScenarioReport], width: u16) -> String {
     let mut table = new_table(width);
     let header =

@@ -32,6 +32,11 @@ impl Ensemble {
         self.network.read_from_server(connection)
     }
 
+    /// Whether there is something to receive.
+    pub fn has_news_raw(&self, connection: ClientConnection) -> bool {
+        self.network.has_news(connection)
+    }
+
     /// Closes a connection without a word.
     pub fn close_raw(&mut self, connection: ClientConnection, effects: &mut Effects) {
         self.network.close_by_client(connection, effects);

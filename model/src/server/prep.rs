@@ -114,7 +114,8 @@ impl Prep {
             }
             ServerRequest::Client(request) => {
                 let Prep { outstanding, sessions, .. } = self;
-                let mut change = Change { tree, outstanding, sessions, zxid, asker, config };
+                let mut change =
+                    Change { tree, outstanding, sessions, zxid, asker, config, in_multi: false };
                 change.request(request).unwrap_or_else(TxnBody::Error)
             }
         };
@@ -128,7 +129,8 @@ impl Prep {
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
         let asker = Asker::nobody();
         let Prep { outstanding, sessions, .. } = self;
-        let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config };
+        let mut change =
+            Change { tree, outstanding, sessions, zxid, asker: &asker, config, in_multi: false };
         let mode = CreateMode::Persistent;
         let body = change.create(&path, &Arc::from([]), mode, &AclList::OPEN);
         let body = body.unwrap_or_else(TxnBody::Error);

@@ -41,9 +41,11 @@ impl Reader<'_> {
                 watches.add(path, connection, *mode, bugs);
                 Ok(Response::Watches)
             }
-            Request::RemoveWatches { path, kind } => found(watches.remove(path, connection, *kind)),
+            Request::RemoveWatches { path, kind } => {
+                found(watches.remove(path, connection, *kind, bugs))
+            }
             Request::CheckWatches { path, kind } => {
-                found(watches.contains(path, connection, *kind))
+                found(watches.contains(path, connection, *kind, bugs))
             }
             _ => {
                 let result = self.answer(tree, request);
@@ -78,7 +80,7 @@ impl Reader<'_> {
             Request::GetChildren { path, .. } => {
                 let (node, children) = self.readable(tree, path)?;
                 let stat = node.stat(children);
-                Ok(Response::Children(tree.children(path).expect("it was just found"), stat))
+                Ok(Response::Children(tree.children(at(path)).expect("it was just found"), stat))
             }
             Request::GetAcl { path } => self.get_acl(tree, path),
             Request::MultiRead(ops) => {
@@ -96,6 +98,7 @@ impl Reader<'_> {
     }
 
     fn exists(&self, tree: &DataTree, path: &str) -> Result<Response, Error> {
+        let path = at(path);
         if path.contains('\0') {
             return Err(Error::BadArguments);
         }
@@ -107,7 +110,7 @@ impl Reader<'_> {
     }
 
     fn get_acl(&self, tree: &DataTree, path: &str) -> Result<Response, Error> {
-        let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+        let (_, node, children) = tree.find(at(path)).ok_or(Error::NoNode)?;
         self.may(&node.acl, Permissions::READ | Permissions::ADMIN)?;
         let may_see_all = self.may(&node.acl, Permissions::ADMIN).is_ok();
         let acl = if may_see_all { node.acl.clone() } else { access::masked(&node.acl) };
@@ -122,7 +125,7 @@ impl Reader<'_> {
                 ReadResult::Data(Arc::clone(&node.data), node.stat(children))
             }
             (ReadOp::GetChildren { .. }, Ok(_)) => {
-                ReadResult::Children(tree.children(path).expect("it was just found"))
+                ReadResult::Children(tree.children(at(path)).expect("it was just found"))
             }
         }
     }
@@ -136,7 +139,7 @@ impl Reader<'_> {
     }
 
     fn readable<'t>(&self, tree: &'t DataTree, path: &str) -> Result<(&'t Arc<Znode>, u32), Error> {
-        let (_, node, children) = tree.find(path).ok_or(Error::NoNode)?;
+        let (_, node, children) = tree.find(at(path)).ok_or(Error::NoNode)?;
         self.may(&node.acl, Permissions::READ)?;
         Ok((node, children))
     }
@@ -144,6 +147,11 @@ impl Reader<'_> {
     fn may(&self, acl: &AclList, wanted: Permissions) -> Result<(), Error> {
         access::check(acl, wanted, self.auth, &self.config.options)
     }
+}
+
+/// The root is also known by no name at all, to reads (semantics 1.2).
+fn at(path: &str) -> &str {
+    if path.is_empty() { "/" } else { path }
 }
 
 fn found(watch: bool) -> Result<Response, Error> {

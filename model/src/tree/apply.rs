@@ -8,6 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::op::{Data, EventType, OpResult, Response};
 use crate::path::ZnodePath;
 use crate::release::{Bug, Bugs};
+use crate::stat::Stat;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
 use std::sync::Arc;
@@ -46,7 +47,10 @@ impl DataTree {
     pub fn apply_with(&mut self, txn: &Txn, bugs: Bugs) -> Applied {
         let mut changes = Vec::new();
         let before = bugs.has(Bug::PlantedPzxid).then(|| self.pzxids(&txn.body));
-        let result = self.apply_body(txn, &txn.body, &mut changes);
+        let mut result = self.apply_body(txn, &txn.body, &mut changes);
+        if bugs.has(Bug::MultiTellsNoStat) {
+            forget_stats(&txn.body, &mut result);
+        }
         for (path, pzxid) in before.into_iter().flatten() {
             self.change(&path, |parent| parent.pzxid = pzxid);
         }
@@ -249,6 +253,18 @@ impl DataTree {
         }
         if let Some(timeout) = self.sessions.remove(&txn.session) {
             self.digest.subtract(Fingerprint::of(&(&txn.session, &timeout)));
+        }
+    }
+}
+
+/// Takes away the Stats that a multi's creates tell ([`Bug::MultiTellsNoStat`]); containers and TTL
+/// znodes have opcodes of their own, and keep theirs.
+fn forget_stats(body: &TxnBody, result: &mut Result<Response, Error>) {
+    let (TxnBody::Multi(parts), Ok(Response::Multi(results))) = (body, result) else { return };
+    for (part, result) in parts.iter().zip(results) {
+        let TxnBody::Create { ephemeral_type, .. } = part else { continue };
+        if let (OpResult::Created(_, stat), false) = (result, ephemeral_type.is_reaped()) {
+            *stat = Stat::default();
         }
     }
 }

@@ -185,8 +185,11 @@ impl DataTree {
 
     /// The number of all descendants of a znode; 0 where it does not exist.
     pub fn descendants(&self, path: &str) -> usize {
-        if path == "/" {
-            return self.nodes.len() - 1;
+        match path {
+            "/" => return self.nodes.len() - 1,
+            // By its other name the root counts as one of its own.
+            "" => return self.nodes.len(),
+            _ => {}
         }
         let prefix = format!("{path}/");
         let from = (Bound::Included(&*prefix), Bound::Unbounded);

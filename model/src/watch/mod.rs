@@ -70,8 +70,14 @@ impl WatchTable {
     }
 
     /// Takes watches away. `false`: there were none.
-    pub fn remove(&mut self, path: &str, connection: ClientConnection, kind: WatcherType) -> bool {
-        let (data, child) = tables_of(kind);
+    pub fn remove(
+        &mut self,
+        path: &str,
+        connection: ClientConnection,
+        kind: WatcherType,
+        bugs: Bugs,
+    ) -> bool {
+        let (data, child) = tables_of(kind, bugs);
         // Not short-circuited: both are to go.
         let data = data.is_some_and(|modes| self.data.remove(path, connection, modes));
         let child = child.is_some_and(|modes| self.child.remove(path, connection, modes));
@@ -80,8 +86,14 @@ impl WatchTable {
 
     /// Whether there is such a watch. Persistent ones are looked for among the data watches, where
     /// they all are.
-    pub fn contains(&self, path: &str, connection: ClientConnection, kind: WatcherType) -> bool {
-        let (data, child) = tables_of(kind);
+    pub fn contains(
+        &self,
+        path: &str,
+        connection: ClientConnection,
+        kind: WatcherType,
+        bugs: Bugs,
+    ) -> bool {
+        let (data, child) = tables_of(kind, bugs);
         let has = |table: &Table, modes: Option<Modes>| {
             modes.is_some_and(|modes| table.modes(path, connection).intersects(modes))
         };
@@ -161,8 +173,9 @@ impl WatchTable {
 }
 
 /// Which modes of which table a type means: (data, child).
-fn tables_of(kind: WatcherType) -> (Option<Modes>, Option<Modes>) {
-    let only = |mode| Some(Modes::of(mode));
+fn tables_of(kind: WatcherType, bugs: Bugs) -> (Option<Modes>, Option<Modes>) {
+    let one_each = bugs.has(Bug::OneWatchModePerPath);
+    let only = |mode| Some(if one_each { Modes::ALL } else { Modes::of(mode) });
     match kind {
         WatcherType::Children => (None, only(Mode::Standard)),
         WatcherType::Data => (only(Mode::Standard), None),

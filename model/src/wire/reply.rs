@@ -23,8 +23,8 @@ use crate::zxid::Zxid;
 /// `KeeperState.SyncConnected`, which every notification of a watch carries.
 const SYNC_CONNECTED: i32 = 3;
 
-/// The zxid of packets that name none (-1): the header of answers to `addAuth`, and of
-/// notifications before 3.9.
+/// The zxid of packets that name none (-1): notifications before 3.9, and the refusal of an opcode
+/// that the server does not know. A client must not take it for the last zxid that it has seen.
 pub const NO_ZXID: Zxid = Zxid(u64::MAX);
 
 /// The request that a frame of a server answers, `None` if it answers none.

@@ -28,6 +28,8 @@ pub(super) enum Command {
     Replay(ReplayArguments),
     /// Try every order of events within a budget of faults
     Explore(Box<ExploreArguments>),
+    /// Compare the model with a real ZooKeeper, answer by answer
+    Conform(ConformArguments),
     /// List the scenarios with their mutants and marks
     List,
 }
@@ -79,6 +81,29 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
     pub(super) timeline: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ConformArguments {
+    /// At least so many operations [default: 20000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) ops: Option<String>,
+    /// What is drawn follows from this [default: 1]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// A server that runs already, set up as `vivarium conform --setup` says [default: one of the
+    /// installed package is started]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "ensemble")]
+    pub(super) server: Option<String>,
+    /// Three servers, a session that moves between them, and the kill and restart of one
+    #[arg(long)]
+    pub(super) ensemble: bool,
+    /// Plant a deviation in the model, which must then be found
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Say how a server must be set up for --server
+    #[arg(long)]
+    pub(super) setup: bool,
 }
 
 #[derive(Args, Debug)]

@@ -15,6 +15,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// Tells how far a sweep is.
 pub(super) struct Meter {
     title: String,
+    /// What is counted.
+    unit: &'static str,
     total: u64,
     begun: Instant,
     face: Face,
@@ -29,13 +31,22 @@ enum Face {
 impl Meter {
     /// A meter for `total` seeds.
     pub(super) fn new(title: String, total: u64) -> Meter {
+        Meter::counting("seeds", title, total)
+    }
+
+    /// A meter for `total` operations.
+    pub(super) fn of_operations(title: String, total: u64) -> Meter {
+        Meter::counting("operations", title, total)
+    }
+
+    fn counting(unit: &'static str, title: String, total: u64) -> Meter {
         let begun = Instant::now();
         let face = if stderr().is_terminal() {
-            Face::Bar(bar(&title, total))
+            Face::Bar(bar(&title, unit, total))
         } else {
             Face::Lines(Mutex::new(begun))
         };
-        Meter { title, total, begun, face }
+        Meter { title, unit, total, begun, face }
     }
 
     /// So many seeds are done.
@@ -61,20 +72,18 @@ impl Meter {
 
     fn line(&self, done: u64) -> String {
         let seconds = self.begun.elapsed().as_secs().max(1);
-        format!(
-            "{}: {} of {} seeds, {} seeds/s",
-            self.title,
-            grouped(done),
-            grouped(self.total),
-            grouped(done / seconds)
-        )
+        let (title, unit) = (&self.title, self.unit);
+        let (rate, done, total) = (grouped(done / seconds), grouped(done), grouped(self.total));
+        format!("{title}: {done} of {total} {unit}, {rate} {unit}/s")
     }
 }
 
-fn bar(title: &str, total: u64) -> ProgressBar {
+fn bar(title: &str, unit: &str, total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{prefix} [{bar:30}] {human_pos} of {human_len} seeds, {per_sec}, {eta} left";
-    let style = ProgressStyle::with_template(template).expect("the template is well formed");
+    let template = format!(
+        "{{prefix}} [{{bar:30}}] {{human_pos}} of {{human_len}} {unit}, {{per_sec}}, {{eta}} left"
+    );
+    let style = ProgressStyle::with_template(&template).expect("the template is well formed");
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(title.to_string());
     bar

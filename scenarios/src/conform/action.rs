@@ -90,6 +90,12 @@ impl Watched {
 }
 
 impl Action {
+    /// Whether it asks for what lies outside of the case: the root, and what is always there.
+    pub fn is_about_the_root(&self) -> bool {
+        let text = self.to_string();
+        text.contains("/!") || text.contains("/zookeeper")
+    }
+
     /// The name under which it is counted.
     pub fn name(&self) -> &'static str {
         match self {
@@ -250,9 +256,7 @@ pub fn request_placed(request: &Request, root: &str) -> Request {
         Request::GetData { path, watch } => Request::GetData { path: at(&path), watch },
         Request::GetChildren { path, watch } => Request::GetChildren { path: at(&path), watch },
         Request::GetAcl { path } => Request::GetAcl { path: at(&path) },
-        Request::SetAcl { path, acl, version } => {
-            Request::SetAcl { path: at(&path), acl, version }
-        }
+        Request::SetAcl { path, acl, version } => Request::SetAcl { path: at(&path), acl, version },
         Request::MultiRead(ops) => {
             let place = |op| match op {
                 ReadOp::GetData { path } => ReadOp::GetData { path: at(&path) },
@@ -260,9 +264,7 @@ pub fn request_placed(request: &Request, root: &str) -> Request {
             };
             Request::MultiRead(ops.into_iter().map(place).collect())
         }
-        Request::GetAllChildrenNumber { path } => {
-            Request::GetAllChildrenNumber { path: at(&path) }
-        }
+        Request::GetAllChildrenNumber { path } => Request::GetAllChildrenNumber { path: at(&path) },
         Request::GetEphemerals { prefix } => Request::GetEphemerals { prefix: at(&prefix) },
         Request::AddWatch { path, mode } => Request::AddWatch { path: at(&path), mode },
         Request::RemoveWatches { path, kind } => Request::RemoveWatches { path: at(&path), kind },

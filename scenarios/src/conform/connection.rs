@@ -30,12 +30,11 @@ pub enum Received {
 pub struct Connection {
     address: SocketAddr,
     stream: TcpStream,
-    opcodes: Opcodes,
     password: Password,
     /// Bytes that came and are not yet a whole frame.
     buffer: Vec<u8>,
     /// Requests without a reply, oldest first: the order in which a server answers.
-    pending: VecDeque<(Xid, Arc<Request>)>,
+    pending: VecDeque<(Xid, Arc<Request>, Opcodes)>,
 }
 
 impl Connection {
@@ -50,7 +49,6 @@ impl Connection {
         address: SocketAddr,
         connect: &ClientPacket,
         password: &Password,
-        opcodes: Opcodes,
         patience: Duration,
     ) -> Result<(Connection, Received), ConformError> {
         let open = || {
@@ -62,7 +60,6 @@ impl Connection {
         let mut connection = Connection {
             address,
             stream,
-            opcodes,
             password: *password,
             buffer: Vec::new(),
             pending: VecDeque::new(),
@@ -96,11 +93,11 @@ impl Connection {
     /// # Panics
     ///
     /// On [`ClientPacket::Connect`].
-    pub fn send(&mut self, packet: &ClientPacket) -> Result<(), ConformError> {
+    pub fn send(&mut self, packet: &ClientPacket, opcodes: Opcodes) -> Result<(), ConformError> {
         if let ClientPacket::Request { xid, request } = packet {
-            self.pending.push_back((*xid, Arc::clone(request)));
+            self.pending.push_back((*xid, Arc::clone(request), opcodes));
         }
-        self.send_frame(&encode_client(packet, self.opcodes))
+        self.send_frame(&encode_client(packet, opcodes))
     }
 
     /// Waits so long for the next packet.
@@ -111,10 +108,11 @@ impl Connection {
             Frame::Nothing => return Ok(Received::Nothing),
         };
         let xid = answered(&frame).map_err(|source| self.not_understood(source))?;
-        let place = self.pending.iter().position(|(pending, _)| Some(*pending) == xid);
-        let request =
-            place.and_then(|place| self.pending.remove(place)).map(|(_, request)| request);
-        let packet = decode_server(&frame, self.opcodes, request.as_deref())
+        let place = self.pending.iter().position(|(pending, ..)| Some(*pending) == xid);
+        let asked = place.and_then(|place| self.pending.remove(place));
+        let opcodes = asked.as_ref().map_or(Opcodes::Newest, |(_, _, opcodes)| *opcodes);
+        let request = asked.as_ref().map(|(_, request, _)| &**request);
+        let packet = decode_server(&frame, opcodes, request)
             .map_err(|source| self.not_understood(source))?;
         Ok(Received::Packet(packet))
     }

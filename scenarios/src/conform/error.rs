@@ -43,6 +43,11 @@ pub enum ConformError {
         /// Why.
         source: io::Error,
     },
+    /// The superuser is not accepted.
+    #[error(
+        "the server is not set up for the comparison: addAuth as superuser was answered with {0}"
+    )]
+    NotSetUp(String),
     /// The server did not answer the handshake.
     #[error("{address} did not answer the ConnectRequest within {patience:?}")]
     NoHandshake {

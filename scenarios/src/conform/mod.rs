@@ -4,15 +4,34 @@
 //! means to ask it: [`RealServer`] and [`RealEnsemble`] run Apache ZooKeeper from the packages of the
 //! system, and a [`Connection`] carries the model's own packets to it and back.
 
+mod action;
 mod connection;
+pub mod divergences;
+mod draw;
 mod error;
+mod heard;
 mod install;
+mod lockstep;
 mod options;
+mod pair;
 mod process;
+mod replica;
+pub mod report;
+mod run;
 mod server;
+mod shrink;
+mod tally;
+
+pub use action::{Action, Seat, Watched};
 
 pub use connection::{Connection, Received};
 pub use error::ConformError;
+pub use heard::Heard;
 pub use install::Installation;
+pub use lockstep::Divergence;
 pub use options::Options;
+pub use pair::Both;
+pub use replica::Replica;
+pub use run::{Finding, Outcome, Plan, Setting, run, setup};
 pub use server::{RealEnsemble, RealServer};
+pub use tally::Tally;

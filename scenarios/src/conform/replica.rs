@@ -16,6 +16,7 @@ use vivarium_model::release::Bugs;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ServerTimer, Timer};
+use vivarium_model::tree::DataTree;
 
 /// Virtual time between two packets: every transaction has a time of its own.
 const PACE: Duration = Duration::from_millis(10);
@@ -35,8 +36,11 @@ impl Replica {
         config.bugs = bugs;
         config.options = options;
         config.election = Election::Oracle;
-        let mut replica =
-            Replica { ensemble: Ensemble::new(Arc::new(config)), due: VecDeque::new(), now: PACE_START };
+        let mut replica = Replica {
+            ensemble: Ensemble::new(Arc::new(config)),
+            due: VecDeque::new(),
+            now: PACE_START,
+        };
         for server in 1..=servers {
             replica.take(Step::Restart(ServerId(server)));
         }
@@ -48,6 +52,12 @@ impl Replica {
     /// The server that leads.
     pub fn leader(&self) -> Option<ServerId> {
         self.ensemble.leader()
+    }
+
+    /// The leader's tree.
+    pub fn tree(&self) -> &DataTree {
+        let leader = self.leader().expect("the replica has a leader");
+        self.ensemble.server(leader).expect("a leader is up").tree()
     }
 
     /// Opens a connection.
@@ -67,6 +77,11 @@ impl Replica {
     /// The next packet of a connection, or its end.
     pub fn receive(&mut self, connection: ClientConnection) -> Option<Delivered<ServerPacket>> {
         self.ensemble.receive_raw(connection)
+    }
+
+    /// Whether there is a packet to receive, or the end of the connection.
+    pub fn has_packet(&self, connection: ClientConnection) -> bool {
+        self.ensemble.has_news_raw(connection)
     }
 
     /// Closes a connection without a word.
@@ -95,8 +110,7 @@ impl Replica {
 
     /// A server is killed; what it has logged it keeps.
     pub fn crash(&mut self, server: ServerId) {
-        let everything =
-            Tail { survive: u8::MAX, torn: false, snapshots: true, packets: u8::MAX };
+        let everything = Tail { survive: u8::MAX, torn: false, snapshots: true, packets: u8::MAX };
         self.take(Step::Crash { server, tail: everything });
         self.settle();
         self.elect();

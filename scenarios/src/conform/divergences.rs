@@ -1,0 +1,63 @@
+//! The one table of what release 3.8.0, as Debian has it, does otherwise than today's semantics. That
+//! is 3.8.0 with later security repairs: it keeps watch events from who may not read
+//! (ZOOKEEPER-4799, CVE-2024-23944) although the release did not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
+
+use vivarium_model::release::{Bug, Bugs};
+
+/// A version's own behaviour.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionOwn {
+    /// The model's switch.
+    pub switch: Bug,
+    /// The releases that no longer do it.
+    pub until: &'static str,
+    /// The rule of the semantics page that says so.
+    pub rule: &'static str,
+    /// What it does.
+    pub what: &'static str,
+}
+
+/// What 3.8.0 does otherwise.
+pub const OF_3_8_0: [VersionOwn; 6] = [
+    VersionOwn {
+        switch: Bug::ExistsAsksNoAcl,
+        until: "3.8.4, 3.9.2",
+        rule: "1.8",
+        what: "exists answers whoever asks, READ or not (ZOOKEEPER-2590)",
+    },
+    VersionOwn {
+        switch: Bug::MultiAsksNoQuota,
+        until: "HEAD",
+        rule: "1.10",
+        what: "a multi is not checked against quotas",
+    },
+    VersionOwn {
+        switch: Bug::MultiTellsNoStat,
+        until: "HEAD",
+        rule: "1.7",
+        what: "create2 inside a multi is a create and tells no Stat",
+    },
+    VersionOwn {
+        switch: Bug::VersionBecomesMinusOne,
+        until: "master",
+        rule: "1.3",
+        what: "the version after -2 is -1, not 0 (ZOOKEEPER-4743)",
+    },
+    VersionOwn {
+        switch: Bug::OneWatchModePerPath,
+        until: "3.9.0",
+        rule: "3.1",
+        what: "a connection watches a path in one way only: the newest (ZOOKEEPER-4466)",
+    },
+    VersionOwn {
+        switch: Bug::RecursiveWatchIsChildWatch,
+        until: "3.9.0",
+        rule: "3.1",
+        what: "a recursive watch is among the child watches too (ZOOKEEPER-4475)",
+    },
+];
+
+/// All of these switches.
+pub fn bugs() -> Bugs {
+    OF_3_8_0.iter().fold(Bugs::NONE, |bugs, own| bugs.with(own.switch))
+}

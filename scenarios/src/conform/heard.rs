@@ -1,0 +1,262 @@
+//! What a client hears, in a form in which two servers can be compared.
+//!
+//! Zxids are told from the beginning of the case, sessions by the order in which they began, times
+//! not at all; what ZooKeeper keeps in sets (children, ephemerals, identities) is put in order. All
+//! else must be the same.
+
+use super::action::in_order;
+use std::fmt;
+use vivarium_model::error::Error;
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{EventType, OpResult, ReadResult, Response};
+use vivarium_model::packet::ServerPacket;
+use vivarium_model::stat::Stat;
+use vivarium_model::wire::Opcodes;
+use vivarium_model::zxid::Zxid;
+
+/// One thing heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A packet, without what two servers cannot have in common.
+    Packet(ServerPacket),
+    /// The server closed the connection.
+    End,
+    /// Nothing came, though something had to.
+    Silence,
+    /// The packet could not be understood.
+    Garbled(String),
+    /// Times that contradict the zxids.
+    OddTimes(Stat),
+}
+
+/// Where a case began, as one of the two servers counts.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    /// The zxid of the transaction that made the case's root.
+    pub zxid: Zxid,
+    /// The sessions, in the order in which they began.
+    pub sessions: Vec<SessionId>,
+}
+
+/// Zxids of before the case are below this, those of the case above.
+const MIDDLE: u64 = 1 << 40;
+
+impl Base {
+    /// A packet in the common form.
+    pub fn heard(&self, packet: ServerPacket, opcodes: Opcodes) -> Heard {
+        let mut odd = None;
+        let packet = if opcodes == Opcodes::Plain { plainly(packet) } else { packet };
+        let packet = match packet {
+            ServerPacket::Connected { session, timeout, read_only } => {
+                let session = self.session(session);
+                ServerPacket::Connected { session, timeout, read_only }
+            }
+            ServerPacket::Reply { xid, zxid, result } => {
+                let result = result.map(|response| self.response(response, &mut odd));
+                ServerPacket::Reply { xid, zxid: self.zxid(zxid), result }
+            }
+            ServerPacket::Notification(mut event) => {
+                // Older servers do not tell it (ZOOKEEPER-4655).
+                event.zxid = Zxid::ZERO;
+                ServerPacket::Notification(event)
+            }
+            ServerPacket::WatchesSet { zxid } => ServerPacket::WatchesSet { zxid: self.zxid(zxid) },
+            other => other,
+        };
+        odd.map_or(Heard::Packet(packet), Heard::OddTimes)
+    }
+
+    /// The beginning has zxid 0; a real standalone server counts from there without epochs.
+    fn zxid(&self, zxid: Zxid) -> Zxid {
+        if zxid.counter() == 0 {
+            return Zxid::ZERO;
+        }
+        let counted = u64::from(zxid.counter()) + MIDDLE;
+        Zxid(counted - u64::from(self.zxid.counter()))
+    }
+
+    fn session(&self, session: SessionId) -> SessionId {
+        let place = self.sessions.iter().position(|known| *known == session);
+        place.map_or(session, |place| SessionId(place as u64 + 1))
+    }
+
+    fn stat(&self, stat: Stat, odd: &mut Option<Stat>) -> Stat {
+        // Who never changed its data has the time of its creation.
+        if stat.czxid == stat.mzxid && stat.ctime != stat.mtime {
+            *odd = Some(stat);
+        }
+        Stat {
+            czxid: self.zxid(stat.czxid),
+            mzxid: self.zxid(stat.mzxid),
+            pzxid: self.zxid(stat.pzxid),
+            ctime: 0,
+            mtime: 0,
+            ephemeral_owner: stat.ephemeral_owner.map(|owner| self.session(owner)),
+            ..stat
+        }
+    }
+
+    fn response(&self, response: Response, odd: &mut Option<Stat>) -> Response {
+        match response {
+            Response::Written(result) => Response::Written(self.result(result, odd)),
+            Response::Multi(results) => {
+                Response::Multi(results.into_iter().map(|each| self.result(each, odd)).collect())
+            }
+            Response::Exists(stat) => Response::Exists(self.stat(stat, odd)),
+            Response::Data(data, stat) => Response::Data(data, self.stat(stat, odd)),
+            Response::Children(mut names, stat) => {
+                names.sort();
+                Response::Children(names, self.stat(stat, odd))
+            }
+            Response::Acl(acl, stat) => Response::Acl(in_order(&acl), self.stat(stat, odd)),
+            Response::AclSet(stat) => Response::AclSet(self.stat(stat, odd)),
+            Response::MultiRead(results) => {
+                let read = |result| match result {
+                    ReadResult::Data(data, stat) => ReadResult::Data(data, self.stat(stat, odd)),
+                    ReadResult::Children(mut names) => {
+                        names.sort();
+                        ReadResult::Children(names)
+                    }
+                    failed => failed,
+                };
+                Response::MultiRead(results.into_iter().map(read).collect())
+            }
+            Response::Ephemerals(mut paths) => {
+                paths.sort();
+                Response::Ephemerals(paths)
+            }
+            Response::WhoAmI(mut infos) => {
+                infos.sort();
+                Response::WhoAmI(infos)
+            }
+            other => other,
+        }
+    }
+
+    fn result(&self, result: OpResult, odd: &mut Option<Stat>) -> OpResult {
+        match result {
+            OpResult::Created(path, stat) => OpResult::Created(path, self.stat(stat, odd)),
+            OpResult::Set(stat) => OpResult::Set(self.stat(stat, odd)),
+            other => other,
+        }
+    }
+}
+
+/// An answer without the Stats that the older opcodes do not tell.
+fn plainly(packet: ServerPacket) -> ServerPacket {
+    let ServerPacket::Reply { xid, zxid, result: Ok(response) } = packet else { return packet };
+    let without = |result| match result {
+        OpResult::Created(path, _) => OpResult::Created(path, Stat::default()),
+        other => other,
+    };
+    let response = match response {
+        Response::Written(result) => Response::Written(without(result)),
+        Response::Multi(results) => Response::Multi(results.into_iter().map(without).collect()),
+        Response::Children(names, _) => Response::Children(names, Stat::default()),
+        other => other,
+    };
+    ServerPacket::Reply { xid, zxid, result: Ok(response) }
+}
+
+/// The codes in an answer: of the whole, and of each operation of a multi.
+pub fn codes(heard: &Heard) -> Vec<Option<Error>> {
+    let Heard::Packet(packet) = heard else { return Vec::new() };
+    match packet {
+        ServerPacket::Reply { result: Err(error), .. }
+        | ServerPacket::Authenticated { result: Err(error) } => vec![Some(*error)],
+        ServerPacket::Reply { result: Ok(response), .. } => match response {
+            Response::Multi(results) if !results.is_empty() => results
+                .iter()
+                .map(|result| match result {
+                    OpResult::Failed(error) => *error,
+                    _ => None,
+                })
+                .collect(),
+            Response::MultiRead(results) if !results.is_empty() => results
+                .iter()
+                .map(|result| match result {
+                    ReadResult::Failed(error) => Some(*error),
+                    _ => None,
+                })
+                .collect(),
+            _ => vec![None],
+        },
+        ServerPacket::Authenticated { result: Ok(()) } => vec![None],
+        ServerPacket::Expired => vec![Some(Error::SessionExpired)],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether two accounts of what one client heard are the same. `in_any_order`: the events of a
+/// closeSession, whose ephemerals a server keeps in a set.
+pub fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool {
+    if !in_any_order {
+        return real == model;
+    }
+    let is_event = |heard: &&Heard| matches!(heard, Heard::Packet(ServerPacket::Notification(_)));
+    let sorted = |all: &[Heard]| {
+        let mut events: Vec<String> =
+            all.iter().filter(is_event).map(|it| format!("{it:?}")).collect();
+        events.sort();
+        events
+    };
+    let others = |all: &[Heard]| -> Vec<Heard> {
+        all.iter().filter(|heard| !is_event(heard)).cloned().collect()
+    };
+    // Behind which of the rest the events stand still counts.
+    let first_other = |all: &[Heard]| all.iter().position(|heard| !is_event(&heard));
+    sorted(real) == sorted(model)
+        && others(real) == others(model)
+        && first_other(real) == first_other(model)
+        && children_follow_at_once(real)
+        && children_follow_at_once(model)
+}
+
+/// A one-shot child watch fires with the first of the children that go: so of these no more than
+/// one can have been told of before.
+fn children_follow_at_once(all: &[Heard]) -> bool {
+    let mut gone: Vec<&str> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for heard in all {
+        let Heard::Packet(ServerPacket::Notification(event)) = heard else { continue };
+        match event.kind {
+            EventType::NodeDeleted => gone.push(&event.path),
+            EventType::NodeChildrenChanged if !told.contains(&&*event.path) => {
+                told.push(&event.path);
+                let below = |path: &&&str| vivarium_model::path::parent(path) == Some(&event.path);
+                if gone.iter().filter(below).count() > 1 {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Heard::Packet(ServerPacket::Reply { zxid, result, .. }) => match result {
+                Ok(response) => write!(f, "{response:?} at zxid {}", told(*zxid)),
+                Err(error) => write!(f, "{error:?} at zxid {}", told(*zxid)),
+            },
+            Heard::Packet(ServerPacket::Notification(event)) => {
+                write!(f, "event {:?} {}", event.kind, event.path)
+            }
+            Heard::Packet(packet) => packet.fmt(f),
+            Heard::End => f.write_str("the connection is closed"),
+            Heard::Silence => f.write_str("nothing"),
+            Heard::Garbled(why) => write!(f, "what cannot be understood: {why}"),
+            Heard::OddTimes(stat) => write!(f, "ctime and mtime that cannot be: {stat:?}"),
+        }
+    }
+}
+
+/// A zxid as counted from the case's beginning.
+fn told(zxid: Zxid) -> String {
+    match zxid.0 {
+        0 => "0".to_owned(),
+        counted => format!("{:+}", counted as i64 - MIDDLE as i64),
+    }
+}

@@ -1,0 +1,429 @@
+//! A real server and the model, in step: every action is done by both, and all that clients hear is
+//! compared.
+//!
+//! A case has a root znode of its own, made by a superuser who also clears up behind it, so cases do
+//! not see each other. Within a case, after every action, the client that acted has heard its answer
+//! from both; whoever else has something to hear in the model is made to hear all of it from the real
+//! server too, by a ping that is answered behind it. At the end of a case everybody is asked, the
+//! sessions are closed, and every znode of the case is read.
+
+use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
+use super::draw::SUPER;
+use super::heard::{Heard, same};
+use super::pair::{Bases, Both, Link, Session, Until, wait};
+use super::replica::Replica;
+use super::tally::Tally;
+use super::{ConformError, Setting};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use vivarium_model::id::{ServerId, Xid};
+use vivarium_model::op::{CreateMode, Op, Request, Version};
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::time::Duration;
+use vivarium_model::tree::quota;
+use vivarium_model::wire::Opcodes;
+use vivarium_model::zxid::Zxid;
+
+/// The timeout of sessions that are not to expire.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The one server.
+const ONLY: ServerId = ServerId(1);
+
+/// Who makes the root of a case, and clears up.
+const KEEPER: Seat = Seat(SEATS);
+
+/// Whose session expires.
+const FORGOTTEN: Seat = Seat(SEATS + 1);
+
+/// How many places the model needs.
+pub const PLACES: u8 = SEATS + 2;
+
+/// All are asked for news after so many actions, should a server tell of what it should not.
+const ROUND: usize = 16;
+
+/// Where the two differ.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// At which action; `None` for the end of the case.
+    pub action: Option<usize>,
+    /// Who heard it.
+    pub who: String,
+    /// What for.
+    pub occasion: String,
+    /// What was heard.
+    pub both: Both,
+}
+
+/// Why a case ended early.
+#[derive(Debug)]
+pub enum Stop {
+    /// The two differ.
+    Diverged(Box<Divergence>),
+    /// The real server cannot be talked to any more.
+    Failed(ConformError),
+}
+
+impl From<ConformError> for Stop {
+    fn from(error: ConformError) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    link: Option<Link>,
+    session: Option<Session>,
+    /// The last zxid seen on connections that are gone.
+    seen: (Zxid, Zxid),
+    next_xid: u32,
+}
+
+/// Both servers, and the clients of both.
+#[derive(Debug)]
+pub struct Lockstep {
+    address: SocketAddr,
+    replica: Replica,
+    bases: Bases,
+    places: Vec<Place>,
+    root: String,
+    cases: u32,
+    /// What was done and heard.
+    pub tally: Tally,
+}
+
+impl Lockstep {
+    /// A model that has done nothing, like the real server at this address.
+    ///
+    /// # Errors
+    /// When the real server cannot be talked to, or is not set up as it must be.
+    pub fn new(address: SocketAddr, setting: &Setting) -> Result<Lockstep, Stop> {
+        let mut lockstep = Lockstep {
+            address,
+            replica: Replica::new(1, PLACES, setting.bugs, setting.options.clone()),
+            bases: Bases::default(),
+            places: (0..PLACES).map(|_| Place::default()).collect(),
+            root: String::new(),
+            cases: 0,
+            tally: Tally::default(),
+        };
+        lockstep.prove(KEEPER, "digest", SUPER).map_err(|stop| match stop {
+            Stop::Diverged(divergence) => {
+                Stop::Failed(ConformError::NotSetUp(divergence.both.real_in_words()))
+            }
+            failed => failed,
+        })?;
+        Ok(lockstep)
+    }
+
+    /// Does a case from its beginning to its end.
+    ///
+    /// # Errors
+    /// The first divergence.
+    pub fn case(&mut self, actions: &[Action]) -> Result<(), Stop> {
+        self.begin()?;
+        for (at, action) in actions.iter().enumerate() {
+            let done = self.act(action).and_then(|()| self.news(at % ROUND == ROUND - 1));
+            done.map_err(|stop| stop.at(at))?;
+            self.tally.action(action.name());
+        }
+        self.end()
+    }
+
+    fn begin(&mut self) -> Result<(), Stop> {
+        self.cases += 1;
+        self.root = format!("/case-{}", self.cases);
+        let op = Op::create(self.root.as_str(), [], CreateMode::Persistent);
+        let both = self.ask_plainly(KEEPER, Request::Write(op), Opcodes::Newest)?;
+        self.compare(KEEPER, "the root of the case", &both, false)?;
+        let link = self.places[usize::from(KEEPER.0)].link.as_ref().expect("it has just been used");
+        (self.bases.real.zxid, self.bases.model.zxid) = link.seen();
+        Ok(())
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), Stop> {
+        match action {
+            Action::Ask { seat, request, opcodes } => {
+                self.ask(*seat, request_placed(request, &self.root), *opcodes)
+            }
+            Action::Prove { seat, scheme, proof } => self.prove(*seat, scheme, proof),
+            Action::Return { seat, watched } => self.come_back(*seat, watched),
+            Action::Take { seat } => self.take_over(*seat),
+            Action::Expire { path } => self.expire(&placed(path, &self.root)),
+        }
+    }
+
+    fn ask(&mut self, seat: Seat, request: Request, opcodes: Opcodes) -> Result<(), Stop> {
+        let closes = request == Request::CloseSession;
+        let occasion = request.to_string();
+        let both = self.ask_plainly(seat, request, opcodes)?;
+        self.tally.heard(&both);
+        let place = &mut self.places[usize::from(seat.0)];
+        if closes || place.link.as_ref().is_some_and(Link::has_ended) {
+            place.link = None;
+        }
+        if closes {
+            place.session = None;
+        }
+        self.compare(seat, &occasion, &both, closes)?;
+        if closes { self.others_hear(seat, &occasion) } else { Ok(()) }
+    }
+
+    fn ask_plainly(
+        &mut self,
+        seat: Seat,
+        request: Request,
+        opcodes: Opcodes,
+    ) -> Result<Both, Stop> {
+        self.connect(seat)?;
+        let place = &mut self.places[usize::from(seat.0)];
+        place.next_xid += 1;
+        let xid = Xid(place.next_xid);
+        let link = place.link.as_mut().expect("it was just connected");
+        let closes = request == Request::CloseSession;
+        let packet = ClientPacket::Request { xid, request: Arc::new(request) };
+        link.send(&mut self.replica, packet, opcodes)?;
+        let until = if closes { Until::End } else { Until::Reply(xid) };
+        Ok(link.listen(&mut self.replica, until, &self.bases)?)
+    }
+
+    /// What a closeSession fires at others comes in the order of a set.
+    fn others_hear(&mut self, seat: Seat, occasion: &str) -> Result<(), Stop> {
+        for other in 0..PLACES {
+            if other != seat.0 {
+                self.hear(Seat(other), occasion, true, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, seat: Seat, scheme: &str, proof: &str) -> Result<(), Stop> {
+        self.connect(seat)?;
+        let place = &mut self.places[usize::from(seat.0)];
+        let link = place.link.as_mut().expect("it was just connected");
+        let packet = ClientPacket::Auth { scheme: scheme.into(), auth: proof.as_bytes().into() };
+        link.send(&mut self.replica, packet, Opcodes::Newest)?;
+        let both = link.listen(&mut self.replica, Until::Authenticated, &self.bases)?;
+        if link.has_ended() {
+            place.seen = link.seen();
+            place.link = None;
+        }
+        self.tally.heard(&both);
+        self.compare(seat, "addAuth", &both, false)
+    }
+
+    /// A connection for a seat that has none: with its session, or with a new one.
+    fn connect(&mut self, seat: Seat) -> Result<(), Stop> {
+        if self.places[usize::from(seat.0)].link.is_some() {
+            return Ok(());
+        }
+        let new = self.places[usize::from(seat.0)].session.is_none();
+        self.open(seat, LONG)?;
+        self.tally.action(if new { "new session" } else { "reconnect" });
+        Ok(())
+    }
+
+    /// Opens a connection; one that is there stays open without being listened to.
+    fn open(&mut self, seat: Seat, timeout: Duration) -> Result<Option<Link>, Stop> {
+        let place = &mut self.places[usize::from(seat.0)];
+        let old = place.link.take();
+        if let Some(old) = &old {
+            place.seen = old.seen();
+        }
+        if place.session.is_none() {
+            place.seen = (Zxid::ZERO, Zxid::ZERO);
+        }
+        let (both, open) = Link::open(
+            self.address,
+            &mut self.replica,
+            (seat.0, ONLY),
+            place.session,
+            place.seen,
+            timeout,
+            &mut self.bases,
+        )?;
+        let (link, session) = open.unzip();
+        place.link = link;
+        place.session = session;
+        self.compare(seat, "its ConnectRequest", &both, false)?;
+        match self.places[usize::from(seat.0)].link {
+            Some(_) => Ok(old),
+            None => Err(diverged(seat, "its ConnectRequest, which both refuse", both)),
+        }
+    }
+
+    fn come_back(&mut self, seat: Seat, watched: &Watched) -> Result<(), Stop> {
+        let place = &mut self.places[usize::from(seat.0)];
+        if let Some(link) = place.link.take() {
+            place.seen = link.seen();
+            link.hang_up(&mut self.replica);
+        }
+        self.connect(seat)?;
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let (real, model) = self.places[usize::from(seat.0)].seen;
+        let behind = u64::from(watched.behind).min(u64::from(real.counter()));
+        let behind = behind.min(u64::from(model.counter()));
+        let packets = (
+            self.set_watches(watched, Zxid(real.0 - behind)),
+            self.set_watches(watched, Zxid(model.0 - behind)),
+        );
+        let link = self.places[usize::from(seat.0)].link.as_mut().expect("it was just connected");
+        link.send_each(&mut self.replica, packets)?;
+        let both = link.listen(&mut self.replica, Until::WatchesSet, &self.bases)?;
+        self.compare(seat, "SetWatches", &both, false)
+    }
+
+    fn set_watches(&self, watched: &Watched, relative_zxid: Zxid) -> ClientPacket {
+        let list = |paths: &[Arc<str>]| -> Vec<Arc<str>> {
+            paths.iter().map(|path| placed(path, &self.root)).collect()
+        };
+        ClientPacket::SetWatches {
+            relative_zxid,
+            data: list(&watched.data),
+            exist: list(&watched.exist),
+            child: list(&watched.child),
+            persistent: list(&watched.persistent),
+            recursive: list(&watched.recursive),
+        }
+    }
+
+    /// The server closes the first connection of a session that a second one brings back.
+    fn take_over(&mut self, seat: Seat) -> Result<(), Stop> {
+        self.connect(seat)?;
+        if let Some(mut old) = self.open(seat, LONG)? {
+            let both = old.listen(&mut self.replica, Until::End, &self.bases)?;
+            self.compare(seat, "the end of its first connection", &both, false)?;
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, path: &Arc<str>) -> Result<(), Stop> {
+        let short = Duration::from_millis(200);
+        self.open(FORGOTTEN, short)?;
+        let op = Op::create(Arc::clone(path), [], CreateMode::Ephemeral);
+        let both = self.ask_plainly(FORGOTTEN, Request::Write(op), Opcodes::Newest)?;
+        self.compare(FORGOTTEN, "its create", &both, false)?;
+        let place = &mut self.places[usize::from(FORGOTTEN.0)];
+        let session = place.session.take().expect("it was just used");
+        if let Some(link) = place.link.take() {
+            link.hang_up(&mut self.replica);
+        }
+        // Rounded up to a tick, and then some.
+        wait(short * 3);
+        self.replica.expire(session.model);
+        self.news(true)
+    }
+
+    /// Whoever has something to hear in the model hears it from both; with `all`, everybody is
+    /// asked.
+    fn news(&mut self, all: bool) -> Result<(), Stop> {
+        for seat in 0..PLACES {
+            self.hear(Seat(seat), "what others did", false, all)?;
+        }
+        Ok(())
+    }
+
+    fn hear(
+        &mut self,
+        seat: Seat,
+        occasion: &str,
+        in_any_order: bool,
+        all: bool,
+    ) -> Result<(), Stop> {
+        let place = &mut self.places[usize::from(seat.0)];
+        let Some(link) = &mut place.link else { return Ok(()) };
+        if !all && !link.has_news(&self.replica) {
+            return Ok(());
+        }
+        link.send(&mut self.replica, ClientPacket::Ping, Opcodes::Newest)?;
+        let both = link.listen(&mut self.replica, Until::Pong, &self.bases)?;
+        if link.has_ended() {
+            place.seen = link.seen();
+            place.link = None;
+        }
+        self.tally.action("ping");
+        self.compare(seat, occasion, &both, in_any_order)
+    }
+
+    fn compare(
+        &self,
+        seat: Seat,
+        occasion: &str,
+        both: &Both,
+        in_any_order: bool,
+    ) -> Result<(), Stop> {
+        match same(&both.real, &both.model, in_any_order) {
+            true => Ok(()),
+            false => Err(diverged(seat, occasion, both.clone())),
+        }
+    }
+
+    /// Everybody is asked, the sessions are closed, every znode is read and deleted.
+    fn end(&mut self) -> Result<(), Stop> {
+        self.news(true)?;
+        for seat in 0..SEATS {
+            if self.places[usize::from(seat)].session.is_some() {
+                self.ask(Seat(seat), Request::CloseSession, Opcodes::Newest)?;
+                self.news(false)?;
+            }
+        }
+        let quotas = format!("{}{}", quota::ROOT, self.root);
+        let ours = |path: &str, of: &str| {
+            path == of || path.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let tree = self.replica.tree();
+        let paths: Vec<Arc<str>> = tree
+            .nodes()
+            .map(|(path, _)| path.shared())
+            .filter(|path| ours(path, &self.root) || ours(path, &quotas))
+            .collect();
+        for path in &paths {
+            self.read_all(path)?;
+        }
+        // Children before their parents.
+        for path in paths.into_iter().rev() {
+            let op = Op::Delete { path, version: Version::Any };
+            self.ask(KEEPER, Request::Write(op), Opcodes::Newest)?;
+        }
+        self.bases.real.sessions.truncate(1);
+        self.bases.model.sessions.truncate(1);
+        Ok(())
+    }
+
+    fn read_all(&mut self, path: &Arc<str>) -> Result<(), Stop> {
+        let (path, watch) = (|| Arc::clone(path), false);
+        self.ask(KEEPER, Request::GetData { path: path(), watch }, Opcodes::Newest)?;
+        self.ask(KEEPER, Request::GetChildren { path: path(), watch }, Opcodes::Newest)?;
+        self.ask(KEEPER, Request::GetAcl { path: path() }, Opcodes::Newest)
+    }
+}
+
+impl Stop {
+    fn at(self, action: usize) -> Stop {
+        match self {
+            Stop::Diverged(divergence) => {
+                Stop::Diverged(Box::new(Divergence { action: Some(action), ..*divergence }))
+            }
+            failed => failed,
+        }
+    }
+}
+
+fn diverged(seat: Seat, occasion: &str, both: Both) -> Stop {
+    let who = match seat {
+        KEEPER => "the superuser".to_owned(),
+        FORGOTTEN => "the client that is left alone".to_owned(),
+        seat => seat.to_string(),
+    };
+    let occasion = occasion.to_owned();
+    Stop::Diverged(Box::new(Divergence { action: None, who, occasion, both }))
+}
+
+impl Both {
+    /// What the real server said.
+    fn real_in_words(&self) -> String {
+        self.real.iter().map(Heard::to_string).collect::<Vec<String>>().join("; ")
+    }
+}

@@ -1,0 +1,290 @@
+//! One client of both servers: a connection to the real one and its twin in the model.
+
+use super::ConformError;
+use super::connection::{Connection, Received};
+use super::heard::{Base, Heard};
+use super::replica::Replica;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
+use vivarium_model::network::Delivered;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::wire::{Opcodes, Password};
+use vivarium_model::zxid::Zxid;
+
+/// How long an answer may take that the model says must come.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to listen for what the model says cannot come.
+const HUSH: Duration = Duration::from_millis(300);
+
+/// What both servers said to one client, in the order in which it came.
+#[derive(Clone, Debug, Default)]
+pub struct Both {
+    /// The real server.
+    pub real: Vec<Heard>,
+    /// The model.
+    pub model: Vec<Heard>,
+}
+
+impl Both {
+    /// Whether neither said anything.
+    pub fn is_empty(&self) -> bool {
+        self.real.is_empty() && self.model.is_empty()
+    }
+
+    /// Puts what came later behind.
+    pub fn extend(&mut self, later: Both) {
+        self.real.extend(later.real);
+        self.model.extend(later.model);
+    }
+}
+
+/// A session as both know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Session {
+    /// At the real server.
+    pub real: SessionId,
+    /// In the model.
+    pub model: SessionId,
+    /// The real server's password.
+    pub password: Password,
+}
+
+/// An open connection to both.
+#[derive(Debug)]
+pub struct Link {
+    real: Connection,
+    model: ClientConnection,
+    /// How the last packet was sent.
+    opcodes: Opcodes,
+    /// The last zxid seen: of the real server, of the model.
+    seen: (Zxid, Zxid),
+    /// Either has said that it is closed.
+    ended: bool,
+}
+
+/// What ends the listening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// The reply to this request.
+    Reply(Xid),
+    /// The answer to `addAuth`.
+    Authenticated,
+    /// The answer to SetWatches.
+    WatchesSet,
+    /// The answer to a ping.
+    Pong,
+    /// The end of the connection.
+    End,
+}
+
+impl Until {
+    fn is(self, heard: &Heard) -> bool {
+        match (self, heard) {
+            (_, Heard::End | Heard::Silence | Heard::Garbled(_)) => true,
+            (Until::Reply(asked), Heard::Packet(ServerPacket::Reply { xid, .. })) => *xid == asked,
+            (Until::Authenticated, Heard::Packet(ServerPacket::Authenticated { .. }))
+            | (Until::WatchesSet, Heard::Packet(ServerPacket::WatchesSet { .. }))
+            | (Until::Pong, Heard::Packet(ServerPacket::Pong)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The two servers' counts, and the last zxid that a client has seen of each.
+#[derive(Clone, Debug, Default)]
+pub struct Bases {
+    /// The real server's.
+    pub real: Base,
+    /// The model's.
+    pub model: Base,
+}
+
+impl Link {
+    /// Connects to both. The answers; the link and the session, if both accepted.
+    ///
+    /// # Errors
+    /// When the real server cannot be talked to at all.
+    pub fn open(
+        address: SocketAddr,
+        replica: &mut Replica,
+        (place, server): (u8, ServerId),
+        session: Option<Session>,
+        seen: (Zxid, Zxid),
+        timeout: Duration,
+        bases: &mut Bases,
+    ) -> Result<(Both, Option<(Link, Session)>), ConformError> {
+        let connect = |session, last_zxid_seen| ClientPacket::Connect {
+            last_zxid_seen,
+            timeout,
+            session,
+            read_only: false,
+        };
+        let password = session.map_or(Password::default(), |session| session.password);
+        let to_real = connect(session.map(|session| session.real), seen.0);
+        let (real, answer) = Connection::connect(address, &to_real, &password, PATIENCE)?;
+        let model = replica.open(place, server);
+        replica.send(model, connect(session.map(|session| session.model), seen.1));
+        let modelled = replica.receive(model);
+
+        let real_session = match &answer {
+            Received::Packet(ServerPacket::Connected { session, .. }) => Some(*session),
+            _ => None,
+        };
+        let model_session = match &modelled {
+            Some(Delivered::Packet(ServerPacket::Connected { session, .. })) => Some(*session),
+            _ => None,
+        };
+        let sessions = real_session.zip(model_session);
+        if let Some((real, model)) = sessions.filter(|_| session.is_none()) {
+            bases.real.sessions.push(real);
+            bases.model.sessions.push(model);
+        }
+        let both =
+            Both {
+                real: vec![heard_from_real(answer, &bases.real, Opcodes::Newest)],
+                model: vec![modelled.map_or(Heard::Silence, |it| {
+                    heard_from_model(it, &bases.model, Opcodes::Newest)
+                })],
+            };
+        let open = sessions.map(|(its, modelled)| {
+            let session = Session { real: its, model: modelled, password: real.password() };
+            (Link { real, model, opcodes: Opcodes::Newest, seen, ended: false }, session)
+        });
+        Ok((both, open))
+    }
+
+    /// Sends a packet to both.
+    ///
+    /// # Errors
+    /// When the real server cannot be talked to at all.
+    pub fn send(
+        &mut self,
+        replica: &mut Replica,
+        packet: ClientPacket,
+        opcodes: Opcodes,
+    ) -> Result<(), ConformError> {
+        self.opcodes = opcodes;
+        self.real.send(&packet, opcodes)?;
+        replica.send(self.model, packet);
+        Ok(())
+    }
+
+    /// Sends a packet to each.
+    ///
+    /// # Errors
+    /// When the real server cannot be talked to at all.
+    pub fn send_each(
+        &mut self,
+        replica: &mut Replica,
+        (to_real, to_model): (ClientPacket, ClientPacket),
+    ) -> Result<(), ConformError> {
+        self.opcodes = Opcodes::Newest;
+        self.real.send(&to_real, Opcodes::Newest)?;
+        replica.send(self.model, to_model);
+        Ok(())
+    }
+
+    /// What both say, up to `until`. The real server is listened to for as long as it takes to hear
+    /// all that the model has said.
+    ///
+    /// # Errors
+    /// When the real server cannot be talked to at all.
+    pub fn listen(
+        &mut self,
+        replica: &mut Replica,
+        until: Until,
+        bases: &Bases,
+    ) -> Result<Both, ConformError> {
+        let mut both = Both::default();
+        while let Some(delivered) = replica.receive(self.model) {
+            if let Delivered::Packet(packet) = &delivered {
+                self.seen.1 = self.seen.1.max(seen(packet).unwrap_or_default());
+            }
+            both.model.push(heard_from_model(delivered, &bases.model, self.opcodes));
+            if both.model.last() == Some(&Heard::End) {
+                break;
+            }
+        }
+        if !both.model.iter().any(|heard| until.is(heard)) {
+            both.model.push(Heard::Silence);
+        }
+        let closes = both.model.last() == Some(&Heard::End);
+        let answers = both.model.last() != Some(&Heard::Silence);
+        let patience = if answers { PATIENCE } else { HUSH };
+        loop {
+            let received = match self.real.receive(patience) {
+                Ok(received) => received,
+                Err(ConformError::NotUnderstood { source, .. }) => {
+                    both.real.push(Heard::Garbled(source.to_string()));
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            if let Received::Packet(packet) = &received {
+                self.seen.0 = self.seen.0.max(seen(packet).unwrap_or_default());
+            }
+            let heard = heard_from_real(received, &bases.real, self.opcodes);
+            let answered = until.is(&heard);
+            let over = matches!(heard, Heard::End | Heard::Silence | Heard::Garbled(_));
+            both.real.push(heard);
+            if over || (answered && !closes) {
+                break;
+            }
+        }
+        self.ended = both.real.last() == Some(&Heard::End) || closes;
+        Ok(both)
+    }
+
+    /// Whether the model has something to say that was not asked for just now.
+    pub fn has_news(&self, replica: &Replica) -> bool {
+        replica.has_packet(self.model)
+    }
+
+    /// The last zxid seen: of the real server, of the model.
+    pub fn seen(&self) -> (Zxid, Zxid) {
+        self.seen
+    }
+
+    /// Whether either server has closed it.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Hangs up on both without a word.
+    pub fn hang_up(self, replica: &mut Replica) {
+        replica.close(self.model);
+    }
+}
+
+/// The zxid of a packet that a client counts as seen (semantics 2.8 rule 6).
+fn seen(packet: &ServerPacket) -> Option<Zxid> {
+    match packet {
+        ServerPacket::Reply { zxid, .. } | ServerPacket::WatchesSet { zxid } => Some(*zxid),
+        _ => None,
+    }
+}
+
+fn heard_from_real(received: Received, base: &Base, opcodes: Opcodes) -> Heard {
+    match received {
+        Received::Packet(packet) => base.heard(packet, opcodes),
+        Received::End => Heard::End,
+        Received::Nothing => Heard::Silence,
+    }
+}
+
+fn heard_from_model(delivered: Delivered<ServerPacket>, base: &Base, opcodes: Opcodes) -> Heard {
+    match delivered {
+        Delivered::Packet(packet) => base.heard(packet, opcodes),
+        Delivered::End { .. } => Heard::End,
+    }
+}
+
+/// A moment from which time is measured.
+pub fn wait(span: Duration) {
+    let end = Instant::now() + span;
+    while let Some(rest) = end.checked_duration_since(Instant::now()) {
+        std::thread::sleep(rest);
+    }
+}

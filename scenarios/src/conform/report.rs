@@ -1,0 +1,99 @@
+//! What the comparison has to say, for people.
+
+use super::action::NAMES;
+use super::divergences::OF_3_8_0;
+use super::heard::Heard;
+use super::run::{Finding, Outcome, Plan};
+use super::tally::Tally;
+use std::fmt::Write;
+use vivarium_model::error::Error;
+use vivarium_reports::table::{grouped, of_rows};
+
+/// The mix of operations and codes, what is the release's own, and the verdict.
+pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
+    let mut text = mix(&outcome.tally, width);
+    text.push('\n');
+    text.push_str(&own(width));
+    text.push('\n');
+    if let Some(finding) = &outcome.finding {
+        text.push_str(&found(plan, finding));
+    }
+    let operations = grouped(outcome.tally.operations());
+    let cases = grouped(outcome.cases);
+    let seconds = outcome.elapsed.as_secs_f64();
+    let _ = match &outcome.finding {
+        None => writeln!(
+            text,
+            "conform: no divergence in {operations} operations ({cases} cases), {seconds:.1} s of \
+             real time"
+        ),
+        Some(finding) => writeln!(
+            text,
+            "conform: DIVERGED after {operations} operations ({cases} cases), shown by {}",
+            actions(finding.script.len())
+        ),
+    };
+    text
+}
+
+fn actions(count: usize) -> String {
+    if count == 1 { "1 action".to_owned() } else { format!("{count} actions") }
+}
+
+/// What was done, and which codes were answered.
+pub fn mix(tally: &Tally, width: u16) -> String {
+    let rows = NAMES.iter().map(|name| [(*name).to_owned(), grouped(tally.of_action(name))]);
+    let operations = of_rows(["operation", "count"], rows, 1, width);
+    let ok = ["Ok".to_owned(), "0".to_owned(), grouped(tally.of_code(None))];
+    let (mut rows, mut never) = (vec![ok], Vec::new());
+    for (error, code) in Error::CODES {
+        match tally.of_code(Some(error)) {
+            0 => never.push(format!("{error:?} ({code})")),
+            count => rows.push([format!("{error:?}"), code.to_string(), grouped(count)]),
+        }
+    }
+    let codes = of_rows(["answer", "code", "count"], rows, 1, width);
+    format!("{operations}\n\n{codes}\nnever answered: {}\n", never.join(", "))
+}
+
+/// The release's own behaviour, which the model has switched on.
+fn own(width: u16) -> String {
+    let rows = OF_3_8_0
+        .iter()
+        .map(|own| [own.what.to_owned(), own.until.to_owned(), format!("semantics {}", own.rule)]);
+    let header = ["what 3.8.0 does otherwise, and the model with it", "until", "rule"];
+    of_rows(header, rows, 3, width)
+}
+
+/// The script, numbered, and both answers.
+pub fn found(plan: &Plan, finding: &Finding) -> String {
+    let mut text = String::from("The two differ at the end of this script:\n");
+    for (at, action) in finding.script.iter().enumerate() {
+        let _ = writeln!(text, "{:4}  {action}", at + 1);
+    }
+    let divergence = &finding.divergence;
+    let when = match divergence.action {
+        Some(at) => format!("at {}", at + 1),
+        None => "when the case is over".to_owned(),
+    };
+    let _ = writeln!(text, "\n{when}, {} hears, for {}:", divergence.who, divergence.occasion);
+    let heard = |text: &mut String, who: &str, all: &[Heard]| {
+        for heard in all {
+            let _ = writeln!(text, "  {who:<6} {heard}");
+        }
+        if all.is_empty() {
+            let _ = writeln!(text, "  {who:<6} nothing");
+        }
+    };
+    heard(&mut text, "real", &divergence.both.real);
+    heard(&mut text, "model", &divergence.both.model);
+    let bugs: String = plan.planted.iter().map(|bug| format!(" --bug {}", bug.name())).collect();
+    let _ = writeln!(
+        text,
+        "\nShortened from {} by {} attempts; zxids are counted from the root of the case.",
+        actions(finding.first_length),
+        finding.attempts
+    );
+    let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}\n", plan.seed);
+    text
+}

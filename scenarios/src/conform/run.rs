@@ -1,0 +1,178 @@
+//! The comparison as a whole: cases until enough was done, or until the two differ.
+
+use super::action::Action;
+use super::draw;
+use super::lockstep::{Divergence, Lockstep, Stop};
+use super::shrink::shrunk;
+use super::tally::Tally;
+use super::{ConformError, Options, RealServer, divergences};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use vivarium_model::config::ServerOptions;
+use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::server::access::generate_digest;
+
+/// One case in so many lets a session expire, which takes real time.
+const EXPIRING: u64 = 60;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// At least so many operations.
+    pub operations: u64,
+    /// What is drawn follows from this.
+    pub seed: u64,
+    /// A server that runs already, instead of one of Debian's package.
+    pub server: Option<SocketAddr>,
+    /// Planted deviations of the model.
+    pub planted: Vec<Bug>,
+}
+
+/// How the model is set up: as the real server is.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What the release does otherwise, and what is planted.
+    pub bugs: Bugs,
+    /// The server's properties.
+    pub options: ServerOptions,
+}
+
+/// How the real server is set up.
+pub fn real_options() -> Options {
+    Options {
+        enforce_quota: true,
+        super_digest: Some(generate_digest(draw::SUPER)),
+        container_check_interval: Duration::from_secs(86_400),
+        ..Options::default()
+    }
+}
+
+/// The same for the model.
+pub fn setting(planted: &[Bug]) -> Setting {
+    let real = real_options();
+    let options = ServerOptions {
+        min_session_timeout: Some(*real.session_timeouts.start()),
+        max_session_timeout: Some(*real.session_timeouts.end()),
+        super_digest: real.super_digest.as_deref().map(Into::into),
+        enforce_quota: true,
+        extended_types: true,
+        ..ServerOptions::default()
+    };
+    let bugs = planted.iter().fold(divergences::bugs(), |bugs, bug| bugs.with(*bug));
+    Setting { bugs, options }
+}
+
+/// How a server must be set up for the comparison, in words.
+pub fn setup() -> String {
+    let real = real_options();
+    let mut text = String::from(
+        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that nobody else uses, \
+         with these lines in zoo.cfg:\n",
+    );
+    let least = real.session_timeouts.start().as_millis();
+    let most = real.session_timeouts.end().as_millis();
+    text += &format!("  tickTime={}\n", real.tick_time.as_millis());
+    text += &format!("  minSessionTimeout={least}\n  maxSessionTimeout={most}\n");
+    text += "and these settings of the Java process:\n";
+    text += "  -Dzookeeper.extendedTypesEnabled=true\n  -Dzookeeper.enforceQuota=true\n";
+    let digest = real.super_digest.unwrap_or_default();
+    text += &format!("  -Dzookeeper.DigestAuthenticationProvider.superDigest={digest}\n");
+    let interval = real.container_check_interval.as_millis();
+    text + &format!("  -Dznode.container.checkIntervalMs={interval}\n")
+}
+
+/// A script that shows where the two differ.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The shortest script that was found.
+    pub script: Vec<Action>,
+    /// What differs at its end.
+    pub divergence: Divergence,
+    /// How many actions the case had that first showed it.
+    pub first_length: usize,
+    /// How many scripts were tried to shorten it.
+    pub attempts: usize,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was done, and answered alike.
+    pub tally: Tally,
+    /// Cases, the last one included.
+    pub cases: u64,
+    /// Real time.
+    pub elapsed: Duration,
+    /// Where the two differ, if they do.
+    pub finding: Option<Finding>,
+}
+
+/// A case as drawn: one tree of values for each action, so that each can be simplified.
+pub type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
+
+/// Compares until the plan is fulfilled or the two differ. `progress` is told the number of
+/// operations after each case.
+///
+/// # Errors
+/// When the real server cannot be started, or cannot be talked to.
+pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, ConformError> {
+    let started = Instant::now();
+    let setting = setting(&plan.planted);
+    let server = match plan.server {
+        Some(_) => None,
+        None => Some(RealServer::start(&real_options())?),
+    };
+    let address = plan.server.or(server.as_ref().map(RealServer::address));
+    let address = address.expect("there is one or the other");
+    let mut lockstep = match Lockstep::new(address, &setting) {
+        Ok(lockstep) => lockstep,
+        Err(Stop::Failed(error)) => return Err(error),
+        Err(Stop::Diverged(_)) => unreachable!("a server that is not set up is a failure"),
+    };
+    let mut runner = runner(plan.seed);
+    let mut cases = 0;
+    let mut finding = None;
+    while lockstep.tally.operations() < plan.operations {
+        cases += 1;
+        let drawn = draw_case(&mut runner, cases, plan.server.is_some());
+        let script: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
+        match lockstep.case(&script) {
+            Ok(()) => progress(lockstep.tally.operations()),
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Diverged(divergence)) => {
+                let first_length = script.len();
+                let found = shrunk(drawn, *divergence, plan, &setting)?;
+                finding = Some(Finding { first_length, ..found });
+                break;
+            }
+        }
+    }
+    let tally = lockstep.tally.clone();
+    Ok(Outcome { tally, cases, elapsed: started.elapsed(), finding })
+}
+
+fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    TestRunner::new_with_rng(Config::default(), random)
+}
+
+fn draw_case(runner: &mut TestRunner, case: u64, foreign: bool) -> Drawn {
+    let action = draw::action().boxed();
+    let mut drawn: Drawn = (0..draw::CASE)
+        .map(|_| action.new_tree(runner).expect("nothing is rejected"))
+        .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)
+        .collect();
+    if case % EXPIRING == 1 {
+        let tree = draw::expiry().boxed().new_tree(runner).expect("nothing is rejected");
+        drawn.insert(draw::CASE / 2, Box::new(tree));
+    }
+    if foreign {
+        // What is at the root of a server that others use is not ours to compare.
+        drawn.retain(|tree| !tree.current().is_about_the_root());
+    }
+    drawn
+}

@@ -1,0 +1,152 @@
+//! Shortening a script that shows a divergence.
+//!
+//! First what came after it is left out, then ever smaller pieces, then single actions are made
+//! simpler as proptest knows how (a shorter path list, an open ACL, no data). A shorter script counts
+//! if it shows *any* divergence, on a real server that has done nothing before: after a divergence the
+//! two are not alike any more, so each such attempt costs a server. The next one is started while the
+//! present one is in use.
+
+use super::action::Action;
+use super::lockstep::{Divergence, Lockstep, Stop};
+use super::run::{Drawn, Finding, Plan, Setting, real_options};
+use super::{ConformError, RealServer};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Long enough to shorten; what is not short by then is printed as it is.
+const BUDGET: Duration = Duration::from_secs(240);
+
+/// The shortest script that can be found in reasonable time.
+///
+/// # Errors
+/// When no real server can be started any more.
+pub fn shrunk(
+    mut drawn: Drawn,
+    divergence: Divergence,
+    plan: &Plan,
+    setting: &Setting,
+) -> Result<Finding, ConformError> {
+    let mut bench = Bench::new(plan, setting);
+    let mut best = divergence;
+    bench.truncate(&mut drawn, &mut best)?;
+    let mut piece = drawn.len() / 2;
+    while piece > 0 && bench.has_time() {
+        let mut at = 0;
+        let mut removed = false;
+        while at < drawn.len() && bench.has_time() {
+            let end = (at + piece).min(drawn.len());
+            let script: Vec<Action> =
+                drawn[..at].iter().chain(&drawn[end..]).map(|it| it.current()).collect();
+            match bench.try_script(&script)? {
+                Some(found) => {
+                    drawn.drain(at..end);
+                    best = found;
+                    removed = true;
+                    bench.truncate(&mut drawn, &mut best)?;
+                }
+                None => at = end,
+            }
+        }
+        if piece == 1 && !removed {
+            break;
+        }
+        piece = (piece / 2).max(1);
+    }
+    bench.simplify(&mut drawn, &mut best)?;
+    let script = drawn.iter().map(|tree| tree.current()).collect();
+    Ok(Finding { script, divergence: best, first_length: 0, attempts: bench.attempts })
+}
+
+/// Where scripts are tried.
+struct Bench<'a> {
+    plan: &'a Plan,
+    setting: &'a Setting,
+    started: Instant,
+    attempts: usize,
+    /// A real server and a model that have never differed.
+    ready: Option<(Option<RealServer>, Lockstep)>,
+    next: Option<JoinHandle<Result<RealServer, ConformError>>>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(plan: &'a Plan, setting: &'a Setting) -> Bench<'a> {
+        let mut bench =
+            Bench { plan, setting, started: Instant::now(), attempts: 0, ready: None, next: None };
+        bench.start_next();
+        bench
+    }
+
+    fn has_time(&self) -> bool {
+        self.started.elapsed() < BUDGET
+    }
+
+    fn start_next(&mut self) {
+        if self.plan.server.is_none() {
+            self.next = Some(thread::spawn(|| RealServer::start(&real_options())));
+        }
+    }
+
+    /// The divergence that a script shows, if it shows one.
+    fn try_script(&mut self, script: &[Action]) -> Result<Option<Divergence>, ConformError> {
+        self.attempts += 1;
+        if self.ready.is_none() {
+            let server = match self.next.take() {
+                Some(starting) => Some(starting.join().expect("starting a server does not panic")?),
+                None => None,
+            };
+            self.start_next();
+            let address = self.plan.server.or(server.as_ref().map(RealServer::address));
+            let address = address.expect("there is one or the other");
+            self.ready = match Lockstep::new(address, self.setting) {
+                Ok(lockstep) => Some((server, lockstep)),
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Diverged(found)) => return Ok(Some(*found)),
+            };
+        }
+        let (_, lockstep) = self.ready.as_mut().expect("it was just made");
+        match lockstep.case(script) {
+            Ok(()) => Ok(None),
+            Err(Stop::Failed(error)) => Err(error),
+            Err(Stop::Diverged(found)) => {
+                self.ready = None;
+                Ok(Some(*found))
+            }
+        }
+    }
+
+    /// Leaves out what comes after the divergence.
+    fn truncate(&mut self, drawn: &mut Drawn, best: &mut Divergence) -> Result<(), ConformError> {
+        let Some(at) = best.action else { return Ok(()) };
+        if at + 1 < drawn.len() {
+            let script: Vec<Action> = drawn[..=at].iter().map(|tree| tree.current()).collect();
+            if let Some(found) = self.try_script(&script)? {
+                drawn.truncate(at + 1);
+                *best = found;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes each action as simple as it can be.
+    fn simplify(&mut self, drawn: &mut Drawn, best: &mut Divergence) -> Result<(), ConformError> {
+        for at in 0..drawn.len() {
+            while self.has_time() && drawn[at].simplify() {
+                let script: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
+                match self.try_script(&script)? {
+                    Some(found) => *best = found,
+                    None => {
+                        while drawn[at].complicate() {
+                            let script: Vec<Action> =
+                                drawn.iter().map(|tree| tree.current()).collect();
+                            if let Some(found) = self.try_script(&script)? {
+                                *best = found;
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

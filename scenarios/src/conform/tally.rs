@@ -1,0 +1,53 @@
+//! What was done, and which codes were answered.
+
+use super::heard::codes;
+use super::pair::Both;
+use std::collections::BTreeMap;
+use vivarium_model::error::Error;
+
+/// Counts by name and by code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    actions: BTreeMap<&'static str, u64>,
+    codes: BTreeMap<Option<Error>, u64>,
+}
+
+impl Tally {
+    /// One action was done.
+    pub fn action(&mut self, name: &'static str) {
+        *self.actions.entry(name).or_default() += 1;
+    }
+
+    /// This was heard, from both servers alike.
+    pub fn heard(&mut self, both: &Both) {
+        for code in both.real.iter().flat_map(codes) {
+            *self.codes.entry(code).or_default() += 1;
+        }
+    }
+
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Tally) {
+        for (name, count) in &other.actions {
+            *self.actions.entry(name).or_default() += count;
+        }
+        for (code, count) in &other.codes {
+            *self.codes.entry(*code).or_default() += count;
+        }
+    }
+
+    /// How often this was done.
+    pub fn of_action(&self, name: &str) -> u64 {
+        self.actions.get(name).copied().unwrap_or(0)
+    }
+
+    /// How often this code was answered; `None` is success.
+    pub fn of_code(&self, code: Option<Error>) -> u64 {
+        self.codes.get(&code).copied().unwrap_or(0)
+    }
+
+    /// All that was done, pings apart: they only ask for news.
+    pub fn operations(&self) -> u64 {
+        let total: u64 = self.actions.values().sum();
+        total - self.of_action("ping")
+    }
+}
