@@ -193,7 +193,8 @@ pub enum Event {
         client: ClientId,
         /// The session, once it has an id.
         session: Option<SessionId>,
-        /// The server, for SyncConnected.
+        /// The server that said so: for SyncConnected, ConnectedReadOnly, and Expired unless the client
+        /// gave the session up by itself.
         server: Option<ServerId>,
         /// The new state.
         state: SessionState,
