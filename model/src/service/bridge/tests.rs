@@ -310,8 +310,10 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         auth: Arc::from(*b"ann:secret"),
     };
     let failed = || session(SessionState::AuthFailed, None);
+    let accepted = || Event::Authenticated { client: CLIENT, session: SESSION };
     for scheme in ["digest", "kerberos"] {
         let mut trial = trial();
+        trial.clone_and_object(accepted());
         trial.accepts(authenticating(scheme));
         trial.accepts(sent(1, exists("/")));
         if scheme == "digest" {
@@ -319,7 +321,8 @@ fn an_identity_is_refused_only_if_it_was_sent() {
             assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
             continue;
         }
-        // Behind the refusal there is no answer.
+        // Behind the refusal there is no answer, and it is none that was accepted.
+        trial.clone_and_object(accepted());
         let stat = trial.history.tree().stat("/").expect("the root");
         let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
         assert!(trial.clone_and_object(answered).contains("was answered before"));
@@ -357,4 +360,16 @@ fn statistics_of_quotas_may_say_anything() {
             assert!(trial.objects(event).contains("but at 1:4 the tree says"));
         }
     }
+}
+
+/// Its time may be up before its beginning is committed.
+#[test]
+fn a_session_may_be_closing_before_it_has_begun() {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 2)) });
+    trial.create_session(z(1, 1));
+    trial.accepts(connected());
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial.accepts(session(SessionState::Expired, Some(ONE)));
 }

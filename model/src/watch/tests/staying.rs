@@ -171,7 +171,11 @@ mod removing {
             assert!(!watched.remove("/p", removed), "{removed:?} is gone");
             for other in TYPES.into_iter().filter(|other| *other != removed) {
                 let stays = removed != Any;
-                assert_eq!(watched.0.contains("/p", connection(1), other, Bugs::NONE), stays, "{other:?}");
+                assert_eq!(
+                    watched.0.contains("/p", connection(1), other, Bugs::NONE),
+                    stays,
+                    "{other:?}"
+                );
             }
         }
         let mut watched = all();
