@@ -49,7 +49,11 @@ impl Reference {
         for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"] {
             let is_config = path.ends_with("config");
             let acl = for_all(if is_config { Permissions::READ } else { Permissions::ALL });
-            let fields = Fields::created(Zxid::ZERO, 0, &[], EphemeralType::Void, &acl);
+            let mut fields = Fields::created(Zxid::ZERO, 0, &[], EphemeralType::Void, &acl);
+            if is_config {
+                // As a real server shows it.
+                fields.aversion = -1;
+            }
             znodes.insert(path.to_owned(), fields);
         }
         let (sessions, quotas) = (BTreeMap::new(), Quotas::default());

@@ -57,6 +57,21 @@ pub enum Action {
         /// Who.
         seat: Seat,
     },
+    /// The connection is cut, and the session re-attached at another server. Of ensembles only, as are
+    /// the next two.
+    Move {
+        /// Who.
+        seat: Seat,
+        /// To which of the servers.
+        server: u8,
+    },
+    /// A server is killed: the one that leads, or one that follows. Nothing happens while one is down.
+    Kill {
+        /// Whether it is the one that leads.
+        leader: bool,
+    },
+    /// The killed server starts again.
+    Revive,
     /// A session that nobody keeps alive owns an ephemeral here, and expires.
     Expire {
         /// The ephemeral.
@@ -110,6 +125,10 @@ impl Action {
             Action::Return { .. } => "setWatches2",
             Action::Take { .. } => "second connection",
             Action::Expire { .. } => "expiry",
+            Action::Move { .. } => "move",
+            Action::Kill { leader: true } => "kill of the leader",
+            Action::Kill { leader: false } => "kill of a follower",
+            Action::Revive => "restart",
         }
     }
 }
@@ -147,7 +166,7 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
 }
 
 /// Everything that the mix can hold, in the order in which it is printed.
-pub const NAMES: [&str; 33] = [
+pub const NAMES: [&str; 37] = [
     "create",
     "create2",
     "createContainer",
@@ -179,6 +198,10 @@ pub const NAMES: [&str; 33] = [
     "setWatches2",
     "second connection",
     "expiry",
+    "move",
+    "kill of the leader",
+    "kill of a follower",
+    "restart",
     "ping",
     "reaping",
 ];
@@ -218,6 +241,12 @@ impl fmt::Display for Action {
                 Ok(())
             }
             Action::Take { seat } => write!(f, "{seat}: a second connection takes the session"),
+            Action::Move { seat, server } => {
+                write!(f, "{seat}: moves its session to server {}", server + 1)
+            }
+            Action::Kill { leader: true } => f.write_str("the leader is killed"),
+            Action::Kill { leader: false } => f.write_str("a follower is killed"),
+            Action::Revive => f.write_str("the killed server starts again"),
             Action::Expire { path } => {
                 write!(f, "a session creates {path} (Ephemeral), is left alone and expires")
             }

@@ -30,6 +30,19 @@ pub fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
+/// An action of a case where sessions move between servers.
+pub fn moving() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        10 => action(),
+        1 => (seat(), 0..3_u8).prop_map(|(seat, server)| Action::Move { seat, server }),
+    ]
+}
+
+/// The kill of a server.
+pub fn kill() -> impl Strategy<Value = Action> {
+    any::<bool>().prop_map(|leader| Action::Kill { leader })
+}
+
 /// The rare action that takes a second of real time.
 pub fn expiry() -> impl Strategy<Value = Action> {
     path().prop_map(|path| Action::Expire { path })
@@ -104,23 +117,29 @@ fn create() -> impl Strategy<Value = Op> {
         .prop_map(|(path, data, mode, acl)| quota(Op::Create { path, data, mode, acl }))
 }
 
-/// The data of a quota is a quota, or a server would stumble over it.
+/// The data of a quota is a quota: a server that finds anything else there answers every write below
+/// with MarshallingError, or dies of it while it applies.
 fn quota(op: Op) -> Op {
+    let sane = |path: &str, data: &Data| {
+        let count = data.first().map_or(3, |byte| byte % 8);
+        let limits = match count % 4 {
+            0 => format!("count={count},bytes=-1"),
+            1 => format!("count=-1,bytes=-1=;countHardLimit={count}"),
+            2 => format!("count=-1,bytes=-1=;byteHardLimit={count}"),
+            _ => format!("count=1,bytes=1=;byteHardLimit={count};countHardLimit={count}"),
+        };
+        match path.ends_with("zookeeper_limits") {
+            true => Data::from(limits.into_bytes()),
+            false => Data::from(b"count=0,bytes=0".as_slice()),
+        }
+    };
     match op {
-        Op::Create { path, data, mode: _, acl: _ } if path.starts_with("/zookeeper/quota/@") => {
-            let (mode, acl) = (CreateMode::Persistent, AclList::OPEN);
-            let count = data.first().map_or(3, |byte| byte % 8);
-            let limits = match count % 4 {
-                0 => format!("count={count},bytes=-1"),
-                1 => format!("count=-1,bytes=-1=;countHardLimit={count}"),
-                2 => format!("count=-1,bytes=-1=;byteHardLimit={count}"),
-                _ => format!("count=1,bytes=1=;byteHardLimit={count};countHardLimit={count}"),
-            };
-            let data = match path.ends_with("zookeeper_limits") {
-                true => Data::from(limits.into_bytes()),
-                false => Data::from(b"count=0,bytes=0".as_slice()),
-            };
-            Op::Create { path, data, mode, acl }
+        Op::Create { path, data, .. } if path.starts_with("/zookeeper/quota/@") => {
+            let data = sane(&path, &data);
+            Op::Create { path, data, mode: CreateMode::Persistent, acl: AclList::OPEN }
+        }
+        Op::SetData { path, data, version } if path.starts_with("/zookeeper/quota/@") => {
+            Op::SetData { data: sane(&path, &data), path, version }
         }
         op => op,
     }

@@ -43,6 +43,9 @@ pub enum ConformError {
         /// Why.
         source: io::Error,
     },
+    /// Of several servers none leads.
+    #[error("none of the servers says that it leads")]
+    NoLeader,
     /// The superuser is not accepted.
     #[error(
         "the server is not set up for the comparison: addAuth as superuser was answered with {0}"

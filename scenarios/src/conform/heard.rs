@@ -12,7 +12,7 @@ use vivarium_model::op::{EventType, OpResult, ReadResult, Response};
 use vivarium_model::packet::ServerPacket;
 use vivarium_model::stat::Stat;
 use vivarium_model::wire::Opcodes;
-use vivarium_model::zxid::Zxid;
+use vivarium_model::zxid::{Epoch, Zxid};
 
 /// One thing heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Base {
     pub zxid: Zxid,
     /// The sessions, in the order in which they began.
     pub sessions: Vec<SessionId>,
+    /// The epochs, in the order in which they began.
+    pub epochs: Vec<Epoch>,
 }
 
 /// Zxids of before the case are below this, those of the case above.
@@ -66,13 +68,26 @@ impl Base {
         odd.map_or(Heard::Packet(packet), Heard::OddTimes)
     }
 
-    /// The beginning has zxid 0; a real standalone server counts from there without epochs.
+    /// The beginning has zxid 0; a real standalone server counts from there without epochs. Within the
+    /// epoch of the case's root zxids are counted from there, else from the epoch's beginning.
     fn zxid(&self, zxid: Zxid) -> Zxid {
-        if zxid.counter() == 0 {
+        let rank = |epoch| self.epochs.iter().position(|known| *known == epoch).unwrap_or(0) as u64;
+        let (its, root) = (rank(zxid.epoch()), rank(self.zxid.epoch()));
+        if zxid == Zxid::ZERO || (its == 0 && zxid.counter() == 0) {
             return Zxid::ZERO;
         }
         let counted = u64::from(zxid.counter()) + MIDDLE;
-        Zxid(counted - u64::from(self.zxid.counter()))
+        match its == root {
+            true => Zxid(counted - u64::from(self.zxid.counter())),
+            false => Zxid(counted + (its + 1) * MIDDLE),
+        }
+    }
+
+    /// A leader has begun an epoch.
+    pub fn epoch(&mut self, epoch: Epoch) {
+        if !self.epochs.contains(&epoch) {
+            self.epochs.push(epoch);
+        }
     }
 
     fn session(&self, session: SessionId) -> SessionId {
@@ -270,6 +285,10 @@ fn in_words(response: &Response) -> String {
 fn told(zxid: Zxid) -> String {
     match zxid.0 {
         0 => "0".to_owned(),
+        counted if counted >= 2 * MIDDLE => {
+            let epoch = counted / MIDDLE - 2;
+            format!("{} of epoch {}", counted % MIDDLE, epoch + 1)
+        }
         counted => format!("{:+}", counted as i64 - MIDDLE as i64),
     }
 }

@@ -10,11 +10,10 @@
 use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
 use super::draw::SUPER;
 use super::heard::{Heard, same};
-use super::pair::{Bases, Both, Link, Session, Until, wait};
+use super::pair::{Bases, Both, Link, PATIENCE, Session, Until, wait};
 use super::replica::Replica;
 use super::tally::Tally;
-use super::{ConformError, Setting};
-use std::net::SocketAddr;
+use super::{ConformError, Servers, Setting};
 use std::sync::Arc;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
@@ -26,9 +25,6 @@ use vivarium_model::zxid::Zxid;
 
 /// The timeout of sessions that are not to expire.
 const LONG: Duration = Duration::from_secs(30);
-
-/// The one server.
-const ONLY: ServerId = ServerId(1);
 
 /// Who makes the root of a case, and clears up.
 const KEEPER: Seat = Seat(SEATS);
@@ -70,19 +66,28 @@ impl From<ConformError> for Stop {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Place {
     link: Option<Link>,
     session: Option<Session>,
     /// The last zxid seen on connections that are gone.
     seen: (Zxid, Zxid),
     next_xid: u32,
+    /// The server that it is at, or was.
+    server: ServerId,
+}
+
+impl Place {
+    fn new(seat: u8) -> Place {
+        let (link, session, seen) = (None, None, (Zxid::ZERO, Zxid::ZERO));
+        Place { link, session, seen, next_xid: 0, server: ServerId(seat + 1) }
+    }
 }
 
 /// Both servers, and the clients of both.
 #[derive(Debug)]
 pub struct Lockstep {
-    address: SocketAddr,
+    servers: Servers,
     replica: Replica,
     bases: Bases,
     places: Vec<Place>,
@@ -93,21 +98,21 @@ pub struct Lockstep {
 }
 
 impl Lockstep {
-    /// A model that has done nothing, like the real server at this address.
+    /// A model that has done nothing, like these real servers.
     ///
     /// # Errors
     /// When the real server cannot be talked to, or is not set up as it must be.
-    pub fn new(address: SocketAddr, setting: &Setting) -> Result<Lockstep, Stop> {
+    pub fn new(servers: Servers, setting: &Setting) -> Result<Lockstep, Stop> {
         let mut lockstep = Lockstep {
-            address,
-            replica: Replica::new(1, PLACES, setting.bugs, setting.options.clone()),
+            replica: replica(servers.count(), setting),
+            servers,
             bases: Bases::default(),
-            places: (0..PLACES).map(|_| Place::default()).collect(),
+            places: (0..PLACES).map(Place::new).collect(),
             root: String::new(),
             cases: 0,
             tally: Tally::default(),
         };
-        lockstep.prove(KEEPER, "digest", SUPER).map_err(|stop| match stop {
+        lockstep.connect(KEEPER).map_err(|stop| match stop {
             Stop::Diverged(divergence) => {
                 Stop::Failed(ConformError::NotSetUp(divergence.both.real_in_words()))
             }
@@ -138,6 +143,7 @@ impl Lockstep {
         self.compare(KEEPER, "the root of the case", &both, false)?;
         let link = self.places[usize::from(KEEPER.0)].link.as_ref().expect("it has just been used");
         (self.bases.real.zxid, self.bases.model.zxid) = link.seen();
+        self.note_epoch();
         Ok(())
     }
 
@@ -150,12 +156,22 @@ impl Lockstep {
             Action::Return { seat, watched } => self.come_back(*seat, watched),
             Action::Take { seat } => self.take_over(*seat),
             Action::Expire { path } => self.expire(&placed(path, &self.root)),
+            Action::Move { seat, server } => {
+                self.move_to(*seat, ServerId::at(usize::from(*server)))
+            }
+            Action::Kill { leader } => self.kill(*leader),
+            Action::Revive => self.revive(),
         }
     }
 
     fn ask(&mut self, seat: Seat, request: Request, opcodes: Opcodes) -> Result<(), Stop> {
         let closes = request == Request::CloseSession;
         let occasion = request.to_string();
+        if self.servers.are_many() && request.is_read() {
+            // A server may be behind what others have done: not behind a write of one's own.
+            self.connect(seat)?;
+            self.hear(seat, "what others did", false, true)?;
+        }
         let both = self.ask_plainly(seat, request, opcodes)?;
         self.tally.heard(&both);
         let place = &mut self.places[usize::from(seat.0)];
@@ -220,12 +236,14 @@ impl Lockstep {
         let new = self.places[usize::from(seat.0)].session.is_none();
         self.open(seat, LONG)?;
         self.tally.action(if new { "new session" } else { "reconnect" });
-        Ok(())
+        // Identities belong to a connection.
+        if seat == KEEPER { self.prove(KEEPER, "digest", SUPER) } else { Ok(()) }
     }
 
     /// Opens a connection; one that is there stays open without being listened to.
     fn open(&mut self, seat: Seat, timeout: Duration) -> Result<Option<Link>, Stop> {
         let place = &mut self.places[usize::from(seat.0)];
+        place.server = self.servers.up_from(place.server);
         let old = place.link.take();
         if let Some(old) = &old {
             place.seen = old.seen();
@@ -234,13 +252,14 @@ impl Lockstep {
             place.seen = (Zxid::ZERO, Zxid::ZERO);
         }
         let (both, open) = Link::open(
-            self.address,
+            self.servers.address(place.server),
             &mut self.replica,
-            (seat.0, ONLY),
+            (seat.0, place.server),
             place.session,
             place.seen,
             timeout,
             &mut self.bases,
+            if self.servers.are_many() { PATIENCE } else { Duration::ZERO },
         )?;
         let (link, session) = open.unzip();
         place.link = link;
@@ -316,6 +335,70 @@ impl Lockstep {
         self.news(true)
     }
 
+    /// Both count a new epoch from now on, if there is one.
+    fn note_epoch(&mut self) {
+        let link = self.places[usize::from(KEEPER.0)].link.as_ref().expect("it has just been used");
+        let (real, model) = link.seen();
+        self.bases.real.epoch(real.epoch());
+        self.bases.model.epoch(model.epoch());
+    }
+
+    fn move_to(&mut self, seat: Seat, server: ServerId) -> Result<(), Stop> {
+        let place = &mut self.places[usize::from(seat.0)];
+        if let Some(link) = place.link.take() {
+            place.seen = link.seen();
+            link.hang_up(&mut self.replica);
+        }
+        place.server = server;
+        self.connect(seat)
+    }
+
+    /// Kills a server. Whoever was at it, and if it led, whoever was anywhere, loses the connection.
+    fn kill(&mut self, leader: bool) -> Result<(), Stop> {
+        if !self.servers.are_many() || self.servers.down().is_some() {
+            return Ok(());
+        }
+        // Whoever has not heard everything yet might hear it now or never.
+        self.news(true)?;
+        let leading = self.replica.leader().expect("the replica has a leader");
+        let all = (0..usize::from(self.servers.count())).map(ServerId::at);
+        let killed = all.into_iter().find(|server| (*server == leading) == leader);
+        let killed = killed.expect("there are leaders and followers");
+        self.servers.kill(killed);
+        self.replica.crash(killed);
+        for seat in 0..PLACES {
+            let place = &mut self.places[usize::from(seat)];
+            let Some(link) = &mut place.link else { continue };
+            if !link.has_news(&self.replica) {
+                continue;
+            }
+            let both = link.listen(&mut self.replica, Until::End, &self.bases)?;
+            place.seen = link.seen();
+            place.link = None;
+            self.compare(Seat(seat), "the kill of a server", &both, false)?;
+        }
+        self.servers.wait()?;
+        self.settled()
+    }
+
+    fn revive(&mut self) -> Result<(), Stop> {
+        let Some(down) = self.servers.down() else { return Ok(()) };
+        self.servers.restart(down)?;
+        self.replica.restart(down);
+        self.settled()
+    }
+
+    /// The servers are in step again; maybe in a new epoch.
+    fn settled(&mut self) -> Result<(), Stop> {
+        self.connect(KEEPER)?;
+        let both = self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;
+        self.note_epoch();
+        // Said again, now that both epochs are known.
+        let again = self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;
+        let _ = both;
+        self.compare(KEEPER, "the first write after an election", &again, false)
+    }
+
     /// Whoever has something to hear in the model hears it from both; with `all`, everybody is
     /// asked.
     fn news(&mut self, all: bool) -> Result<(), Stop> {
@@ -337,8 +420,18 @@ impl Lockstep {
         if !all && !link.has_news(&self.replica) {
             return Ok(());
         }
-        link.send(&mut self.replica, ClientPacket::Ping, Opcodes::Newest)?;
-        let both = link.listen(&mut self.replica, Until::Pong, &self.bases)?;
+        let (packet, until) = match self.servers.are_many() {
+            // A ping says nothing of what other servers have done. What fails is a write all the same.
+            true => {
+                place.next_xid += 1;
+                let xid = Xid(place.next_xid);
+                let request = Arc::new(nothing(&self.root));
+                (ClientPacket::Request { xid, request }, Until::Reply(xid))
+            }
+            false => (ClientPacket::Ping, Until::Pong),
+        };
+        link.send(&mut self.replica, packet, Opcodes::Newest)?;
+        let both = link.listen(&mut self.replica, until, &self.bases)?;
         if link.has_ended() {
             place.seen = link.seen();
             place.link = None;
@@ -410,6 +503,16 @@ impl Stop {
             failed => failed,
         }
     }
+}
+
+/// A write that fails, and so changes nothing; who is told so has heard of all before it.
+fn nothing(root: &str) -> Request {
+    let path = Arc::from(format!("{root}/none"));
+    Request::Write(Op::Delete { path, version: Version::Any })
+}
+
+fn replica(servers: u8, setting: &Setting) -> Replica {
+    Replica::new(servers, PLACES, setting.bugs, setting.options.clone())
 }
 
 fn diverged(seat: Seat, occasion: &str, both: Both) -> Stop {

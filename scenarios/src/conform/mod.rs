@@ -19,6 +19,7 @@ mod replica;
 pub mod report;
 mod run;
 mod server;
+mod servers;
 mod shrink;
 mod tally;
 
@@ -34,4 +35,5 @@ pub use pair::Both;
 pub use replica::Replica;
 pub use run::{Finding, Outcome, Plan, Setting, run, setup};
 pub use server::{RealEnsemble, RealServer};
+pub use servers::Servers;
 pub use tally::Tally;

@@ -137,6 +137,11 @@ fn end_of(file: &Path) -> io::Result<String> {
 /// Whether a server serves clients: `srvr` tells its mode then. Unlike a ConnectRequest this makes
 /// no session, so the server's first transaction is left to whoever wants it.
 fn serves(address: SocketAddr) -> bool {
+    mode(address).is_some()
+}
+
+/// What a server says it is: `leader`, `follower` or `standalone`; `None` if it does not serve.
+pub(super) fn mode(address: SocketAddr) -> Option<String> {
     let ask = || -> io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
         stream.set_read_timeout(Some(LOOK))?;
@@ -145,7 +150,8 @@ fn serves(address: SocketAddr) -> bool {
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    ask().is_ok_and(|answer| answer.contains("Mode: "))
+    let answer = ask().ok()?;
+    answer.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::to_owned)
 }
 
 /// Ports of the loopback interface that nobody uses at this moment.

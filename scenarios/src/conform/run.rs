@@ -5,17 +5,24 @@ use super::draw;
 use super::lockstep::{Divergence, Lockstep, Stop};
 use super::shrink::shrunk;
 use super::tally::Tally;
-use super::{ConformError, Options, RealServer, divergences};
-use proptest::strategy::{Strategy, ValueTree};
+use super::{ConformError, Options, RealEnsemble, RealServer, Servers, divergences};
+use proptest::strategy::{BoxedStrategy, Just, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use vivarium_model::config::ServerOptions;
+use vivarium_model::id::ServerId;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::server::access::generate_digest;
 
 /// One case in so many lets a session expire, which takes real time.
 const EXPIRING: u64 = 60;
+
+/// One case in so many has a server killed.
+const KILLING: u64 = 4;
+
+/// Servers of an ensemble.
+const SERVERS: usize = 3;
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -28,6 +35,8 @@ pub struct Plan {
     pub server: Option<SocketAddr>,
     /// Planted deviations of the model.
     pub planted: Vec<Bug>,
+    /// Three servers, one of which is killed now and then.
+    pub ensemble: bool,
 }
 
 /// How the model is set up: as the real server is.
@@ -122,13 +131,8 @@ pub type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, ConformError> {
     let started = Instant::now();
     let setting = setting(&plan.planted);
-    let server = match plan.server {
-        Some(_) => None,
-        None => Some(RealServer::start(&real_options())?),
-    };
-    let address = plan.server.or(server.as_ref().map(RealServer::address));
-    let address = address.expect("there is one or the other");
-    let mut lockstep = match Lockstep::new(address, &setting) {
+    let (_server, servers) = start(plan)?;
+    let mut lockstep = match Lockstep::new(servers, &setting) {
         Ok(lockstep) => lockstep,
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::Diverged(_)) => unreachable!("a server that is not set up is a failure"),
@@ -138,7 +142,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
     let mut finding = None;
     while lockstep.tally.operations() < plan.operations {
         cases += 1;
-        let drawn = draw_case(&mut runner, cases, plan.server.is_some());
+        let drawn = draw_case(&mut runner, cases, plan);
         let script: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
         match lockstep.case(&script) {
             Ok(()) => progress(lockstep.tally.operations()),
@@ -162,17 +166,49 @@ fn runner(seed: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), random)
 }
 
-fn draw_case(runner: &mut TestRunner, case: u64, foreign: bool) -> Drawn {
-    let action = draw::action().boxed();
+/// Real servers for a plan. The first part ends one that is not the user's own, when it is dropped.
+///
+/// # Errors
+/// When they do not start.
+pub fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
+    if plan.ensemble {
+        let real = RealEnsemble::start(SERVERS, &real_options())?;
+        // The model's oracle elects the last one where histories are equal.
+        let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
+        return Ok((None, servers));
+    }
+    match plan.server {
+        Some(address) => Ok((None, Servers::one(address))),
+        None => {
+            let server = RealServer::start(&real_options())?;
+            let servers = Servers::one(server.address());
+            Ok((Some(server), servers))
+        }
+    }
+}
+
+fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
+    let action = if plan.ensemble { draw::moving().boxed() } else { draw::action().boxed() };
     let mut drawn: Drawn = (0..draw::CASE)
         .map(|_| action.new_tree(runner).expect("nothing is rejected"))
         .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)
         .collect();
-    if case % EXPIRING == 1 {
+    if plan.ensemble && case % KILLING == 0 {
+        let mut add = |strategy: BoxedStrategy<Action>, at: usize| {
+            let tree = strategy.new_tree(runner).expect("nothing is rejected");
+            drawn.insert(at, Box::new(tree));
+        };
+        add(Just(Action::Revive).boxed(), draw::CASE * 2 / 3);
+        add(draw::kill().boxed(), draw::CASE / 3);
+    } else if case % EXPIRING == 1 {
         let tree = draw::expiry().boxed().new_tree(runner).expect("nothing is rejected");
         drawn.insert(draw::CASE / 2, Box::new(tree));
     }
-    if foreign {
+    if plan.ensemble {
+        // The configuration of an ensemble names its ports, which the model has none of.
+        drawn.retain(|tree| !tree.current().to_string().contains("/zookeeper/config"));
+    }
+    if plan.server.is_some() {
         // What is at the root of a server that others use is not ours to compare.
         drawn.retain(|tree| !tree.current().is_about_the_root());
     }

@@ -1,6 +1,6 @@
 //! Real servers: one alone, or an ensemble.
 
-use super::process::{Process, free_ports};
+use super::process::{Process, free_ports, mode};
 use super::{ConformError, Installation, Options};
 use std::net::{Ipv4Addr, SocketAddr};
 use tempfile::TempDir;
@@ -126,6 +126,15 @@ impl RealEnsemble {
     /// Starts a killed server on what it wrote, without waiting for it.
     pub fn restart(&mut self, index: usize) -> Result<(), ConformError> {
         self.servers[index].start(&self.installation, &self.options)
+    }
+
+    /// The place of the server that leads.
+    ///
+    /// # Errors
+    /// When none says so.
+    pub fn leader(&mut self) -> Result<usize, ConformError> {
+        let leads = |server: &Process| mode(server.address()).as_deref() == Some("leader");
+        self.servers.iter().position(leads).ok_or(ConformError::NoLeader)
     }
 
     /// Waits until a server serves, as a leader or with one.

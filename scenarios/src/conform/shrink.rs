@@ -8,8 +8,8 @@
 
 use super::action::Action;
 use super::lockstep::{Divergence, Lockstep, Stop};
-use super::run::{Drawn, Finding, Plan, Setting, real_options};
-use super::{ConformError, RealServer};
+use super::run::{Drawn, Finding, Plan, Setting, start};
+use super::{ConformError, RealServer, Servers};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -71,6 +71,9 @@ pub fn shrunk(
     Ok(Finding { script, divergence: best, first_length: 0, attempts, again: true })
 }
 
+/// Real servers that have done nothing yet.
+type Started = Result<(Option<RealServer>, Servers), ConformError>;
+
 /// Where scripts are tried.
 struct Bench<'a> {
     plan: &'a Plan,
@@ -79,7 +82,7 @@ struct Bench<'a> {
     attempts: usize,
     /// A real server and a model that have never differed.
     ready: Option<(Option<RealServer>, Lockstep)>,
-    next: Option<JoinHandle<Result<RealServer, ConformError>>>,
+    next: Option<JoinHandle<Started>>,
 }
 
 impl<'a> Bench<'a> {
@@ -96,7 +99,8 @@ impl<'a> Bench<'a> {
 
     fn start_next(&mut self) {
         if self.plan.server.is_none() {
-            self.next = Some(thread::spawn(|| RealServer::start(&real_options())));
+            let plan = self.plan.clone();
+            self.next = Some(thread::spawn(move || start(&plan)));
         }
     }
 
@@ -104,14 +108,12 @@ impl<'a> Bench<'a> {
     fn try_script(&mut self, script: &[Action]) -> Result<Option<Divergence>, ConformError> {
         self.attempts += 1;
         if self.ready.is_none() {
-            let server = match self.next.take() {
-                Some(starting) => Some(starting.join().expect("starting a server does not panic")?),
-                None => None,
+            let (server, servers) = match self.next.take() {
+                Some(starting) => starting.join().expect("starting a server does not panic")?,
+                None => start(self.plan)?,
             };
             self.start_next();
-            let address = self.plan.server.or(server.as_ref().map(RealServer::address));
-            let address = address.expect("there is one or the other");
-            self.ready = match Lockstep::new(address, self.setting) {
+            self.ready = match Lockstep::new(servers, self.setting) {
                 Ok(lockstep) => Some((server, lockstep)),
                 Err(Stop::Failed(error)) => return Err(error),
                 Err(Stop::Diverged(found)) => return Ok(Some(*found)),

@@ -116,11 +116,15 @@ fn what_is_not_there_is_said_before_who_may_read_it() {
         skipping.config.options.skip_acl = true;
         assert_eq!(skipping.error(request), None, "{text}");
     }
-    for path in ["/none", "/closed/none", "none", ""] {
+    for path in ["/none", "/closed/none", "none"] {
         for request in reads(path).into_iter().chain([get_acl(path)]) {
             let text = request.to_string();
             assert_eq!(Scene::new().error(request), Some(Error::NoNode), "{text}");
         }
+    }
+    // By no name at all goes the root.
+    for request in reads("").into_iter().chain([get_acl("")]) {
+        assert_eq!(Scene::new().error(request), None);
     }
     // Nothing is inherited.
     for request in reads("/closed/c") {
