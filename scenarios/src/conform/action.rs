@@ -166,17 +166,15 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
 }
 
 /// Everything that the mix can hold, in the order in which it is printed.
-pub const NAMES: [&str; 37] = [
+pub const NAMES: [&str; 34] = [
     "create",
     "create2",
     "createContainer",
     "createTTL",
     "delete",
-    "deleteContainer",
     "setData",
     "setACL",
     "multi",
-    "check",
     "exists",
     "getData",
     "getChildren",
@@ -203,7 +201,6 @@ pub const NAMES: [&str; 37] = [
     "kill of a follower",
     "restart",
     "ping",
-    "reaping",
 ];
 
 impl fmt::Display for Action {

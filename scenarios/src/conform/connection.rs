@@ -14,6 +14,9 @@ use vivarium_model::wire::reply::{answered, decode_server};
 use vivarium_model::wire::request::encode_client;
 use vivarium_model::wire::{Opcodes, Password};
 
+/// How long a server may be silent before it is nudged.
+const NUDGE: Duration = Duration::from_secs(1);
+
 /// What came, or did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
@@ -31,6 +34,8 @@ pub struct Connection {
     address: SocketAddr,
     stream: TcpStream,
     password: Password,
+    /// Pings sent to a server that was silent, whose answers are nobody's affair.
+    nudges: u32,
     /// Bytes that came and are not yet a whole frame.
     buffer: Vec<u8>,
     /// Requests without a reply, oldest first: the order in which a server answers.
@@ -61,11 +66,12 @@ impl Connection {
             address,
             stream,
             password: *password,
+            nudges: 0,
             buffer: Vec::new(),
             pending: VecDeque::new(),
         };
         connection.send_frame(&encode_connect(connect, password))?;
-        let answer = match connection.receive_frame(patience)? {
+        let answer = match connection.nudged_frame(patience)? {
             Frame::Whole(frame) => {
                 let (packet, password) =
                     decode_connected(&frame).map_err(|source| connection.not_understood(source))?;
@@ -102,7 +108,16 @@ impl Connection {
 
     /// Waits so long for the next packet.
     pub fn receive(&mut self, patience: Duration) -> Result<Received, ConformError> {
-        let frame = match self.receive_frame(patience)? {
+        loop {
+            match self.receive_one(patience)? {
+                Received::Packet(ServerPacket::Pong) if self.nudges > 0 => self.nudges -= 1,
+                received => return Ok(received),
+            }
+        }
+    }
+
+    fn receive_one(&mut self, patience: Duration) -> Result<Received, ConformError> {
+        let frame = match self.nudged_frame(patience)? {
             Frame::Whole(frame) => frame,
             Frame::End => return Ok(Received::End),
             Frame::Nothing => return Ok(Received::Nothing),
@@ -146,6 +161,22 @@ impl Connection {
             // What the server sent before it hung up is still to be received.
             Err(error) if is_end(&error) => Ok(()),
             other => other.map_err(|source| self.lost(source)),
+        }
+    }
+
+    /// A server of 3.8.0 can leave an answer unsent until something else comes by its connection: seen
+    /// in ensembles, once in some thousand answers. So one that is silent for long is sent a ping.
+    fn nudged_frame(&mut self, patience: Duration) -> Result<Frame, ConformError> {
+        if patience <= NUDGE {
+            return self.receive_frame(patience);
+        }
+        match self.receive_frame(NUDGE)? {
+            Frame::Nothing => {
+                self.nudges += 1;
+                self.send_frame(&encode_client(&ClientPacket::Ping, Opcodes::Newest))?;
+                self.receive_frame(patience - NUDGE)
+            }
+            frame => Ok(frame),
         }
     }
 

@@ -1,4 +1,8 @@
-//! What is drawn, with which weights. Few paths, few versions, few identities: collisions are the
+//! What is drawn, with which weights. Not drawn is what a real 3.8.0 cannot stand or cannot say: a
+//! `check` outside of a multi that passes (it gets no reply, and the server cannot read its log any
+//! more; ZOOKEEPER-2623), a deleteContainer from a client (unreadable to it), and quotas that are none
+//! (a server dies of them).
+//! Few paths, few versions, few identities: collisions are the
 //! point.
 
 use super::action::{Action, SEATS, Seat, Watched};

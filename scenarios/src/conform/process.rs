@@ -116,7 +116,8 @@ impl Process {
         self.directory.join("log")
     }
 
-    fn end_of_log(&self) -> String {
+    /// The last lines of its log.
+    pub(super) fn end_of_log(&self) -> String {
         end_of(&self.log_file()).unwrap_or_else(|error| format!("(no log: {error})"))
     }
 }

@@ -131,12 +131,7 @@ pub type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, ConformError> {
     let started = Instant::now();
     let setting = setting(&plan.planted);
-    let (_server, servers) = start(plan)?;
-    let mut lockstep = match Lockstep::new(servers, &setting) {
-        Ok(lockstep) => lockstep,
-        Err(Stop::Failed(error)) => return Err(error),
-        Err(Stop::Diverged(_)) => unreachable!("a server that is not set up is a failure"),
-    };
+    let (_server, mut lockstep) = begin(plan, &setting)?;
     let mut runner = runner(plan.seed);
     let mut cases = 0;
     let mut finding = None;
@@ -157,6 +152,16 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
     }
     let tally = lockstep.tally.clone();
     Ok(Outcome { tally, cases, elapsed: started.elapsed(), finding })
+}
+
+/// Servers that have done nothing yet, and the model beside them.
+fn begin(plan: &Plan, setting: &Setting) -> Result<(Option<RealServer>, Lockstep), ConformError> {
+    let (server, servers) = start(plan)?;
+    match Lockstep::new(servers, setting) {
+        Ok(lockstep) => Ok((server, lockstep)),
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Diverged(_)) => unreachable!("a server that is not set up is a failure"),
+    }
 }
 
 fn runner(seed: u64) -> TestRunner {

@@ -128,6 +128,12 @@ impl RealEnsemble {
         self.servers[index].start(&self.installation, &self.options)
     }
 
+    /// The ends of the servers' logs.
+    pub fn logs(&self) -> String {
+        let logs = self.servers.iter().zip(1..);
+        logs.map(|(server, id)| format!("server {id}:\n{}\n", server.end_of_log())).collect()
+    }
+
     /// The place of the server that leads.
     ///
     /// # Errors

@@ -72,6 +72,14 @@ impl Servers {
         ServerId::at(up.expect("never are all of them down"))
     }
 
+    /// The ends of the logs of an ensemble: for when it falls silent.
+    pub fn logs(&self) -> Option<String> {
+        match &self.real {
+            Real::At(_) => None,
+            Real::Ensemble(ensemble) => Some(ensemble.logs()),
+        }
+    }
+
     /// The server that is down.
     pub fn down(&self) -> Option<ServerId> {
         self.up.iter().position(|up| !up).map(ServerId::at)
