@@ -124,7 +124,8 @@ pub struct ClientConfig {
     /// clients do since 3.9.3 (ZOOKEEPER-4508; semantics 2.8 rule 3).
     #[serde(default)]
     pub expires_locally: bool,
-    /// What every path of its program is put behind (chroot); empty for none.
+    /// What every path of its program is put behind (chroot); empty for none. Events and monitors see
+    /// whole paths; what the program observes of its own it names as it knows it.
     #[serde(default = "no_chroot")]
     pub chroot: Arc<str>,
 }

@@ -193,7 +193,8 @@ pub enum Event {
         client: ClientId,
         /// The session, once it has an id.
         session: Option<SessionId>,
-        /// The server, for SyncConnected.
+        /// The server that said so: for SyncConnected, ConnectedReadOnly, and Expired unless the client
+        /// gave the session up by itself.
         server: Option<ServerId>,
         /// The new state.
         state: SessionState,
@@ -237,6 +238,14 @@ pub enum Event {
         scheme: Arc<str>,
         /// The proof.
         auth: Data,
+    },
+    /// A client machine read that a server took the oldest proof of an identity on its connection that
+    /// was not answered yet: what it reads from now on the server has sent knowing it.
+    Authenticated {
+        /// Which client.
+        client: ClientId,
+        /// The session.
+        session: SessionId,
     },
     /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
     /// events were read before this.

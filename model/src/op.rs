@@ -402,7 +402,7 @@ pub enum SessionState {
     AuthFailed,
     /// The connection was lost; the session may live on.
     Disconnected,
-    /// A server said that the session is over. Final.
+    /// A server said that the session is over, or the client gave it up (semantics 2.8 rule 3). Final.
     Expired,
     /// The program closed the session. Final.
     Closed,

@@ -58,6 +58,7 @@ impl Event {
             | Event::Acked { .. }
             | Event::AckedNewLeader { .. }
             | Event::Authenticating { .. }
+            | Event::Authenticated { .. }
             | Event::Sent { .. }
             | Event::Notified { .. }
             | Event::Rearming { .. }

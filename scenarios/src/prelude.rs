@@ -4,16 +4,19 @@
 pub use crate::exploration::Exploration;
 pub use crate::test::Test;
 pub use std::time::Duration;
+pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
 pub use vivarium_model::fingerprint::StableHasher;
 pub use vivarium_model::handle::{
-    Cancelled, Either, MultiError, SessionEvents, TimedOut, Watch, ZooKeeper, join, join_all, race,
+    Cancelled, Either, MultiError, PersistentWatch, SessionEvents, TimedOut, Watch, ZooKeeper,
+    join, join_all, race,
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, SessionId};
 pub use vivarium_model::op::{
-    CreateMode, Data, EventType, Op, OpResult, SessionState, Version, WatchedEvent,
+    AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
+    SessionState, Version, WatchedEvent, WatcherType,
 };
 pub use vivarium_model::property::{Class, Monitor, Objection, View};
 pub use vivarium_model::stat::Stat;

@@ -102,7 +102,8 @@ pub enum ClientEffect {
     Disarm(ClientTimer),
     /// For the program.
     Input(Input),
-    /// For the monitors: Sent, Replied, Lost, Session, Notified, Authenticating, Rearming or Rearmed.
+    /// For the monitors: Sent, Replied, Lost, Session, Notified, Authenticating, Authenticated,
+    /// Rearming or Rearmed.
     Event(Event),
 }
 

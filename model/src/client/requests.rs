@@ -164,7 +164,13 @@ impl ClientMachine {
                 return self.replied(xid, zxid, result, out);
             }
             ServerPacket::Notification(event) => self.notified(event, out),
-            ServerPacket::Pong | ServerPacket::Authenticated { result: Ok(()) } => {}
+            ServerPacket::Pong => {}
+            ServerPacket::Authenticated { result: Ok(()) } => {
+                if let Some((session, _)) = self.link() {
+                    let client = self.id;
+                    out.push(ClientEffect::Event(Event::Authenticated { client, session }));
+                }
+            }
             ServerPacket::Authenticated { result: Err(_) } => return self.refused(out),
             ServerPacket::WatchesSet { zxid } => {
                 self.session.last_zxid = self.session.last_zxid.max(zxid);

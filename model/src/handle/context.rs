@@ -26,8 +26,9 @@ macro_rules! expect {
 
 /// The session.
 impl ZooKeeper {
-    /// Waits until the session is connected, and says which it is. After Expired or Closed it
-    /// begins a new session first.
+    /// Waits until the session is connected, and says which it is. After Expired, Closed or AuthFailed
+    /// it begins a new session first. A client that may use read-only servers is connected to one too
+    /// ([`SessionEvents`] tell), and has then a session that the server made up.
     pub async fn connect(&self) -> SessionId {
         expect!(self.call(Operation::Connect).await, Outcome::Connected(session) => session)
     }

@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::op::{Data, EventType, Request, Response};
 use crate::path::{ZnodePath, parent};
 use crate::stat::Stat;
-use crate::tree::{Change, DataTree};
+use crate::tree::{Change, DataTree, quota};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
 use std::collections::BTreeMap;
@@ -209,6 +209,10 @@ impl PrefixRead {
             // all needs a znode.
             (_, Err(Error::NoAuth), _, Some(_)) => true,
             (_, Err(Error::NoNode), _, None) => true,
+            // What a quota's statistics say is no part of the history (semantics 1.10).
+            (_, Ok(_), _, Some(_)) if quota::is_statistics(path) => {
+                quota::same_answer(request, result, &self.expected(request, path, zxid))
+            }
             (Request::Exists { .. }, Ok(Response::Exists(stat)), _, Some(content)) => {
                 *stat == content.stat
             }

@@ -41,6 +41,32 @@ fn tree_at(history: &History, zxid: Zxid) -> DataTree {
     tree
 }
 
+/// Statistics change with every write below the path that they are of, and a server that loads a
+/// snapshot counts anew: what they say is not judged, and all else of them is (semantics 1.10).
+#[test]
+fn what_statistics_say_is_no_part_of_the_history() {
+    let mut trial = trial();
+    let statistics = "/zookeeper/quota/d/zookeeper_stats";
+    trial.create(z(2, 2), "/zookeeper/quota/d", "");
+    trial.create(z(2, 3), "/zookeeper/quota/d/zookeeper_limits", "");
+    trial.create(z(2, 4), statistics, "");
+    trial.create(z(2, 5), "/d/c", "");
+    for request in [exists(statistics), get_data(statistics), get_children(statistics)] {
+        for zxid in [z(2, 3), z(2, 4), z(2, 5)] {
+            let result = answer(&tree_at(&trial.history, zxid), &request);
+            trial.accepts(replied(1, zxid, request.clone(), result));
+        }
+    }
+    let mut result = answer(trial.history.tree(), &get_data(statistics));
+    let Ok(Response::Data(data, stat)) = &mut result else { panic!("it is there") };
+    (*data, stat.data_length) = (Data::from(*b"count=77,bytes=77"), 17);
+    trial.accepts(replied(1, z(2, 5), get_data(statistics), result.clone()));
+    let Ok(Response::Data(_, stat)) = &mut result else { unreachable!("as before") };
+    stat.mzxid = z(2, 5);
+    let objection = trial.objects(replied(1, z(2, 5), get_data(statistics), result));
+    assert!(objection.contains("mzxid 2:5 instead of 2:4"), "{objection}");
+}
+
 #[test]
 fn every_prefix_may_answer() {
     let mut trial = trial();

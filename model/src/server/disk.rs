@@ -242,6 +242,7 @@ impl Disk {
         let newest = self.snapshots.last().expect("there is always a snapshot");
         let mut tree = DataTree::clone(&newest.content);
         tree.set_last_processed(newest.label);
+        tree.count_quotas_anew();
         let from = self.log.partition_point(|txn| txn.zxid <= newest.label);
         for txn in &self.log[from..] {
             tree.apply(txn);
@@ -295,7 +296,10 @@ impl Hash for Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acl::AclList;
+    use crate::path::ZnodePath;
     use crate::release::Release;
+    use crate::tree::{EphemeralType, Znode};
 
     #[test]
     fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
@@ -307,6 +311,31 @@ mod tests {
         assert!(disk.truncate(Zxid::ZERO, bugs));
         let (tree, _) = disk.load();
         assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
+    }
+
+    /// The statistics in a snapshot are those of the moment when they were written; whoever loads it
+    /// counts what it holds (semantics 1.10).
+    #[test]
+    fn quotas_are_counted_when_a_snapshot_is_loaded() {
+        let mut content = DataTree::new();
+        let data =
+            |path: &str| if path.ends_with("stats") { &b"count=9,bytes=9"[..] } else { b"x" };
+        let quota = ["/m", "/m/zookeeper_limits", "/m/zookeeper_stats"]
+            .into_iter()
+            .map(|path| format!("{}{path}", crate::tree::quota::ROOT));
+        for (at, path) in quota.chain(["/m".into(), "/m/x".into()]).enumerate() {
+            let (zxid, acl) = (Zxid::new(Epoch(1), at as u32 + 1), AclList::OPEN);
+            let node = Znode::created(zxid, 0, data(&path).into(), EphemeralType::Void, acl);
+            content.load_node(ZnodePath::new(path).expect("valid"), Arc::new(node));
+        }
+        let digest = content.digest();
+        let mut disk = Disk::new();
+        let label = Zxid::new(Epoch(1), 9);
+        disk.add_snapshot(Snapshot { label, content: Arc::new(content), durable: true });
+        let (tree, _) = disk.load();
+        let statistics = tree.node("/zookeeper/quota/m/zookeeper_stats").expect("loaded");
+        assert_eq!(String::from_utf8_lossy(&statistics.data), "count=2,bytes=2");
+        assert_eq!(tree.digest(), digest);
     }
 
     /// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and

@@ -241,7 +241,9 @@ impl Server {
                 }
             }
             (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
-                self.tree = Arc::new(std::mem::take(tree));
+                let mut tree = std::mem::take(&mut **tree);
+                tree.count_quotas_anew();
+                self.tree = Arc::new(tree);
                 self.committed_log.clear();
                 learner.phase = Phase::Synchronising;
             }

@@ -166,3 +166,6 @@ fn is_persistent(kind: WatcherType) -> bool {
 fn found(watch: bool) -> Result<Response, Error> {
     if watch { Ok(Response::Watches) } else { Err(Error::NoWatcher) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What transactions do to the tree (semantics 1.3, 2.5).
 
 use super::quota;
-use super::{DataTree, EphemeralType, Znode};
+use super::{DataTree, Entry, Znode};
 use crate::acl::AclList;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
@@ -11,6 +11,7 @@ use crate::release::{Bug, Bugs};
 use crate::stat::Stat;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
+use std::collections::btree_map;
 use std::sync::Arc;
 
 /// A change that watches react to, in the order in which a transaction makes them.
@@ -52,7 +53,7 @@ impl DataTree {
             forget_stats(&txn.body, &mut result);
         }
         for (path, pzxid) in before.into_iter().flatten() {
-            self.change(&path, |parent| parent.pzxid = pzxid);
+            self.change(&path, |entry| entry.znode().pzxid = pzxid);
         }
         self.last_processed = self.last_processed.max(txn.zxid);
         Applied { result, changes }
@@ -91,12 +92,13 @@ impl DataTree {
                 Ok(Response::Closed)
             }
             TxnBody::SetAcl { path, acl, aversion } => {
-                self.change(path, |node| {
+                let set = self.change(path, |entry| {
+                    let node = entry.znode();
                     node.acl = acl.clone();
                     node.aversion = *aversion;
-                })
-                .ok_or(Error::NoNode)?;
-                Ok(Response::AclSet(self.stat(path).expect("just changed")))
+                    entry.stat()
+                });
+                set.map(Response::AclSet).ok_or(Error::NoNode)
             }
             TxnBody::DeleteContainer { path } => {
                 self.delete(path, txn.zxid, changes)?;
@@ -125,39 +127,41 @@ impl DataTree {
                 Ok(OpResult::Deleted)
             }
             TxnBody::SetData { path, data, version } => {
-                let acl = self.set_data(txn, path, data, *version)?;
-                let kind = EventType::NodeDataChanged;
-                changes.push(Change { kind, path: path.clone(), acl, parent_acl: AclList::OPEN });
-                Ok(OpResult::Set(self.stat(path).expect("just changed")))
+                Ok(OpResult::Set(self.set_data(txn, path, data, *version, changes)?))
             }
             TxnBody::Check { .. } => Ok(OpResult::Checked),
             _ => unreachable!("prep puts only znode operations here"),
         }
     }
 
-    /// The znode's ACL, if it is there.
     fn set_data(
         &mut self,
         txn: &Txn,
         path: &ZnodePath,
         data: &Data,
         version: i32,
-    ) -> Result<AclList, Error> {
-        let before = self.node(path).map_or(0, |node| node.data.len() as i64);
-        self.change(path, |node| {
-            node.data = Arc::clone(data);
+        changes: &mut Vec<Change>,
+    ) -> Result<Stat, Error> {
+        let set = self.change(path, |entry| {
+            let node = entry.znode();
+            let before = std::mem::replace(&mut node.data, Arc::clone(data)).len();
             node.mzxid = txn.zxid;
             node.mtime = txn.time;
             node.version = version;
-        })
-        .ok_or(Error::NoNode)?;
-        self.count_for_quota(path, 0, data.len() as i64 - before);
-        Ok(self.node(path).expect("just changed").acl.clone())
+            (before, node.acl.clone(), entry.stat())
+        });
+        let (before, acl, stat) = set.ok_or(Error::NoNode)?;
+        self.count_for_quota(path, 0, data.len() as i64 - before as i64);
+        let kind = EventType::NodeDataChanged;
+        changes.push(Change { kind, path: path.clone(), acl, parent_acl: AclList::OPEN });
+        Ok(stat)
     }
 
     /// Creates a znode. Where it exists already (replay over a fuzzy snapshot) only its ACL is set
-    /// and the parent's counters are raised (semantics 1.3, last paragraph), and the parent is told of it: a snapshot
-    /// that passed the parent's place before the parent was created holds the child without it.
+    /// and the parent's counters are raised (semantics 1.3, last paragraph), and the parent is told
+    /// of it: a snapshot that passed the parent's place before the parent was created holds the child
+    /// without it. The Stat is that of the data as sent: where they are a quota's statistics, they are
+    /// counted afterwards.
     fn create(
         &mut self,
         path: &ZnodePath,
@@ -167,29 +171,31 @@ impl DataTree {
     ) -> Result<Stat, Error> {
         let parent_path = path.parent().ok_or(Error::NodeExists)?;
         let zxid = node.czxid;
-        self.change(parent_path, |parent| {
+        let parent = self.change(parent_path, |entry| {
+            entry.children.insert(Arc::from(path.name()));
             // † Only forwards, so that a replayed create cannot take the counter back.
-            if parent_cversion > parent.cversion {
+            if parent_cversion > entry.node.cversion {
+                let parent = entry.znode();
                 parent.cversion = parent_cversion;
                 parent.pzxid = parent.pzxid.max(zxid);
             }
-        })
-        .ok_or(Error::NoNode)?;
-        if self.nodes.contains_key(path) {
-            self.change(path, |existing| existing.acl = node.acl);
-            let parent = self.nodes.get_mut(parent_path).expect("just changed");
-            parent.children.insert(Arc::from(path.name()));
-            return Err(Error::NodeExists);
-        }
-        let (bytes, acl) = (node.data.len() as i64, node.acl.clone());
-        let parent_acl = self.acl_of(parent_path);
-        self.put(path.clone(), Arc::new(node));
-        // As it is told: before a quota's statistics are counted, which these may be.
-        let stat = self.stat(path).expect("just created");
+            entry.node.acl.clone()
+        });
+        let parent_acl = parent.ok_or(Error::NoNode)?;
+        let (acl, stat, ephemeral_type) = (node.acl.clone(), node.stat(0), node.ephemeral_type);
+        let place = match self.nodes.entry(path.clone()) {
+            btree_map::Entry::Vacant(place) => place,
+            btree_map::Entry::Occupied(_) => {
+                self.change(path, |existing| existing.znode().acl = acl);
+                return Err(Error::NodeExists);
+            }
+        };
+        self.digest.add(place.insert(Entry::new(path, Arc::new(node))).digest);
+        self.list(path, ephemeral_type);
         if let Some(limited) = quota::counted_by(path) {
             self.count_quota_anew(limited);
         }
-        self.count_for_quota(path, 1, bytes);
+        self.count_for_quota(path, 1, i64::from(stat.data_length));
         let kind = EventType::NodeCreated;
         changes.push(Change { kind, path: path.clone(), acl, parent_acl });
         Ok(stat)
@@ -203,44 +209,23 @@ impl DataTree {
         zxid: Zxid,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
-        if let Some(parent_path) = path.parent() {
-            self.change(parent_path, |parent| parent.pzxid = parent.pzxid.max(zxid));
-        }
+        let parent = path.parent().and_then(|parent_path| {
+            self.change(parent_path, |entry| {
+                entry.children.remove(path.name());
+                let parent = entry.znode();
+                parent.pzxid = parent.pzxid.max(zxid);
+                parent.acl.clone()
+            })
+        });
         let entry = self.nodes.remove(path).ok_or(Error::NoNode)?;
-        self.digest.subtract(super::of_znode(path, &entry.node));
-        if let Some(parent) = path.parent().and_then(|parent| self.nodes.get_mut(parent)) {
-            parent.children.remove(path.name());
-        }
-        self.forget(path, &entry.node);
+        self.digest.subtract(entry.digest);
+        self.unlist(path, entry.node.ephemeral_type);
         self.count_for_quota(path, -1, -(entry.node.data.len() as i64));
-        let kind = EventType::NodeDeleted;
-        let parent_acl = path.parent().map_or(AclList::OPEN, |parent| self.acl_of(parent));
-        changes.push(Change { kind, path: path.clone(), acl: entry.node.acl.clone(), parent_acl });
+        let (kind, acl) = (EventType::NodeDeleted, entry.node.acl.clone());
+        // Only a tree that has diverged holds a znode without its parent.
+        let parent_acl = parent.unwrap_or(AclList::OPEN);
+        changes.push(Change { kind, path: path.clone(), acl, parent_acl });
         Ok(())
-    }
-
-    /// A znode's ACL; the open one where there is none.
-    fn acl_of(&self, path: &str) -> AclList {
-        self.node(path).map_or(AclList::OPEN, |node| node.acl.clone())
-    }
-
-    /// A znode is gone: so it is from the lists of those that go by themselves.
-    fn forget(&mut self, path: &ZnodePath, node: &Znode) {
-        match node.ephemeral_type {
-            EphemeralType::Void => {}
-            EphemeralType::Container | EphemeralType::Ttl(_) => drop(self.reaped.remove(path)),
-            EphemeralType::Normal(owner) => {
-                if let Some(paths) = self.ephemerals.get_mut(&owner) {
-                    paths.remove(path);
-                    if paths.is_empty() {
-                        self.ephemerals.remove(&owner);
-                    }
-                }
-            }
-        }
-        if let Some(quota) = quota::limited_by(path) {
-            self.quotas.remove(quota);
-        }
     }
 
     /// Deletes the listed ephemerals, then any other that this tree has for the session (semantics

@@ -24,7 +24,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The database. Hashing and comparing use the digest and the last processed zxid.
+/// The database. Hashing and comparing use the digest and the last processed zxid, and what quotas'
+/// statistics say, which is left out of the digest and yet decides about writes.
 #[derive(Clone, Debug)]
 pub struct DataTree {
     nodes: BTreeMap<ZnodePath, Entry>,
@@ -43,6 +44,23 @@ pub struct DataTree {
 struct Entry {
     node: Arc<Znode>,
     children: BTreeSet<Arc<str>>,
+    /// The znode's part of the digest. Follows from `node`.
+    digest: Fingerprint,
+}
+
+impl Entry {
+    fn new(path: &str, node: Arc<Znode>) -> Entry {
+        let digest = of_znode(path, &node);
+        Entry { node, children: BTreeSet::new(), digest }
+    }
+
+    fn znode(&mut self) -> &mut Znode {
+        Arc::make_mut(&mut self.node)
+    }
+
+    fn stat(&self) -> Stat {
+        self.node.stat(self.children.len() as u32)
+    }
 }
 
 /// The znodes that exist from the start, and cannot be deleted (semantics 1.1, 1.2).
@@ -129,7 +147,7 @@ impl DataTree {
 
     /// A znode's Stat.
     pub fn stat(&self, path: &str) -> Option<Stat> {
-        self.nodes.get(path).map(|entry| entry.node.stat(entry.children.len() as u32))
+        self.nodes.get(path).map(Entry::stat)
     }
 
     /// The number of a znode's children; 0 where it does not exist.
@@ -177,7 +195,7 @@ impl DataTree {
         self.add_session(session, timeout);
     }
 
-    /// Loads a znode from a snapshot.
+    /// Loads a znode from a snapshot. After the last one, [`DataTree::count_quotas_anew`].
     pub fn load_node(&mut self, path: ZnodePath, node: Arc<Znode>) {
         self.put(path, node);
     }
@@ -195,9 +213,14 @@ impl DataTree {
             "" => return self.nodes.len(),
             _ => {}
         }
+        self.below(path).count()
+    }
+
+    /// All descendants of a znode that is not the root.
+    fn below(&self, path: &str) -> impl Iterator<Item = (&ZnodePath, &Entry)> {
         let prefix = format!("{path}/");
-        let from = (Bound::Included(&*prefix), Bound::Unbounded);
-        self.nodes.range::<str, _>(from).take_while(|(path, _)| path.starts_with(&prefix)).count()
+        let range = self.nodes.range::<str, _>((Bound::Included(&*prefix), Bound::Unbounded));
+        range.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
     /// Whether a session that is not in the session map has ephemerals.
@@ -229,13 +252,22 @@ impl DataTree {
         self.digest.add(Fingerprint::of(&(&session, &timeout)));
     }
 
-    /// Puts a znode in place, new or loaded, and tells its parent and its owner.
+    /// Puts a znode in place and tells its parent.
     fn put(&mut self, path: ZnodePath, node: Arc<Znode>) {
-        self.digest.add(of_znode(&path, &node));
         if let Some(parent) = parent(&path).and_then(|parent| self.nodes.get_mut(parent)) {
             parent.children.insert(Arc::from(path.name()));
         }
-        match node.ephemeral_type {
+        self.list(&path, node.ephemeral_type);
+        let entry = Entry::new(&path, node);
+        self.digest.add(entry.digest);
+        let old = self.nodes.insert(path, entry);
+        debug_assert!(old.is_none(), "a znode is put once");
+    }
+
+    /// A znode is new: so it is in the lists of those that go by themselves, and of those that limit
+    /// others.
+    fn list(&mut self, path: &ZnodePath, ephemeral_type: EphemeralType) {
+        match ephemeral_type {
             EphemeralType::Void => {}
             EphemeralType::Normal(owner) => {
                 self.ephemerals.entry(owner).or_default().insert(path.clone());
@@ -244,31 +276,44 @@ impl DataTree {
                 self.reaped.insert(path.clone());
             }
         }
-        if let Some(quota) = quota::limited_by(&path) {
+        if let Some(quota) = quota::limited_by(path) {
             self.quotas.insert(Arc::from(quota));
         }
-        let children = BTreeSet::new();
-        let old = self.nodes.insert(path, Entry { node, children });
-        debug_assert!(old.is_none(), "a znode is put once");
     }
 
-    /// Changes a znode in place, keeping the digest.
-    fn change(&mut self, path: &str, change: impl FnOnce(&mut Znode)) -> Option<()> {
-        let (path, entry) = {
-            let mut range =
-                self.nodes.range_mut::<str, _>((Bound::Included(path), Bound::Included(path)));
-            range.next()?
-        };
-        self.digest.subtract(of_znode(path, &entry.node));
-        change(Arc::make_mut(&mut entry.node));
-        self.digest.add(of_znode(path, &entry.node));
-        Some(())
+    /// A znode is gone: so it is from these lists.
+    fn unlist(&mut self, path: &ZnodePath, ephemeral_type: EphemeralType) {
+        match ephemeral_type {
+            EphemeralType::Void => {}
+            EphemeralType::Container | EphemeralType::Ttl(_) => drop(self.reaped.remove(path)),
+            EphemeralType::Normal(owner) => {
+                if let Some(paths) = self.ephemerals.get_mut(&owner) {
+                    paths.remove(path);
+                    if paths.is_empty() {
+                        self.ephemerals.remove(&owner);
+                    }
+                }
+            }
+        }
+        if let Some(quota) = quota::limited_by(path) {
+            self.quotas.remove(quota);
+        }
+    }
+
+    /// Changes a znode in place, keeping the digest; `None` where there is none.
+    fn change<R>(&mut self, path: &str, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+        let entry = self.nodes.get_mut(path)?;
+        let result = change(entry);
+        self.digest.subtract(entry.digest);
+        entry.digest = of_znode(path, &entry.node);
+        self.digest.add(entry.digest);
+        Some(result)
     }
 }
 
 /// A znode's part of the digest. What a quota's statistics say is left out: they are counted anew
 /// whenever a tree is loaded, so they are no part of the history (semantics 1.10).
-fn of_znode(path: &ZnodePath, node: &Znode) -> Fingerprint {
+fn of_znode(path: &str, node: &Znode) -> Fingerprint {
     if quota::is_statistics(path) {
         let told = Znode { data: Arc::from([]), ..node.clone() };
         return Fingerprint::of(&(path, &told));
@@ -278,7 +323,9 @@ fn of_znode(path: &ZnodePath, node: &Znode) -> Fingerprint {
 
 impl PartialEq for DataTree {
     fn eq(&self, other: &DataTree) -> bool {
-        self.last_processed == other.last_processed && self.digest == other.digest
+        self.last_processed == other.last_processed
+            && self.digest == other.digest
+            && self.statistics().eq(other.statistics())
     }
 }
 
@@ -288,5 +335,6 @@ impl Hash for DataTree {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.last_processed.hash(state);
         self.digest.hash(state);
+        self.statistics().for_each(|data| data.hash(state));
     }
 }

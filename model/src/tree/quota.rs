@@ -5,8 +5,10 @@
 //! applies, without transactions. Soft limits are only logged. Hard ones are checked by `prep`, and
 //! only against what is applied: creates that are still under way are not counted.
 
-use super::DataTree;
+use super::{DataTree, Entry};
 use crate::error::Error;
+use crate::op::{ReadOp, ReadResult, Request, Response};
+use crate::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,13 +29,60 @@ pub(super) fn counted_by(path: &str) -> Option<&str> {
 }
 
 /// Whether a znode's data are a quota's statistics.
-pub(super) fn is_statistics(path: &str) -> bool {
+pub fn is_statistics(path: &str) -> bool {
     path.starts_with(ROOT) && counted_by(path).is_some()
 }
 
 fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let subject = path.strip_prefix(ROOT)?.strip_suffix(name)?;
     (!subject.is_empty()).then_some(subject)
+}
+
+/// Whether two answers to a request are the same but for what quotas' statistics say. Servers that
+/// loaded a snapshot at different times may differ in that (semantics 1.10).
+pub fn same_answer(
+    request: &Request,
+    one: &Result<Response, Error>,
+    other: &Result<Response, Error>,
+) -> bool {
+    one == other || without_statistics(request, one) == without_statistics(request, other)
+}
+
+/// An answer without the data of statistics and their length.
+fn without_statistics(
+    request: &Request,
+    result: &Result<Response, Error>,
+) -> Result<Response, Error> {
+    let empty = |stat: Stat| Stat { data_length: 0, ..stat };
+    let nothing = || Arc::from([]);
+    let told = |op: &ReadOp, result: ReadResult| match (op, result) {
+        (ReadOp::GetData { path }, ReadResult::Data(_, stat)) if is_statistics(path) => {
+            ReadResult::Data(nothing(), empty(stat))
+        }
+        (_, result) => result,
+    };
+    Ok(match (request, result.clone()?) {
+        (Request::MultiRead(ops), Response::MultiRead(results)) => {
+            let results = ops.iter().zip(results);
+            Response::MultiRead(results.map(|(op, result)| told(op, result)).collect())
+        }
+        (
+            Request::Exists { path, .. }
+            | Request::GetData { path, .. }
+            | Request::GetChildren { path, .. }
+            | Request::GetAcl { path }
+            | Request::SetAcl { path, .. },
+            response,
+        ) if is_statistics(path) => match response {
+            Response::Exists(stat) => Response::Exists(empty(stat)),
+            Response::Data(_, stat) => Response::Data(nothing(), empty(stat)),
+            Response::Children(names, stat) => Response::Children(names, empty(stat)),
+            Response::Acl(acl, stat) => Response::Acl(acl, empty(stat)),
+            Response::AclSet(stat) => Response::AclSet(empty(stat)),
+            other => other,
+        },
+        (_, other) => other,
+    })
 }
 
 /// The numbers of a quota znode (`StatsTrack`): -1 stands for none.
@@ -92,7 +141,7 @@ impl fmt::Display for StatsTrack {
 impl DataTree {
     /// The nearest path at or above this one that has a quota.
     fn quota_above<'a>(&self, path: &'a str) -> Option<&'a str> {
-        if self.quotas.is_empty() || path.starts_with("/zookeeper") {
+        if self.quotas.is_empty() {
             return None;
         }
         let mut at = path;
@@ -108,36 +157,51 @@ impl DataTree {
     /// The subtree that this znode is in has grown: its statistics say so.
     pub(super) fn count_for_quota(&mut self, path: &str, count: i64, bytes: i64) {
         let Some(subject) = self.quota_above(path) else { return };
-        let statistics = format!("{ROOT}{subject}{STATISTICS}");
-        self.change(&statistics, |node| {
-            let mut track = StatsTrack::parse(&node.data);
+        self.change_statistics(subject, |track| {
             track.count += count;
             track.bytes += bytes;
-            node.data = Arc::from(track.to_string().into_bytes());
         });
     }
 
-    /// Counts a subtree: its quota's statistics were just created.
+    /// Counts a subtree: its quota's statistics were just created, or loaded.
     pub(super) fn count_quota_anew(&mut self, subject: &str) {
-        let (mut count, mut bytes) = (0, 0);
-        let below = format!("{subject}/");
-        for (path, node) in self.nodes() {
-            if path.as_str() == subject || path.starts_with(&below) {
-                count += 1;
-                bytes += node.data.len() as i64;
-            }
+        let length = |entry: Option<&Entry>| entry.map(|entry| entry.node.data.len() as i64);
+        let itself = length(self.nodes.get(subject));
+        let (mut count, mut bytes) = (i64::from(itself.is_some()), itself.unwrap_or(0));
+        for (_, entry) in self.below(subject) {
+            count += 1;
+            bytes += entry.node.data.len() as i64;
         }
-        let track = StatsTrack { count, bytes, ..StatsTrack::NONE };
-        let statistics = format!("{ROOT}{subject}{STATISTICS}");
-        self.change(&statistics, |node| node.data = Arc::from(track.to_string().into_bytes()));
+        self.change_statistics(subject, |track| {
+            *track = StatsTrack { count, bytes, ..StatsTrack::NONE };
+        });
     }
 
-    /// A tree was loaded: every quota is counted anew (`setupQuota`).
+    /// Changes what a quota's statistics say, if it has any. The digest leaves that out, so it stays.
+    fn change_statistics(&mut self, subject: &str, change: impl FnOnce(&mut StatsTrack)) {
+        let path = format!("{ROOT}{subject}{STATISTICS}");
+        if let Some(entry) = self.nodes.get_mut(path.as_str()) {
+            let node = Arc::make_mut(&mut entry.node);
+            let mut track = StatsTrack::parse(&node.data);
+            change(&mut track);
+            node.data = Arc::from(track.to_string().into_bytes());
+        }
+    }
+
+    /// A tree was loaded from a snapshot: every quota is counted anew (`setupQuota`), before any
+    /// transaction is replayed. What a fuzzy snapshot holds of the statistics can count znodes that it
+    /// does not hold.
     pub fn count_quotas_anew(&mut self) {
         for subject in std::mem::take(&mut self.quotas) {
             self.count_quota_anew(&subject);
             self.quotas.insert(subject);
         }
+    }
+
+    /// What all statistics say, in path order. Which there are, the digest knows.
+    pub(super) fn statistics(&self) -> impl Iterator<Item = &[u8]> {
+        let said = self.below(ROOT).filter(|(path, _)| is_statistics(path));
+        said.map(|(_, entry)| &*entry.node.data)
     }
 
     /// Whether a write that adds this much would pass a hard limit.
@@ -163,6 +227,8 @@ impl DataTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acl::AclList;
+    use crate::op::Version;
 
     #[test]
     fn numbers_are_read_and_written_as_servers_do() {
@@ -180,5 +246,50 @@ mod tests {
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);
         assert_eq!(counted_by("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
+    }
+
+    #[test]
+    fn answers_differ_in_statistics_alone() {
+        let statistics = "/zookeeper/quota/a/zookeeper_stats";
+        let stat = |data_length, version| Stat { data_length, version, ..Stat::default() };
+        let data =
+            |text: &str, version| (Arc::from(text.as_bytes()), stat(text.len() as u32, version));
+        for (path, may_differ) in [(statistics, true), ("/a", false)] {
+            let ops = vec![ReadOp::GetData { path: path.into() }];
+            let (many, acl) = (Request::MultiRead(ops), AclList::OPEN);
+            let one = Request::GetData { path: path.into(), watch: false };
+            let set_acl = Request::SetAcl { path: path.into(), acl, version: Version::Any };
+            let answer = |request: &Request, text, version| {
+                let (data, stat) = data(text, version);
+                Ok(match request {
+                    Request::MultiRead(_) => {
+                        Response::MultiRead(vec![ReadResult::Data(data, stat)])
+                    }
+                    Request::SetAcl { .. } => Response::AclSet(stat),
+                    _ => Response::Data(data, stat),
+                })
+            };
+            for request in [many, one, set_acl] {
+                let same = |one: &Result<_, _>, other| same_answer(&request, one, &other);
+                let told = answer(&request, "count=1", 3);
+                assert_eq!(same(&told, answer(&request, "count=10", 3)), may_differ, "{request}");
+                assert!(same(&told, told.clone()), "{request}");
+                assert!(!same(&told, answer(&request, "count=1", 4)), "{request}");
+                assert!(!same(&told, Err(Error::NoNode)), "{request}");
+            }
+        }
+    }
+
+    /// The path alone decides, by components, and `/zookeeper` is a path like every other.
+    #[test]
+    fn the_nearest_path_above_with_a_quota_counts() {
+        let mut tree = DataTree::new();
+        tree.quotas = ["/a", "/a/b", "/zookeepers"].map(Arc::from).into();
+        let above = |path| tree.quota_above(path);
+        assert_eq!(above("/a"), Some("/a"));
+        assert_eq!(above("/a/c/d"), Some("/a"));
+        assert_eq!(above("/a/b/c"), Some("/a/b"));
+        assert_eq!(above("/zookeepers/x"), Some("/zookeepers"));
+        assert_eq!([above("/"), above("/ab"), above("/zookeeper/quota")], [None; 3]);
     }
 }

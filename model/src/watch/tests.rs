@@ -1,5 +1,7 @@
 //! Every row of the tables of semantics 3.1 and 3.4, as scenarios.
 
+mod staying;
+
 use super::*;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::Data;

@@ -43,6 +43,9 @@ fn sentence(event: &Event) -> String {
         Event::Authenticating { client, session, scheme, .. } => {
             format!("{client} (session {session}) proves an identity by {scheme}")
         }
+        Event::Authenticated { client, session } => {
+            format!("{client} (session {session}) reads that its identity was accepted")
+        }
         Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
         Event::Established { leader, epoch, last_zxid } => {
             format!("{leader} is established as leader of epoch {epoch}, history up to {last_zxid}")

@@ -21,7 +21,72 @@ fn every_server_is_told_of_every_identity() {
     scene.request(0, sync());
     scene.fires(ClientTimer::Reconnect);
     scene.accept(SESSION);
-    insta::assert_snapshot!(scene.transcript, @"");
+    insta::assert_snapshot!(scene.transcript, @r#"
+    start
+      open a connection to server 1
+      send Connect: a new session, 6s, seen 0:0
+      arm Connect: 2s
+    call 0: sync /
+    call 1: addAuth digest
+      program: call 1 gets AuthAdded(Ok(()))
+    read: Connected, session 0xa, 6s
+      disarm Connect
+      arm Read: 4s
+      arm Ping: 2s
+      monitors: session 0xa SyncConnected at server 1
+      program: SyncConnected
+      monitors: Authenticating by digest
+      send Auth digest ann:secret
+      send #1 sync /
+    read: reply #1 at 1:4: Synced
+      monitors: Replied #1 sync /
+      program: call 0 gets Synced
+      arm Read: 4s
+    call 0: getData /a (watch)
+      send #2 getData /a (watch)
+      arm Ping: 2s
+    read: reply #2 at 1:4: the data
+      monitors: Replied #2 getData /a (watch)
+      program: call 0 gets the data
+      arm Read: 4s
+    call 1: addAuth digest
+      monitors: Authenticating by digest
+      send Auth digest bob:secret
+      arm Ping: 2s
+      program: call 1 gets AuthAdded(Ok(()))
+    call 1: addAuth digest
+      monitors: Authenticating by digest
+      send Auth digest ann:secret
+      arm Ping: 2s
+      program: call 1 gets AuthAdded(Ok(()))
+    read: Authenticated { result: Ok(()) }
+      monitors: Authenticated
+      arm Read: 4s
+    the connection ends
+      disarm Read
+      disarm Ping
+      monitors: session 0xa Disconnected
+      program: Disconnected
+      arm Reconnect: 0ns and up to 1s
+    call 0: sync /
+    timer Reconnect fires
+      open a connection to server 2
+      send Connect: session 0xa, 6s, seen 1:4
+      arm Connect: 2s
+    read: Connected, session 0xa, 6s
+      disarm Connect
+      arm Read: 4s
+      arm Ping: 2s
+      monitors: session 0xa SyncConnected at server 2
+      program: SyncConnected
+      monitors: Authenticating by digest
+      send Auth digest ann:secret
+      monitors: Authenticating by digest
+      send Auth digest bob:secret
+      monitors: Rearming since 1:4
+      send SetWatches since 1:4: data ["/a"], exist [], child []
+      send #3 sync /
+    "#);
 }
 
 /// A refusal is final: the state first, then every request, in flight or not, then the watches. The

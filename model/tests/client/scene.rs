@@ -264,6 +264,7 @@ pub fn monitored(event: &Event) -> String {
         Event::Lost { xid, request, .. } => format!("Lost #{} {request}", xid.0),
         Event::Notified { event, .. } => format!("Notified {}", event_in_words(event)),
         Event::Rearming { relative_zxid, .. } => format!("Rearming since {relative_zxid}"),
+        Event::Authenticated { .. } => "Authenticated".to_owned(),
         Event::Authenticating { scheme, .. } => format!("Authenticating by {scheme}"),
         Event::Rearmed { zxid, .. } => format!("Rearmed at {zxid}"),
         Event::Session { session, server, state, .. } => {

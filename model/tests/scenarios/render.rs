@@ -3,7 +3,7 @@
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::event::Event;
 use vivarium_model::id::ServerId;
-use vivarium_model::op::{OpResult, Request, Response};
+use vivarium_model::op::{OpResult, Request, Response, SessionState};
 
 /// One line for an event that belongs into a story, `None` for the rest. `all` also tells of acks
 /// and applies.
@@ -51,8 +51,10 @@ pub fn event(event: &Event, all: bool) -> Option<String> {
             format!("{client}: {} = ConnectionLoss", in_short(request))
         }
         Event::Session { client, server, state, .. } => match server {
-            Some(server) => format!("{client}: {state} to {server}"),
-            None => format!("{client}: {state}"),
+            Some(server) if *state != SessionState::Expired => {
+                format!("{client}: {state} to {server}")
+            }
+            _ => format!("{client}: {state}"),
         },
         Event::Notified { client, event, .. } => {
             format!("{client}: event {:?} {} (zxid {})", event.kind, event.path, event.zxid)

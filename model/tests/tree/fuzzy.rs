@@ -10,20 +10,15 @@ use vivarium_model::tree::{DataTree, Znode};
 use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
-/// When a snapshot begins and how it goes on.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Transactions applied before it begins.
-    pub begin: usize,
-    /// Again and again: so many transactions are applied, then so many znodes taken.
-    pub rhythm: Vec<(usize, usize)>,
-}
+/// How a snapshot goes on once it has begun: again and again, so many transactions are applied, then
+/// so many znodes taken.
+pub type Rhythm = Vec<(usize, usize)>;
 
-/// Several, to make the most of one history.
-pub fn plans() -> impl Strategy<Value = Vec<Plan>> {
-    let rhythm = prop::collection::vec((0_usize..12, 1_usize..4), 1..8);
-    let plan = (0_usize..60, rhythm).prop_map(|(begin, rhythm)| Plan { begin, rhythm });
-    prop::collection::vec(plan, 10)
+/// Nothing is applied meanwhile.
+pub const AT_ONCE: (usize, usize) = (0, 1_000);
+
+pub fn rhythm() -> impl Strategy<Value = Rhythm> {
+    prop::collection::vec((0_usize..12, 1_usize..4), 1..8)
 }
 
 /// A whole snapshot.
@@ -31,24 +26,27 @@ pub fn plans() -> impl Strategy<Value = Vec<Plan>> {
 pub struct Snapshot {
     pub label: Zxid,
     sessions: Vec<(SessionId, Duration)>,
-    znodes: Vec<(ZnodePath, Arc<Znode>)>,
+    pub znodes: Vec<(ZnodePath, Arc<Znode>)>,
+    /// Whether who loads it counts quotas anew.
+    pub counted_anew: bool,
 }
 
 impl Snapshot {
-    pub fn take(txns: &[Arc<Txn>], plan: &Plan) -> Snapshot {
-        let mut tree = DataTree::new();
-        let mut coming = txns.iter();
-        let mut apply = |tree: &mut DataTree, count: usize| {
-            for txn in coming.by_ref().take(count) {
+    /// The snapshot that begins with this tree, to which `coming` is applied meanwhile.
+    pub fn take(tree: &DataTree, coming: &[Arc<Txn>], rhythm: &[(usize, usize)]) -> Snapshot {
+        let mut tree = tree.clone();
+        let mut coming = coming.iter();
+        let sessions = tree.sessions().iter().map(|(session, timeout)| (*session, *timeout));
+        let mut snapshot = Snapshot {
+            label: tree.last_processed(),
+            sessions: sessions.collect(),
+            znodes: Vec::new(),
+            counted_anew: true,
+        };
+        for (between, piece) in rhythm.iter().cycle() {
+            for txn in coming.by_ref().take(*between) {
                 tree.apply(txn);
             }
-        };
-        apply(&mut tree, plan.begin);
-        let label = tree.last_processed();
-        let sessions = tree.sessions().iter().map(|(session, timeout)| (*session, *timeout));
-        let mut snapshot = Snapshot { label, sessions: sessions.collect(), znodes: Vec::new() };
-        for (between, piece) in plan.rhythm.iter().cycle() {
-            apply(&mut tree, *between);
             let cursor = snapshot.znodes.last().map(|(path, _)| path);
             let piece = tree.nodes_after(cursor, *piece);
             if piece.is_empty() {
@@ -59,8 +57,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// The tree of this snapshot after all transactions above its label.
-    pub fn recover(&self, txns: &[Arc<Txn>]) -> DataTree {
+    /// The tree as a server loads it, before it replays anything.
+    pub fn load(&self) -> DataTree {
         let mut tree = DataTree::empty();
         for (session, timeout) in &self.sessions {
             tree.load_session(*session, *timeout);
@@ -69,6 +67,15 @@ impl Snapshot {
             tree.load_node(path.clone(), Arc::clone(node));
         }
         tree.set_last_processed(self.label);
+        if self.counted_anew {
+            tree.count_quotas_anew();
+        }
+        tree
+    }
+
+    /// The tree of this snapshot after all of these transactions that are above its label.
+    pub fn recover(&self, txns: &[Arc<Txn>]) -> DataTree {
+        let mut tree = self.load();
         for txn in txns.iter().filter(|txn| txn.zxid > self.label) {
             tree.apply(txn);
         }

@@ -1,11 +1,13 @@
 //! Planted faults, each of which the checks of this test must object to; and what a replay meets,
 //! told by hand.
 
-use crate::fuzzy::{Plan, Snapshot};
-use crate::reference::{Reference, compare};
+use crate::compare::{compare, compare_recovered};
+use crate::fuzzy::{AT_ONCE, Rhythm, Snapshot};
+use crate::reference::Reference;
 use std::sync::Arc;
 use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::Data;
 use vivarium_model::path::ZnodePath;
@@ -28,6 +30,10 @@ fn delete(at: &str) -> TxnBody {
     TxnBody::Delete { path: path(at) }
 }
 
+fn set_acl(at: &str, acl: AclList, aversion: i32) -> TxnBody {
+    TxnBody::SetAcl { path: path(at), acl, aversion }
+}
+
 /// The transactions of epoch 1 with these bodies, in order.
 fn txns(bodies: impl IntoIterator<Item = TxnBody>) -> Vec<Arc<Txn>> {
     let txn = |(at, body)| {
@@ -46,11 +52,12 @@ fn fold(txns: &[Arc<Txn>]) -> DataTree {
 }
 
 fn reference(txns: &[Arc<Txn>]) -> Reference {
-    let mut reference = Reference::new();
-    for txn in txns {
-        let _ = reference.apply(txn);
-    }
-    reference
+    Reference::of(txns)
+}
+
+/// The snapshot that begins behind so many transactions.
+fn snapshot(txns: &[Arc<Txn>], begin: usize, rhythm: &[(usize, usize)]) -> Snapshot {
+    Snapshot::take(&fold(&txns[..begin]), &txns[begin..], rhythm)
 }
 
 /// Each of these leaves a trace of its own.
@@ -63,6 +70,14 @@ fn every_kind() -> Vec<Arc<Txn>> {
         delete("/a/x"),
         TxnBody::Multi(vec![create("/m", 2), create("/m/x", 1)]),
         TxnBody::create(path("/e"), [], EphemeralType::Normal(SESSION), 3),
+        TxnBody::create(path("/c"), [], EphemeralType::Container, 4),
+        set_acl("/m", AclList::read_unsafe(), 1),
+        TxnBody::create(path("/t"), [], EphemeralType::Ttl(Duration::from_secs(9)), 5),
+        TxnBody::DeleteContainer { path: path("/t") },
+        create("/zookeeper/quota/m", 1),
+        create("/zookeeper/quota/m/zookeeper_limits", 1),
+        create("/zookeeper/quota/m/zookeeper_stats", 2),
+        create("/m/y", 2),
     ])
 }
 
@@ -87,6 +102,10 @@ fn a_transaction_with_another_counter_is_noticed() {
         (3, TxnBody::SetData { path: path("/a"), data: Data::from([8, 9]), version: 2 }),
         (3, TxnBody::SetData { path: path("/a"), data: Data::from([8, 8]), version: 1 }),
         (6, create("/e", 3)),
+        (7, create("/c", 4)),
+        (7, TxnBody::create(path("/c"), [], EphemeralType::Ttl(Duration::from_secs(9)), 4)),
+        (8, set_acl("/m", AclList::read_unsafe(), 2)),
+        (8, set_acl("/m", AclList::creator_all(), 1)),
     ];
     for (at, body) in wrong {
         let mut txns = every_kind();
@@ -102,8 +121,7 @@ fn a_transaction_with_another_counter_is_noticed() {
 #[test]
 fn a_snapshot_labelled_too_high_is_noticed() {
     let txns = every_kind();
-    let plan = Plan { begin: 1, rhythm: vec![(1, 1)] };
-    let mut snapshot = Snapshot::take(&txns, &plan);
+    let mut snapshot = snapshot(&txns, 1, &[(1, 1)]);
     assert_eq!(compare(&snapshot.recover(&txns), &reference(&txns)), Ok(()));
     snapshot.label = txns.last().expect("some").zxid;
     assert!(compare(&snapshot.recover(&txns), &reference(&txns)).is_err());
@@ -115,8 +133,7 @@ fn a_snapshot_labelled_too_high_is_noticed() {
 fn a_snapshot_with_a_child_and_no_parent_recovers() {
     let txns = txns([create("/a-", 1), create("/a", 2), create("/a/x", 1)]);
     // The root and `/a-`; then both creates; then the rest.
-    let plan = Plan { begin: 1, rhythm: vec![(0, 2), (2, 9)] };
-    let recovered = Snapshot::take(&txns, &plan).recover(&txns);
+    let recovered = snapshot(&txns, 1, &[(0, 2), (2, 9)]).recover(&txns);
     assert_eq!(compare(&recovered, &reference(&txns)), Ok(()));
 }
 
@@ -143,6 +160,112 @@ fn a_delete_of_nothing_touches_the_parent() {
     let applied = tree.apply(&txns[3]);
     assert_eq!((applied.result, applied.changes), (Err(Error::NoNode), vec![]));
     assert_eq!(tree.node("/p").expect("there").pzxid, txns[3].zxid);
+}
+
+/// A snapshot that keeps everything but one thing of one znode.
+#[test]
+fn a_field_that_a_snapshot_loses_is_noticed() {
+    let txns = every_kind();
+    let whole = snapshot(&txns, txns.len(), &[AT_ONCE]);
+    let expected = reference(&txns);
+    let label = whole.label;
+    assert_eq!(compare_recovered(&whole.load(), &expected, label), Ok(()));
+    type Loss = (&'static str, fn(&mut Znode));
+    let losses: [Loss; 5] = [
+        ("/m", |node| node.acl = AclList::OPEN),
+        ("/m", |node| node.aversion = 0),
+        ("/c", |node| node.ephemeral_type = EphemeralType::Void),
+        ("/e", |node| node.ephemeral_type = EphemeralType::Void),
+        ("/a", |node| node.version = 0),
+    ];
+    for (at, lose) in losses {
+        let mut snapshot = whole.clone();
+        let (_, node) = snapshot.znodes.iter_mut().find(|(path, _)| **path == *at).expect("there");
+        lose(Arc::make_mut(node));
+        assert!(compare_recovered(&snapshot.load(), &expected, label).is_err(), "{at}");
+        let mut lost = whole.clone();
+        lost.znodes.retain(|(path, _)| **path != *at);
+        assert!(compare_recovered(&lost.load(), &expected, label).is_err(), "no {at}");
+    }
+}
+
+/// The list of containers and TTL znodes is compared apart from the marks in the znodes.
+#[test]
+fn a_list_of_containers_that_lacks_one_is_noticed() {
+    let txns = every_kind();
+    let mut expected = reference(&txns);
+    let container = expected.znodes.get_mut("/c").expect("there");
+    container.ephemeral_type = EphemeralType::Void;
+    let objection = compare(&fold(&txns), &expected).expect_err("a container too many");
+    assert!(objection.starts_with("ephemeral type of /c"), "{objection}");
+    assert_eq!(expected.reaped(), [""; 0]);
+    assert_eq!(fold(&txns).reaped().map(ToString::to_string).collect::<Vec<_>>(), ["/c"]);
+}
+
+/// Two changes of an ACL, replayed in the wrong order or once too often at the end.
+#[test]
+fn acls_replayed_in_another_order_are_noticed() {
+    let (read, all) = (AclList::read_unsafe(), AclList::creator_all());
+    let txns = txns([create("/a", 1), set_acl("/a", read, 1), set_acl("/a", all, 2)]);
+    let expected = reference(&txns);
+    // From a snapshot of the future: the create takes the ACL back, and the changes bring it again.
+    let snapshot = snapshot(&txns, 0, &[(3, 1)]);
+    assert_eq!(snapshot.label, Zxid::ZERO);
+    let label = snapshot.label;
+    assert_eq!(compare_recovered(&snapshot.recover(&txns), &expected, label), Ok(()));
+    let swapped = [0, 2, 1].map(|at: usize| Arc::clone(&txns[at]));
+    assert!(compare_recovered(&snapshot.recover(&swapped), &expected, label).is_err());
+    let lost = [0, 2].map(|at: usize| Arc::clone(&txns[at]));
+    assert_eq!(snapshot.recover(&lost), snapshot.recover(&txns), "aversions are absolute");
+    let mut relative = txns.to_vec();
+    Arc::make_mut(&mut relative[2]).body = set_acl("/a", AclList::creator_all(), 1 + 2);
+    assert!(compare_recovered(&snapshot.recover(&relative), &expected, label).is_err());
+}
+
+/// `/a/x` comes when `/a` has been passed and the statistics have not: they count a znode that the
+/// snapshot does not hold, and the replay brings it.
+#[test]
+fn statistics_counted_twice_are_noticed() {
+    let txns = txns([
+        create("/a", 1),
+        create("/zookeeper/quota/a", 1),
+        create("/zookeeper/quota/a/zookeeper_limits", 1),
+        create("/zookeeper/quota/a/zookeeper_stats", 2),
+        create("/a/x", 1),
+    ]);
+    let (expected, rhythm): (_, Rhythm) = (reference(&txns), vec![(0, 3), (1, 9)]);
+    let mut snapshot = snapshot(&txns, 4, &rhythm);
+    let said = |tree: &DataTree| {
+        let node = tree.node("/zookeeper/quota/a/zookeeper_stats").expect("there");
+        String::from_utf8_lossy(&node.data).into_owned()
+    };
+    assert_eq!(said(&snapshot.load()), "count=1,bytes=1");
+    let right = snapshot.recover(&txns);
+    assert_eq!(said(&right), "count=2,bytes=2");
+    assert_eq!(compare_recovered(&right, &expected, snapshot.label), Ok(()));
+
+    snapshot.counted_anew = false;
+    let wrong = snapshot.recover(&txns);
+    assert_eq!(said(&wrong), "count=3,bytes=3");
+    let objection =
+        compare_recovered(&wrong, &expected, snapshot.label).expect_err("counted twice");
+    assert!(objection.starts_with("data of /zookeeper/quota/a/zookeeper_stats"), "{objection}");
+    assert_eq!(wrong.digest(), right.digest(), "statistics are no part of the history");
+    assert_ne!(wrong, right, "but they decide what is refused");
+    assert_ne!(Fingerprint::of(&wrong), Fingerprint::of(&right));
+}
+
+#[test]
+fn a_change_that_tells_the_wrong_people_is_noticed() {
+    let bodies = [create("/a", 1), set_acl("/a", AclList::read_unsafe(), 1), create("/a/x", 1)];
+    let txns = txns(bodies);
+    let mut others = txns.clone();
+    Arc::make_mut(&mut others[1]).body = set_acl("/a", AclList::creator_all(), 1);
+    let told = |txns: &[Arc<Txn>]| fold(&txns[..2]).apply(&txns[2]).changes;
+    let expected = reference(&txns[..2]).apply(&txns[2]).1;
+    assert_eq!(told(&txns), expected);
+    assert_eq!(expected[0].parent_acl, AclList::read_unsafe());
+    assert_ne!(told(&others), expected);
 }
 
 #[test]

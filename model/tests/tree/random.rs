@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::strategy::Union;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::config::Config;
 use vivarium_model::id::{LearnerConnection, ServerId, SessionId, Xid};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
@@ -18,41 +19,128 @@ use vivarium_model::zxid::Epoch;
 /// What happens at the leader. Sessions are seats: a seat whose session has ended can get a new one.
 #[derive(Clone, Debug)]
 pub enum Action {
-    Request { seat: usize, moved: bool, request: Arc<Request> },
-    Expire { seat: usize },
-    Begin { seat: usize },
-    Reattach { seat: usize },
+    Request {
+        seat: usize,
+        moved: bool,
+        who: Who,
+        request: Arc<Request>,
+    },
+    Expire {
+        seat: usize,
+    },
+    Begin {
+        seat: usize,
+    },
+    Reattach {
+        seat: usize,
+    },
+    /// The container manager asks, for the leader itself.
+    Reap {
+        path: Arc<str>,
+    },
+    /// A path gets a quota, as the command line of ZooKeeper gives one: limits, then statistics.
+    Limit {
+        subject: &'static str,
+        limits: String,
+    },
 }
 
 const SEATS: usize = 3;
 
+/// What a connection has proven.
+#[derive(Clone, Copy, Debug)]
+pub enum Who {
+    Nobody,
+    User,
+    Super,
+}
+
+impl Who {
+    pub fn auth(self) -> Arc<[Id]> {
+        let ip = Id::new("ip", "10.1.2.3");
+        match self {
+            Who::Nobody => Arc::from([ip]),
+            Who::User => Arc::from([user(), ip]),
+            Who::Super => Arc::from([ip, Id::new("super", "")]),
+        }
+    }
+}
+
+fn user() -> Id {
+    Id::new("digest", "user:hash")
+}
+
 /// So few paths that requests meet each other; one of the names makes the order of paths differ from
-/// that of the tree: `/a` < `/a-` < `/a/b`.
+/// that of the tree: `/a` < `/a-` < `/a/b`. What has a quota stands before and behind its quota.
 fn path() -> impl Strategy<Value = Arc<str>> {
-    let paths = ["/a", "/a-", "/a/b", "/a/a-", "/a/b/a", "/a-/b", "/a/b/", "/"];
-    let weights = [5, 2, 4, 1, 2, 1, 1, 1];
+    let paths = [
+        ("/a", 5),
+        ("/a-", 2),
+        ("/a/b", 4),
+        ("/a/a-", 1),
+        ("/a/b/a", 2),
+        ("/a-/b", 1),
+        ("/a/b/", 1),
+        ("/zz", 3),
+        ("/zz/a", 2),
+        ("/zookeeper/quota/a/zookeeper_limits", 1),
+        ("/zookeeper/quota/zz/zookeeper_stats", 1),
+        ("/", 1),
+    ];
     let weighted = |(path, weight): (&str, u32)| (weight, Just(Arc::from(path)));
-    Union::new_weighted(paths.into_iter().zip(weights).map(weighted).collect())
+    Union::new_weighted(paths.into_iter().map(weighted).collect())
+}
+
+/// Paths that get a quota; two of them one inside the other.
+fn subject() -> impl Strategy<Value = &'static str> {
+    prop_oneof![2 => Just("/a"), 1 => Just("/a/b"), 4 => Just("/zz")]
 }
 
 fn version() -> impl Strategy<Value = Version> {
     prop_oneof![4 => Just(Version::Any), 1 => (-1..3).prop_map(Version::Is)]
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    let data = || prop::collection::vec(any::<u8>(), 0..3).prop_map(Data::from);
-    let mode = prop_oneof![
-        4 => Just(CreateMode::Persistent),
-        2 => Just(CreateMode::Ephemeral),
-        1 => Just(CreateMode::PersistentSequential),
-        1 => Just(CreateMode::EphemeralSequential),
+fn acl() -> impl Strategy<Value = AclList> {
+    let all = Permissions::ALL;
+    let for_all = Acl::new(Permissions::CREATE | Permissions::READ, Id::ANYONE);
+    let of_user = Acl::new(all, user());
+    let lists = [
+        (20, AclList::OPEN),
+        (2, AclList::read_unsafe()),
+        (2, AclList::creator_all()),
+        (2, AclList::new([of_user.clone(), for_all.clone(), of_user.clone()])),
+        (2, AclList::new([of_user])),
+        (1, AclList::new([for_all, Acl::new(Permissions::DELETE, Id::new("ip", "10.0.0.0/8"))])),
+        (1, AclList::new([])),
     ];
+    Union::new_weighted(lists.into_iter().map(|(weight, acl)| (weight, Just(acl))).collect())
+}
+
+fn mode() -> impl Strategy<Value = CreateMode> {
+    let ttl = |seconds| Duration::from_secs(seconds);
     prop_oneof![
-        5 => (path(), data(), mode).prop_map(|(path, data, mode)| Op::create(path, data, mode)),
-        4 => (path(), version()).prop_map(|(path, version)| Op::Delete { path, version }),
-        2 => (path(), data(), version())
+        8 => Just(CreateMode::Persistent),
+        4 => Just(CreateMode::Ephemeral),
+        2 => Just(CreateMode::PersistentSequential),
+        2 => Just(CreateMode::EphemeralSequential),
+        2 => Just(CreateMode::Container),
+        2 => (0_u64..9).prop_map(move |time| CreateMode::PersistentWithTtl(ttl(time))),
+        1 => (1_u64..9).prop_map(move |time| CreateMode::PersistentSequentialWithTtl(ttl(time))),
+    ]
+}
+
+fn data() -> impl Strategy<Value = Data> {
+    prop::collection::vec(any::<u8>(), 0..3).prop_map(Data::from)
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        10 => (path(), data(), mode(), acl())
+            .prop_map(|(path, data, mode, acl)| Op::Create { path, data, mode, acl }),
+        8 => (path(), version()).prop_map(|(path, version)| Op::Delete { path, version }),
+        4 => (path(), data(), version())
             .prop_map(|(path, data, version)| Op::SetData { path, data, version }),
-        1 => (path(), version()).prop_map(|(path, version)| Op::Check { path, version }),
+        2 => (path(), version()).prop_map(|(path, version)| Op::Check { path, version }),
     ]
 }
 
@@ -60,6 +148,8 @@ fn request() -> impl Strategy<Value = Arc<Request>> {
     let request = prop_oneof![
         16 => op().prop_map(Request::Write),
         3 => prop::collection::vec(op(), 0..5).prop_map(Request::Multi),
+        2 => (path(), acl(), version())
+            .prop_map(|(path, acl, version)| Request::SetAcl { path, acl, version }),
         1 => Just(Request::CloseSession),
     ];
     request.prop_map(Arc::new)
@@ -67,17 +157,33 @@ fn request() -> impl Strategy<Value = Arc<Request>> {
 
 fn action() -> impl Strategy<Value = Action> {
     let seat = || 0..SEATS;
+    let who = prop_oneof![3 => Just(Who::Nobody), 4 => Just(Who::User), 1 => Just(Who::Super)];
     prop_oneof![
-        20 => (seat(), prop::bool::weighted(0.05), request())
-            .prop_map(|(seat, moved, request)| Action::Request { seat, moved, request }),
+        20 => (seat(), prop::bool::weighted(0.05), who, request())
+            .prop_map(|(seat, moved, who, request)| Action::Request { seat, moved, who, request }),
         1 => seat().prop_map(|seat| Action::Expire { seat }),
         2 => seat().prop_map(|seat| Action::Begin { seat }),
         1 => seat().prop_map(|seat| Action::Reattach { seat }),
+        1 => path().prop_map(|path| Action::Reap { path }),
+        3 => (subject(), limits()).prop_map(|(subject, limits)| Action::Limit { subject, limits }),
     ]
 }
 
+fn limits() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("count=9,bytes=9".to_owned()),
+        (0..4).prop_map(|count| format!("count=-1,bytes=-1=;countHardLimit={count}")),
+        (0..4).prop_map(|bytes| format!("count=-1,bytes=-1=;byteHardLimit={bytes}")),
+    ]
+}
+
+/// Up to so many things that happen.
+pub fn actions_below(limit: usize) -> impl Strategy<Value = Vec<Action>> {
+    prop::collection::vec(action(), 1..limit)
+}
+
 pub fn actions() -> impl Strategy<Value = Vec<Action>> {
-    prop::collection::vec(action(), 1..120)
+    actions_below(120)
 }
 
 /// A leader with a tree that stays up to `lag` transactions behind.
@@ -86,19 +192,28 @@ struct Leader {
     prep: Prep,
     in_flight: VecDeque<Arc<Txn>>,
     lag: usize,
+    config: Config,
     made: Vec<Arc<Txn>>,
     seats: [SessionId; SEATS],
     sessions: u32,
 }
 
+/// The transactions that a new leader makes of these actions, with quotas enforced.
+pub fn lead(actions: &[Action]) -> Vec<Arc<Txn>> {
+    lead_lagging(actions, 0, true)
+}
+
 /// The transactions that a new leader makes of these actions when its tree stays up to `lag` of
 /// them behind.
-pub fn lead(actions: &[Action], lag: usize) -> Vec<Arc<Txn>> {
+pub fn lead_lagging(actions: &[Action], lag: usize, enforce_quota: bool) -> Vec<Arc<Txn>> {
+    let mut config = Config::new(1, 0);
+    config.options.extended_types = true;
+    config.options.enforce_quota = enforce_quota;
     let tree = DataTree::new();
     let prep = Prep::new(Epoch(1), &tree);
     let (in_flight, made) = (VecDeque::new(), Vec::new());
     let seats = [SessionId(0); SEATS];
-    let mut leader = Leader { tree, prep, in_flight, lag, made, seats, sessions: 0 };
+    let mut leader = Leader { tree, prep, in_flight, lag, config, made, seats, sessions: 0 };
     for seat in 0..SEATS {
         leader.begin(seat);
     }
@@ -111,11 +226,16 @@ pub fn lead(actions: &[Action], lag: usize) -> Vec<Arc<Txn>> {
 impl Leader {
     fn act(&mut self, action: &Action, at: Time) {
         match action {
-            Action::Request { seat, moved, request } => {
+            Action::Request { seat, moved, who, request } => {
                 let owner = if *moved { elsewhere() } else { Owner::Leader };
-                let request = ServerRequest::Client(Arc::clone(request));
-                self.request(*seat, owner, &request, at);
+                let asker = Asker::new(self.seats[*seat], owner, who.auth());
+                self.request(&asker, &ServerRequest::Client(Arc::clone(request)), at);
             }
+            Action::Reap { path } => {
+                let request = Request::DeleteContainer { path: Arc::clone(path) };
+                self.request(&Asker::nobody(), &ServerRequest::Client(Arc::new(request)), at);
+            }
+            Action::Limit { subject, limits } => self.limit(subject, limits, at),
             Action::Expire { seat } => match self.prep.expire(&self.tree, self.seats[*seat], at) {
                 Expiry::Proposed(txn) => self.propose(txn),
                 Expiry::Nothing => {}
@@ -132,18 +252,33 @@ impl Leader {
         }
     }
 
+    fn limit(&mut self, subject: &str, limits: &str, at: Time) {
+        let mut path = "/zookeeper/quota".to_owned();
+        let mut znodes = Vec::new();
+        for name in subject.split('/').skip(1) {
+            path = format!("{path}/{name}");
+            znodes.push((path.clone(), ""));
+        }
+        znodes.push((format!("{path}/zookeeper_limits"), limits));
+        znodes.push((format!("{path}/zookeeper_stats"), "count=-1,bytes=-1"));
+        for (path, data) in znodes {
+            let op = Op::create(path, data.as_bytes(), CreateMode::Persistent);
+            let request = ServerRequest::Client(Arc::new(Request::Write(op)));
+            let asker = Asker::new(self.seats[0], Owner::Leader, Who::Super.auth());
+            self.request(&asker, &request, at);
+        }
+    }
+
     fn begin(&mut self, seat: usize) {
         self.sessions += 1;
         self.seats[seat] = SessionId::new(ServerId(1), 1, self.sessions);
         let timeout = Duration::from_secs(4 + u64::from(self.sessions));
-        self.request(seat, Owner::Leader, &ServerRequest::CreateSession { timeout }, Time::ZERO);
+        let asker = Asker::new(self.seats[seat], Owner::Leader, Arc::from([]));
+        self.request(&asker, &ServerRequest::CreateSession { timeout }, Time::ZERO);
     }
 
-    fn request(&mut self, seat: usize, owner: Owner, request: &ServerRequest, at: Time) {
-        let session = self.seats[seat];
-        let asker = Asker::new(session, owner, Arc::from([]));
-        let config = Config::new(1, 0);
-        let txn = self.prep.request(&self.tree, &asker, Xid(1), request, &config, at);
+    fn request(&mut self, asker: &Asker, request: &ServerRequest, at: Time) {
+        let txn = self.prep.request(&self.tree, asker, Xid(1), request, &self.config, at);
         self.propose(txn.expect("a short run"));
     }
 
@@ -163,10 +298,15 @@ fn elsewhere() -> Owner {
 }
 
 /// Every kind of transaction, by the names that [`kind`] gives.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 26] = [
     "Create",
+    "Create TTL",
+    "Create container",
     "Create ephemeral",
+    "Create statistics",
     "Delete",
+    "DeleteContainer",
+    "SetAcl",
     "SetData",
     "Multi",
     "FailedMulti",
@@ -175,10 +315,13 @@ pub const KINDS: [&str; 18] = [
     "CloseSession of some",
     "Error BadArguments",
     "Error BadVersion",
+    "Error InvalidAcl",
+    "Error NoAuth",
     "Error NoChildrenForEphemerals",
     "Error NoNode",
     "Error NodeExists",
     "Error NotEmpty",
+    "Error QuotaExceeded",
     "Error SessionExpired",
     "Error SessionMoved",
     "Error Unimplemented",
@@ -186,7 +329,10 @@ pub const KINDS: [&str; 18] = [
 
 pub fn kind(body: &TxnBody) -> String {
     let kind = match body {
+        TxnBody::Create { path, .. } if path.ends_with("zookeeper_stats") => "Create statistics",
         TxnBody::Create { ephemeral_type: EphemeralType::Normal(_), .. } => "Create ephemeral",
+        TxnBody::Create { ephemeral_type: EphemeralType::Container, .. } => "Create container",
+        TxnBody::Create { ephemeral_type: EphemeralType::Ttl(_), .. } => "Create TTL",
         TxnBody::Create { .. } => "Create",
         TxnBody::Delete { .. } => "Delete",
         TxnBody::SetData { .. } => "SetData",

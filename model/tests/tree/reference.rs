@@ -1,38 +1,43 @@
-//! A tree written down from semantics 1.3 as plainly as can be, for a leader's own sequence of
-//! transactions: nothing is replayed, so nothing need be idempotent, and counters are counted here
-//! and not taken from the transaction.
+//! A tree written down from semantics 1.3, 1.5, 1.9 and 1.10 as plainly as can be, for a leader's own
+//! sequence of transactions: nothing is replayed, so nothing need be idempotent, and counters are
+//! counted here and not taken from the transaction.
 
+use crate::statistics::Quotas;
 use std::collections::BTreeMap;
-use vivarium_model::acl::AclList;
+use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::error::Error;
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, OpResult, Response};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::stat::Stat;
 use vivarium_model::time::Duration;
-use vivarium_model::tree::{Change, DataTree};
+use vivarium_model::tree::{Change, EphemeralType};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
-#[derive(Clone, Debug, Default)]
-struct Fields {
-    data: Vec<u8>,
+#[derive(Clone, Debug)]
+pub struct Fields {
+    pub data: Vec<u8>,
     czxid: Zxid,
     mzxid: Zxid,
     pzxid: Zxid,
     ctime: u64,
     mtime: u64,
     version: i32,
-    children_created: i32,
+    pub children_created: i32,
     children_deleted: i32,
-    owner: Option<SessionId>,
+    acl_changes: i32,
+    pub ephemeral_type: EphemeralType,
+    pub acl: AclList,
 }
 
+/// The plain map.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    znodes: BTreeMap<String, Fields>,
-    sessions: BTreeMap<SessionId, Duration>,
-    last_processed: Zxid,
+    pub znodes: BTreeMap<String, Fields>,
+    pub sessions: BTreeMap<SessionId, Duration>,
+    pub last_processed: Zxid,
+    pub quotas: Quotas,
 }
 
 type Outcome = (Result<Response, Error>, Vec<Change>);
@@ -40,10 +45,24 @@ type Outcome = (Result<Response, Error>, Vec<Change>);
 impl Reference {
     pub fn new() -> Reference {
         let mut znodes = BTreeMap::new();
+        let for_all = |permissions| AclList::new([Acl::new(permissions, Id::ANYONE)]);
         for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"] {
-            znodes.insert(path.to_owned(), Fields::default());
+            let is_config = path.ends_with("config");
+            let acl = for_all(if is_config { Permissions::READ } else { Permissions::ALL });
+            let fields = Fields::created(Zxid::ZERO, 0, &[], EphemeralType::Void, &acl);
+            znodes.insert(path.to_owned(), fields);
         }
-        Reference { znodes, sessions: BTreeMap::new(), last_processed: Zxid::ZERO }
+        let (sessions, quotas) = (BTreeMap::new(), Quotas::default());
+        Reference { znodes, sessions, last_processed: Zxid::ZERO, quotas }
+    }
+
+    /// What all transactions of a log leave.
+    pub fn of<'a>(txns: impl IntoIterator<Item = &'a std::sync::Arc<Txn>>) -> Reference {
+        let mut reference = Reference::new();
+        for txn in txns {
+            let _ = reference.apply(txn);
+        }
+        reference
     }
 
     pub fn apply(&mut self, txn: &Txn) -> Outcome {
@@ -60,10 +79,19 @@ impl Reference {
             TxnBody::CloseSession { .. } => {
                 self.sessions.remove(&txn.session);
                 for path in self.owned_by(txn.session) {
-                    self.delete(&path, txn.zxid);
-                    changes.push(change(EventType::NodeDeleted, &path));
+                    changes.push(self.delete(&path, txn.zxid));
                 }
                 Ok(Response::Closed)
+            }
+            TxnBody::SetAcl { path, acl, .. } => {
+                let fields = self.znodes.get_mut(&**path).expect("prep has seen it");
+                fields.acl = acl.clone();
+                fields.acl_changes += 1;
+                Ok(Response::AclSet(self.stat(path)))
+            }
+            TxnBody::DeleteContainer { path } => {
+                changes.push(self.delete(path, txn.zxid));
+                Ok(Response::ContainerDeleted)
             }
             TxnBody::Multi(parts) => Ok(Response::Multi(
                 parts.iter().map(|part| self.operation(txn, part, &mut changes)).collect(),
@@ -76,38 +104,28 @@ impl Reference {
 
     fn operation(&mut self, txn: &Txn, body: &TxnBody, changes: &mut Vec<Change>) -> OpResult {
         match body {
-            TxnBody::Create { path, data, ephemeral_type, .. } => {
-                let above = self.znodes.get_mut(&above(path)).expect("prep has seen the parent");
-                assert!(above.owner.is_none(), "an ephemeral has no children");
-                above.children_created += 1;
-                above.pzxid = txn.zxid;
-                let fields = Fields {
-                    data: data.to_vec(),
-                    czxid: txn.zxid,
-                    mzxid: txn.zxid,
-                    pzxid: txn.zxid,
-                    ctime: txn.time,
-                    mtime: txn.time,
-                    owner: ephemeral_type.owner(),
-                    ..Fields::default()
-                };
-                let old = self.znodes.insert(path.to_string(), fields);
-                assert!(old.is_none(), "prep has seen that there is none");
-                changes.push(change(EventType::NodeCreated, path));
-                OpResult::Created(path.shared(), self.stat(path))
+            TxnBody::Create { path, data, ephemeral_type, acl, .. } => {
+                let fields = Fields::created(txn.zxid, txn.time, data, *ephemeral_type, acl);
+                // The answer tells of what was sent, also where it is statistics, which are counted.
+                let data_length = data.len() as u32;
+                changes.push(self.create(path, fields));
+                OpResult::Created(path.shared(), Stat { data_length, ..self.stat(path) })
             }
             TxnBody::Delete { path } => {
-                self.delete(path, txn.zxid);
-                changes.push(change(EventType::NodeDeleted, path));
+                changes.push(self.delete(path, txn.zxid));
                 OpResult::Deleted
             }
             TxnBody::SetData { path, data, .. } => {
                 let fields = self.znodes.get_mut(&**path).expect("prep has seen it");
+                let longer = data.len() as i64 - fields.data.len() as i64;
                 fields.data = data.to_vec();
                 fields.version += 1;
                 fields.mzxid = txn.zxid;
                 fields.mtime = txn.time;
-                changes.push(change(EventType::NodeDataChanged, path));
+                let kind = EventType::NodeDataChanged;
+                changes.push(change(kind, path, &fields.acl, &AclList::OPEN));
+                self.quotas.was_set(path);
+                self.quotas.grew(&mut self.znodes, path, 0, longer);
                 OpResult::Set(self.stat(path))
             }
             TxnBody::Check { path } => {
@@ -118,25 +136,60 @@ impl Reference {
         }
     }
 
-    fn delete(&mut self, path: &str, zxid: Zxid) {
+    fn create(&mut self, path: &str, fields: Fields) -> Change {
+        let above = self.znodes.get_mut(&above(path)).expect("prep has seen the parent");
+        let owner = above.ephemeral_type.owner();
+        assert!(owner.is_none(), "an ephemeral has no children");
+        above.children_created += 1;
+        above.pzxid = fields.czxid;
+        let change = change(EventType::NodeCreated, path, &fields.acl, &above.acl);
+        let (zxid, bytes) = (fields.czxid, fields.data.len() as i64);
+        let old = self.znodes.insert(path.to_owned(), fields);
+        assert!(old.is_none(), "prep has seen that there is none");
+        self.quotas.was_created(&mut self.znodes, path, zxid);
+        self.quotas.grew(&mut self.znodes, path, 1, bytes);
+        change
+    }
+
+    fn delete(&mut self, path: &str, zxid: Zxid) -> Change {
         assert!(self.children(path).is_empty(), "prep has seen that {path} has no children");
-        self.znodes.remove(path).expect("prep has seen it");
+        let fields = self.znodes.remove(path).expect("prep has seen it");
         let above = self.znodes.get_mut(&above(path)).expect("a parent outlives its children");
         above.children_deleted += 1;
         above.pzxid = zxid;
+        let change = change(EventType::NodeDeleted, path, &fields.acl, &above.acl);
+        self.quotas.was_deleted(path);
+        self.quotas.grew(&mut self.znodes, path, -1, -(fields.data.len() as i64));
+        change
     }
 
-    fn children(&self, path: &str) -> Vec<String> {
+    /// As a server that starts on this content counts.
+    pub fn count_quotas_anew(&mut self) {
+        self.quotas.count_all(&mut self.znodes);
+    }
+
+    pub fn children(&self, path: &str) -> Vec<String> {
         let below = |other: &&String| *other != "/" && above(other) == path;
         self.znodes.keys().filter(below).map(|path| name(path).to_owned()).collect()
     }
 
-    fn owned_by(&self, session: SessionId) -> Vec<String> {
-        let owned = self.znodes.iter().filter(|(_, fields)| fields.owner == Some(session));
-        owned.map(|(path, _)| path.clone()).collect()
+    pub fn owned_by(&self, session: SessionId) -> Vec<String> {
+        self.paths(|fields| fields.ephemeral_type == EphemeralType::Normal(session))
     }
 
-    fn stat(&self, path: &str) -> Stat {
+    /// Containers and TTL znodes.
+    pub fn reaped(&self) -> Vec<String> {
+        self.paths(|fields| {
+            matches!(fields.ephemeral_type, EphemeralType::Container | EphemeralType::Ttl(_))
+        })
+    }
+
+    fn paths(&self, wanted: impl Fn(&Fields) -> bool) -> Vec<String> {
+        let wanted = self.znodes.iter().filter(|(_, fields)| wanted(fields));
+        wanted.map(|(path, _)| path.clone()).collect()
+    }
+
+    pub fn stat(&self, path: &str) -> Stat {
         let fields = &self.znodes[path];
         // The znodes that were there from the start were never counted as created.
         let given = match path {
@@ -152,57 +205,45 @@ impl Reference {
             mtime: fields.mtime,
             version: fields.version,
             cversion: fields.children_created + fields.children_deleted - given,
-            aversion: 0,
-            ephemeral_owner: fields.owner,
+            aversion: fields.acl_changes,
+            ephemeral_owner: fields.ephemeral_type.owner(),
             data_length: fields.data.len() as u32,
             num_children: self.children(path).len() as u32,
         }
     }
 }
 
-/// Whether the tree is the reference in everything that can be asked of it; else, the first thing
-/// in which it is not.
-pub fn compare(tree: &DataTree, reference: &Reference) -> Result<(), String> {
-    if tree.digest() != tree.recomputed_digest() {
-        return Err("the digest is not that of the content".to_owned());
+impl Fields {
+    fn created(
+        zxid: Zxid,
+        time: u64,
+        data: &[u8],
+        ephemeral_type: EphemeralType,
+        acl: &AclList,
+    ) -> Fields {
+        Fields {
+            data: data.to_vec(),
+            czxid: zxid,
+            mzxid: zxid,
+            pzxid: zxid,
+            ctime: time,
+            mtime: time,
+            version: 0,
+            children_created: 0,
+            children_deleted: 0,
+            acl_changes: 0,
+            ephemeral_type,
+            acl: acl.clone(),
+        }
     }
-    same("last processed zxid", &tree.last_processed(), &reference.last_processed)?;
-    same("sessions", tree.sessions(), &reference.sessions)?;
-    let paths: Vec<String> = tree.nodes().map(|(path, _)| path.to_string()).collect();
-    let expected: Vec<String> = reference.znodes.keys().cloned().collect();
-    same("paths", &paths, &expected)?;
-    for (path, fields) in &reference.znodes {
-        same(&format!("Stat of {path}"), &tree.stat(path), &Some(reference.stat(path)))?;
-        let children = tree.children(path).expect("compared above");
-        let children: Vec<String> = children.iter().map(ToString::to_string).collect();
-        same(&format!("children of {path}"), &children, &reference.children(path))?;
-        same(
-            &format!("number of children of {path}"),
-            &tree.children_count(path),
-            &children.len(),
-        )?;
-        let node = tree.node(path).expect("compared above");
-        same(&format!("data of {path}"), &node.data.to_vec(), &fields.data)?;
-        same(&format!("stored cversion of {path}"), &node.cversion, &fields.children_created)?;
-    }
-    let owners = reference.znodes.values().filter_map(|fields| fields.owner);
-    for session in owners.chain(reference.sessions.keys().copied()) {
-        let ephemerals: Vec<String> = tree.ephemerals(session).map(ToString::to_string).collect();
-        same(&format!("ephemerals of {session}"), &ephemerals, &reference.owned_by(session))?;
-    }
-    Ok(())
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, tree: &T, reference: &T) -> Result<(), String> {
-    if tree == reference { Ok(()) } else { Err(format!("{what}: {tree:?}, not {reference:?}")) }
-}
-
-fn change(kind: EventType, path: &str) -> Change {
+fn change(kind: EventType, path: &str, acl: &AclList, parent_acl: &AclList) -> Change {
     let path = ZnodePath::new(path).expect("prep has validated it");
-    Change { kind, path, acl: AclList::OPEN, parent_acl: AclList::OPEN }
+    Change { kind, path, acl: acl.clone(), parent_acl: parent_acl.clone() }
 }
 
-fn above(path: &str) -> String {
+pub fn above(path: &str) -> String {
     let end = path.rfind('/').expect("an absolute path");
     if end == 0 { "/".to_owned() } else { path[..end].to_owned() }
 }

@@ -8,7 +8,7 @@ use vivarium_model::error::Error;
 use vivarium_model::event::{Event, Observation};
 use vivarium_model::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, Machine, ServerId};
-use vivarium_model::op::{EventType, Response, SessionState, WatchedEvent};
+use vivarium_model::op::{EventType, Response, SessionState, WatchedEvent, WatcherType};
 use vivarium_model::server::Writing;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -31,7 +31,7 @@ fn inputs() {
     let outcomes = [
         Outcome::Response(Ok(Response::Synced)),
         Outcome::Response(Err(Error::ConnectionLoss)),
-        Outcome::Watch(Ok(event)),
+        Outcome::Watch(Ok(event.clone())),
         Outcome::Watch(Err(Error::SessionExpired)),
         Outcome::Connected(SESSION),
         Outcome::Closed,
@@ -42,9 +42,15 @@ fn inputs() {
         Outcome::Cancelled,
         Outcome::Resource(Ok(())),
         Outcome::Resource(Err(token)),
+        Outcome::AuthAdded(Ok(())),
+        Outcome::AuthAdded(Err(Error::SessionExpired)),
     ];
     let replies = outcomes.map(|outcome| Input::Reply { call: CALL, outcome });
-    let others = [Input::Start, Input::Session(SessionState::Disconnected)];
+    let others = [
+        Input::Start,
+        Input::Session(SessionState::Disconnected),
+        Input::Event { call: CALL, event },
+    ];
     insta::assert_snapshot!(lines(others.into_iter().chain(replies)));
 }
 
@@ -53,6 +59,12 @@ fn outputs() {
     let request = |watch, scope| Operation::Request { request: create(), watch, scope };
     let write =
         |token| Operation::Resource(ResourceRequest { resource: "disk".into(), token, value: 5 });
+    let removal = |local, scope| Operation::RemoveWatches {
+        path: "/a".into(),
+        kind: WatcherType::Any,
+        local,
+        scope,
+    };
     let operations = [
         request(None, None),
         request(Some(CallId(3)), Some(SESSION)),
@@ -65,6 +77,9 @@ fn outputs() {
         Operation::Cancelled,
         write(Some(Zxid::new(Epoch(1), 9))),
         write(None),
+        Operation::AddAuth { scheme: "digest".into(), auth: body(), scope: None },
+        removal(true, Some(SESSION)),
+        removal(false, None),
     ];
     let submitted = operations.map(|operation| Output::Submit { call: CALL, operation });
     let lock = || Arc::from("/lock");
@@ -92,8 +107,14 @@ fn timers_and_writes() {
         ServerTimer::Ping,
         ServerTimer::SessionExpiry(SESSION),
     ];
-    let of_client =
-        [ClientTimer::Reconnect, ClientTimer::Connect, ClientTimer::Read, ClientTimer::Ping];
+    let of_client = [
+        ClientTimer::Reconnect,
+        ClientTimer::Connect,
+        ClientTimer::Read,
+        ClientTimer::Ping,
+        ClientTimer::Expiry,
+        ClientTimer::Probe,
+    ];
     let server = of_server.map(|timer| Timer::Server(SERVER, timer));
     let client = of_client.map(|timer| Timer::Client(CLIENT, timer));
     let timers = server.into_iter().chain(client).chain([Timer::Sleep(CLIENT, CALL)]);

@@ -111,9 +111,11 @@ pub(super) fn reads_matter(monitors: &[Box<dyn Monitor>]) -> bool {
     };
     let states = [
         SessionState::SyncConnected,
+        SessionState::ConnectedReadOnly,
         SessionState::Disconnected,
         SessionState::Expired,
         SessionState::Closed,
+        SessionState::AuthFailed,
     ];
     let session = |state| Event::Session { client, session: Some(session), server: None, state };
     let told = [

@@ -2,7 +2,9 @@
 
 mod calls;
 mod combining;
+mod data_model;
 mod lives;
+mod streams;
 mod tasks;
 mod watches;
 

@@ -1,13 +1,19 @@
 //! Every row of semantics 1.6 and 1.4, and the rules of 1.7, 2.4 and 2.5.
 
+mod acls;
+mod extended_types;
+mod multis;
 mod order_of_checks;
+mod quotas;
 mod sessions;
 
 use super::*;
+use crate::acl::{Acl, Permissions};
 use crate::error::Error;
 use crate::id::{LearnerConnection, ServerId};
 use crate::op::{Data, Op, Version};
 use crate::path::ZnodePath;
+use crate::release::Bug;
 use crate::time::Duration;
 use crate::tree::Znode;
 use std::collections::VecDeque;
@@ -18,22 +24,22 @@ const NOBODY: SessionId = SessionId(0xff);
 const TIMEOUT: Duration = Duration::from_secs(6);
 const OTHER_WAY: Owner = Owner::Learner(LearnerConnection { learner: ServerId(2), slot: 0 });
 
-/// No ACL, quota or TTL matters here.
-fn config() -> Config {
-    Config::new(1, 0)
-}
-
 /// A leader's `prep` and tree; what is proposed waits in flight until it is committed.
 struct Leader {
     tree: DataTree,
     prep: Prep,
     in_flight: VecDeque<Arc<Txn>>,
+    /// No quota or TTL matters unless a test says so.
+    config: Config,
+    /// What every connection has proven.
+    auth: Arc<[Id]>,
 }
 
 impl Leader {
     fn new(tree: DataTree) -> Leader {
         let prep = Prep::new(Epoch(1), &tree);
-        Leader { tree, prep, in_flight: VecDeque::new() }
+        let (config, auth) = (Config::new(1, 0), Arc::from([]));
+        Leader { tree, prep, in_flight: VecDeque::new(), config, auth }
     }
 
     /// With sessions Alice and Bob, `/v` of version 2, and below `/p`: `/p/c`, and `/p/e` of Alice.
@@ -58,8 +64,8 @@ impl Leader {
         request: &ServerRequest,
     ) -> Arc<Txn> {
         let (xid, at) = (Xid(9), Time(1_234_567));
-        let asker = Asker::new(session, owner, Arc::from([]));
-        let txn = self.prep.request(&self.tree, &asker, xid, request, &config(), at);
+        let asker = Asker::new(session, owner, Arc::clone(&self.auth));
+        let txn = self.prep.request(&self.tree, &asker, xid, request, &self.config, at);
         let txn = txn.expect("a zxid");
         self.in_flight.push_back(Arc::clone(&txn));
         txn
@@ -100,8 +106,8 @@ impl Leader {
     fn outcome(&self, session: SessionId, owner: Owner, request: Request) -> TxnBody {
         let request = ServerRequest::Client(Arc::new(request));
         let mut prep = self.prep.clone();
-        let asker = Asker::new(session, owner, Arc::from([]));
-        let txn = prep.request(&self.tree, &asker, Xid(1), &request, &config(), Time::ZERO);
+        let asker = Asker::new(session, owner, Arc::clone(&self.auth));
+        let txn = prep.request(&self.tree, &asker, Xid(1), &request, &self.config, Time::ZERO);
         let txn = txn.expect("a zxid");
         if let TxnBody::Error(_) | TxnBody::FailedMulti(_) = txn.body {
             assert_eq!(prep.outstanding, self.prep.outstanding, "a failed request changes nothing");
@@ -122,6 +128,7 @@ impl TxnBody {
     fn expect_version(&self) -> i32 {
         match self {
             TxnBody::SetData { version, .. } => *version,
+            TxnBody::SetAcl { aversion, .. } => *aversion,
             other => panic!("not a setData: {other}"),
         }
     }
@@ -168,6 +175,19 @@ fn check(path: &str, version: Version) -> Op {
     Op::Check { path: path.into(), version }
 }
 
+fn set_acl(path: &str, acl: AclList, version: Version) -> Request {
+    Request::SetAcl { path: path.into(), acl, version }
+}
+
+fn delete_container(path: &str) -> Request {
+    Request::DeleteContainer { path: path.into() }
+}
+
+/// A list with one entry, for everybody.
+fn for_all(permissions: Permissions) -> AclList {
+    AclList::new([Acl::new(permissions, Id::ANYONE)])
+}
+
 /// A tree with one znode more, as `change` makes it.
 fn loaded(path: &str, change: impl FnOnce(&mut Znode)) -> DataTree {
     let mut tree = DataTree::new();
@@ -198,6 +218,24 @@ mod versions {
             assert_eq!(leader.write(ALICE, set("/v", Version::Is(-1))).expect_version(), next);
             let mut leader = Leader::new(loaded("/v", |node| node.version = current));
             assert_eq!(leader.write(ALICE, set("/v", Version::Is(current))).expect_version(), next);
+            let mut leader = Leader::new(loaded("/v", |node| node.aversion = current));
+            let request = set_acl("/v", AclList::OPEN, Version::Is(current));
+            assert_eq!(leader.request(ALICE, Owner::Leader, request).expect_version(), next);
+        }
+    }
+
+    /// ZOOKEEPER-4743: afterwards nobody can expect the version that the znode has.
+    #[test]
+    fn minus_one_is_reached_by_releases_that_did_not_know() {
+        for (current, next) in [(-3, -2), (-2, -1), (-1, 0)] {
+            let mut leader = Leader::new(loaded("/v", |node| {
+                node.version = current;
+                node.aversion = current;
+            }));
+            leader.config.bugs = leader.config.bugs.with(Bug::VersionBecomesMinusOne);
+            assert_eq!(leader.write(ALICE, set("/v", Version::Any)).expect_version(), next);
+            let request = set_acl("/v", AclList::OPEN, Version::Any);
+            assert_eq!(leader.request(ALICE, Owner::Leader, request).expect_version(), next);
         }
     }
 }
@@ -276,74 +314,6 @@ mod sequence_numbers {
     }
 }
 
-mod multis {
-    use super::*;
-
-    #[test]
-    fn later_operations_see_earlier_ones_under_one_zxid() {
-        let mut leader = Leader::with_znodes();
-        let zxid = leader.prep.last_zxid();
-        let body = leader.multi([
-            persistent("/m"),
-            sequential("/m/"),
-            set("/m", Version::Is(0)),
-            check("/m", Version::Is(1)),
-            remove("/m/0000000000"),
-            remove("/m"),
-            persistent("/m"),
-        ]);
-        assert_eq!(
-            body.to_string(),
-            "multi [create /m, create /m/0000000000, setData /m v1, check /m, \
-             delete /m/0000000000, delete /m, create /m]"
-        );
-        leader.commit();
-        assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 1));
-        assert_eq!(leader.tree.node("/m").expect("there").version, 0);
-        assert_eq!(leader.multi([]), TxnBody::Multi(vec![]));
-    }
-
-    #[test]
-    fn a_failure_names_its_place_and_leaves_nothing() {
-        let mut leader = Leader::with_znodes();
-        leader.write(ALICE, set("/v", Version::Is(2)));
-        let before = leader.prep.outstanding.clone();
-        let body = leader.multi([
-            set("/v", Version::Is(3)),
-            persistent("/m"),
-            persistent("/m/x"),
-            remove("/p/c"),
-            check("/v", Version::Is(3)),
-            remove("/v"),
-            remove("/p"),
-        ]);
-        let later = Some(Error::RuntimeInconsistency);
-        let codes = vec![None, None, None, None, Some(Error::BadVersion), later, later];
-        assert_eq!(body, TxnBody::FailedMulti(codes));
-        assert_eq!(leader.prep.outstanding, before);
-        // The change of /v that was in flight before the multi counts as before.
-        assert_eq!(leader.write(ALICE, set("/v", Version::Is(3))).expect_version(), 4);
-        assert_eq!(leader.write(ALICE, persistent("/m/x")), TxnBody::Error(Error::NoNode));
-        assert_eq!(leader.write(ALICE, persistent("/p/c")), TxnBody::Error(Error::NodeExists));
-    }
-
-    /// HEAD forgets the delete here: it keeps what stood at the paths that the multi asked for, and
-    /// the sequential create's final path is none of them.
-    #[test]
-    fn rolling_back_restores_a_delete_at_a_sequential_name() {
-        let mut leader = Leader::with_znodes();
-        leader.write(ALICE, persistent("/p/0000000003"));
-        leader.commit();
-        leader.write(ALICE, remove("/p/0000000003"));
-        assert!(matches!(
-            leader.multi([sequential("/p/"), remove("/none")]),
-            TxnBody::FailedMulti(codes) if codes == [None, Some(Error::NoNode)]
-        ));
-        assert_eq!(leader.write(ALICE, remove("/p/0000000003")), TxnBody::Error(Error::NoNode));
-        assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000003");
-    }
-}
-
 mod zxids {
     use super::*;
 
@@ -365,7 +335,8 @@ mod zxids {
         let request = ServerRequest::Client(Arc::new(Request::CloseSession));
         let (prep, tree) = (&mut leader.prep, &leader.tree);
         let asker = Asker::new(ALICE, Owner::Leader, Arc::from([]));
-        let none = prep.request(tree, &asker, Xid(1), &request, &config(), Time::ZERO);
+        let config = &leader.config;
+        let none = prep.request(tree, &asker, Xid(1), &request, config, Time::ZERO);
         assert_eq!(none, None);
         assert_eq!(prep.expire(tree, ALICE, Time::ZERO), Expiry::Exhausted);
         assert_eq!(*prep, before);

@@ -15,6 +15,7 @@ use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::packet::{ClientPacket, ServerPacket};
 use crate::service::link::{Link, is_refused, is_write, with_identity};
 use crate::service::log::{Entry, Log};
+use crate::tree::quota;
 use crate::watch::Rearming;
 use crate::words::Answer;
 use crate::zxid::Zxid;
@@ -50,7 +51,7 @@ impl Bridge {
         session: SessionId,
         reply: &Reply<'_>,
     ) -> Result<(), String> {
-        let Reply { xid, zxid, request, result } = *reply;
+        let Reply { xid, zxid, request, .. } = *reply;
         let who = |saw: String| {
             format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
         };
@@ -70,7 +71,7 @@ impl Bridge {
         let Some(entry) = entry else {
             return Err(who(format!("was answered at {zxid}, which is no place in the log")));
         };
-        connection.link.advance(client, log, zxid, &config);
+        connection.advance(client, log, zxid, None, &config);
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if is_write(request) {
@@ -86,7 +87,7 @@ impl Bridge {
         link.view = zxid;
         if !is_write(request) {
             let expected = link.read(client, &entry.tree, request, &config);
-            check_read(zxid, result, &expected).map_err(who)?;
+            check_read(reply, &expected).map_err(who)?;
             self.counts.reads += 1;
             self.counts.stale += u64::from(entry.zxid() < self.log.last().zxid());
         }
@@ -131,8 +132,34 @@ impl Bridge {
         let Some(connection) = self.connection(client, session)? else { return Ok(()) };
         let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
         connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
+        connection.unanswered.push_back((Arc::clone(&scheme), Arc::clone(&auth)));
         connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
         Ok(())
+    }
+
+    /// A client machine reads that its server has taken the oldest of these proofs. It answers them at
+    /// once, also before requests that were sent earlier and wait for their turn; those go by what was
+    /// known when they were sent.
+    pub(super) fn authenticated(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        match connection.unanswered.pop_front() {
+            Some((scheme, auth)) if !is_refused(client, &scheme, &auth, &config) => {
+                let before = Arc::clone(&connection.known);
+                connection.known = with_identity(&before, client, &scheme, &auth, &config);
+                connection.doubt.get_or_insert(before);
+                connection.take_identities(client, &config);
+                Ok(())
+            }
+            _ => Err(format!(
+                "{client} was told that an identity was accepted, but it has sent none that a \
+                 server accepts."
+            )),
+        }
     }
 
     /// A client machine reads the answer to SetWatches.
@@ -162,7 +189,7 @@ impl Bridge {
             }
             Some(_) => {}
             None => {
-                connection.link.advance(client, log, zxid, &config);
+                connection.advance(client, log, zxid, None, &config);
                 connection.nothing_is_due().map_err(who)?;
                 connection.set_watches(client, &entry, zxid, &config);
             }
@@ -198,17 +225,25 @@ impl Bridge {
                     return Err(who("names no place in the log".to_string()));
                 };
                 connection.is_not_behind(event.zxid).map_err(who)?;
-                connection.link.advance(client, log, event.zxid, &config);
+                connection.advance(client, log, event.zxid, Some(event), &config);
                 if connection.link.to_client.is_empty() {
                     connection.set_watches(client, &entry, event.zxid, &config);
                     made_up = true;
                 }
-            } else if let Some(heard) = connection.link.next_heard(log) {
-                connection.link.advance(client, log, heard, &config);
+            } else {
+                // Some of what fires is not for this connection to see.
+                while connection.link.to_client.is_empty()
+                    && !connection.link.hung_up
+                    && let Some(heard) = connection.link.next_heard(log)
+                {
+                    connection.advance(client, log, heard, Some(event), &config);
+                }
             }
         }
         match connection.link.to_client.pop_front() {
-            Some(ServerPacket::Notification(expected)) if expected == *event => {}
+            Some(ServerPacket::Notification(expected)) if expected == *event => {
+                connection.doubt = None;
+            }
             Some(due) => {
                 return Err(who(format!("was read before this, which comes first: {due}")));
             }
@@ -230,6 +265,46 @@ impl Connection {
             }
             self.link.auth = with_identity(&self.link.auth, client, scheme, auth, config);
             self.link.to_server.pop_front();
+        }
+    }
+
+    /// The server goes on, and fires watches by the identities that it knows of. What is `read` next
+    /// ends the doubt about when it learnt of the last one: what it then must have kept back for it
+    /// is not to be read, nothing of it before a reply, and before a notification nothing that the
+    /// server sent earlier.
+    fn advance(
+        &mut self,
+        client: ClientId,
+        log: &Log,
+        to: Zxid,
+        read: Option<&WatchedEvent>,
+        config: &Config,
+    ) {
+        let of_requests = Arc::clone(&self.link.auth);
+        let sure = self.doubt.as_ref().map(|before| {
+            let mut link = Link { auth: Arc::clone(before), ..self.link.clone() };
+            link.advance(client, log, to, config);
+            link.to_client
+        });
+        self.link.auth = Arc::clone(&self.known);
+        self.link.advance(client, log, to, config);
+        self.link.auth = of_requests;
+        let Some(sure) = sure else { return };
+        let kept_back = |packet: &ServerPacket| {
+            let is_read = matches!(packet, ServerPacket::Notification(due) if Some(due) == read);
+            !is_read && !sure.contains(packet)
+        };
+        let to_client = &mut self.link.to_client;
+        match read {
+            None => {
+                to_client.retain(|packet| !kept_back(packet));
+                self.doubt = None;
+            }
+            Some(_) => {
+                while to_client.front().is_some_and(kept_back) {
+                    to_client.pop_front();
+                }
+            }
         }
     }
 
@@ -289,7 +364,7 @@ impl Connection {
 
 /// The reply to a write is the result of the transaction at its zxid.
 fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(), String> {
-    let Reply { xid, zxid, result, .. } = *reply;
+    let Reply { xid, zxid, request, result } = *reply;
     let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else {
         return Err(format!("was answered at {zxid}, where nothing is committed"));
     };
@@ -299,7 +374,7 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
     if *result == Err(Error::SessionMoved) {
         return Err("was answered with SessionMoved, where a server hangs up".to_string());
     }
-    if applied.result == *result {
+    if quota::same_answer(request, result, &applied.result) {
         return Ok(());
     }
     let (said, should) = told_apart(result, &applied.result);
@@ -307,12 +382,9 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
 }
 
 /// A read shows the tree at the reply's zxid.
-fn check_read(
-    zxid: Zxid,
-    result: &Result<Response, Error>,
-    expected: &Result<Response, Error>,
-) -> Result<(), String> {
-    if expected == result {
+fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(), String> {
+    let Reply { zxid, request, result, .. } = *reply;
+    if quota::same_answer(request, result, expected) {
         return Ok(());
     }
     let (said, should) = told_apart(result, expected);

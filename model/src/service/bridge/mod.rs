@@ -12,7 +12,8 @@
 //! | a transaction is committed | it takes its place at the log's end | nobody sent it, it was decided already, or it is not what `prep` decides at that place ([`commits`]) |
 //! | a reply is read | the server went on to the reply's zxid, and answered there | it goes back, is not what the tree there says, is no transaction's result, overtakes an event or another reply ([`answers`]) |
 //! | a notification is read | the server went on to the next transaction that fires a watch, or answered SetWatches at the notification's zxid | it is not the next event of this connection ([`answers`]) |
-//! | a session is accepted, lost, refused | a connection begins or ends | the session was over, was not over, or is somebody else's ([`sessions`]) |
+//! | an identity is proven, accepted, refused | requests that are sent later have it; watches that fire later go by it; the connection ends | none was sent that a server accepts, or refuses ([`answers`], [`sessions`]) |
+//! | a session is accepted, lost, refused, given up | a connection begins or ends | the session was over, was not over, or is somebody else's ([`sessions`]) |
 //!
 //! Three liberties, each because nobody could tell:
 //! * A transaction that failed takes a zxid and a place in the log here. It changes no tree.
@@ -22,6 +23,9 @@
 //! * A write that was under way when its connection broke may be committed even after the session
 //!   is accepted again: then it was proposed before, as the service grain has it. What settles it is
 //!   the log: once a later connection's write has its place there, it has none ([`commits`]).
+//!
+//! Of one thing the time is not known: when a server that says that it has accepted an identity had
+//! learnt of it. What it applied just before, it may have kept back from the client.
 //!
 //! Two things are let pass only when a leader that fell explains them; [`Monitor::measured`] counts
 //! them:
@@ -148,6 +152,7 @@ impl Bridge {
             Event::Authenticating { client, session, scheme, auth } => {
                 self.authenticating(*client, *session, scheme, auth)
             }
+            Event::Authenticated { client, session } => self.authenticated(*client, *session),
             Event::Rearmed { client, session, zxid } => self.rearmed(*client, *session, *zxid),
             Event::Session { client, session, server, state } => {
                 self.session(*client, *session, *server, *state)

@@ -17,7 +17,7 @@ use super::commits::Write;
 use crate::acl::Id;
 use crate::event::Event;
 use crate::id::{ClientId, ServerId, SessionId, Xid};
-use crate::op::{Request, SessionState};
+use crate::op::{Data, Request, SessionState};
 use crate::packet::ClientPacket;
 use crate::service::link::{Link, is_refused};
 use crate::txn::{Txn, TxnBody};
@@ -86,6 +86,13 @@ pub(super) struct Connection {
     /// The identities that requests get which are sent from now on; those of the link are what the
     /// requests have that are answered from now on.
     pub(super) proven: Arc<[Id]>,
+    /// The identities that the server goes by when a watch fires whose event is read from now on, and
+    /// the proofs that are sent and not answered, oldest first.
+    pub(super) known: Arc<[Id]>,
+    pub(super) unanswered: VecDeque<(Arc<str>, Data)>,
+    /// What the server knew before that, while nothing was read since that tells how far it had got
+    /// when it learnt more: it may have kept events back that it would not keep back now.
+    pub(super) doubt: Option<Arc<[Id]>>,
 }
 
 impl Connection {
@@ -106,6 +113,8 @@ pub(super) struct Leaders {
     leading: BTreeMap<ServerId, Epoch>,
     /// The epochs of leaders that have left their role, and when.
     fallen: BTreeMap<Epoch, Moment>,
+    /// Who has proposed the end of a session whose beginning is not committed yet.
+    closing: BTreeMap<SessionId, BTreeSet<Epoch>>,
 }
 
 impl Leaders {
@@ -135,9 +144,11 @@ impl Bridge {
     pub(super) fn server(&mut self, event: &Event) {
         match event {
             Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
-                if let Some(account) = self.sessions.get_mut(&txn.session) {
-                    account.closing.insert(txn.zxid.epoch());
-                }
+                let closing = match self.sessions.get_mut(&txn.session) {
+                    Some(account) => &mut account.closing,
+                    None => self.leaders.closing.entry(txn.session).or_default(),
+                };
+                closing.insert(txn.zxid.epoch());
             }
             Event::Established { leader, epoch, .. } => {
                 self.leaders.left(*leader);
@@ -160,7 +171,7 @@ impl Bridge {
             writes: VecDeque::new(),
             last_sent: Xid(0),
             decided: None,
-            closing: BTreeSet::new(),
+            closing: self.leaders.closing.remove(&txn.session).unwrap_or_default(),
         };
         self.sessions.insert(txn.session, account);
     }
@@ -259,11 +270,13 @@ impl Bridge {
         self.counts.accepted += 1;
         let closed = Link::closed(client, &self.config);
         let link = Link { open: true, session: Some(session), view, ..closed };
-        let proven = Arc::clone(&link.auth);
+        let (proven, known) = (Arc::clone(&link.auth), Arc::clone(&link.auth));
         let its = self.clients.get_mut(&client).expect("it was just put there");
         its.session = Some(session);
         its.unknown = false;
-        its.connection = Some(Connection { link, set_at: None, proven });
+        let unanswered = VecDeque::new();
+        its.connection =
+            Some(Connection { link, set_at: None, proven, known, unanswered, doubt: None });
         Ok(())
     }
 

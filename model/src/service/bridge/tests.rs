@@ -5,12 +5,13 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
 use crate::id::{ServerId, SessionId};
-use crate::op::{EventType, Response, SessionState, WatchedEvent};
+use crate::op::{Data, EventType, Response, SessionState, WatchedEvent};
 use crate::property::Monitor;
 use crate::property::testing::{
-    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, lost, replied,
-    sent, session, set_data_request, txn, z,
+    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, get_data, lost,
+    replied, sent, session, set_data_request, txn, z,
 };
+use crate::stat::Stat;
 use crate::time::Duration;
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::{Epoch, Zxid};
@@ -309,8 +310,10 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         auth: Arc::from(*b"ann:secret"),
     };
     let failed = || session(SessionState::AuthFailed, None);
+    let accepted = || Event::Authenticated { client: CLIENT, session: SESSION };
     for scheme in ["digest", "kerberos"] {
         let mut trial = trial();
+        trial.clone_and_object(accepted());
         trial.accepts(authenticating(scheme));
         trial.accepts(sent(1, exists("/")));
         if scheme == "digest" {
@@ -318,7 +321,8 @@ fn an_identity_is_refused_only_if_it_was_sent() {
             assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
             continue;
         }
-        // Behind the refusal there is no answer.
+        // Behind the refusal there is no answer, and it is none that was accepted.
+        trial.clone_and_object(accepted());
         let stat = trial.history.tree().stat("/").expect("the root");
         let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
         assert!(trial.clone_and_object(answered).contains("was answered before"));
@@ -328,4 +332,44 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         trial.accepts(created);
         trial.accepts(connected);
     }
+}
+
+/// A server that has loaded a snapshot counts its quotas anew, and can come to other numbers.
+#[test]
+fn statistics_of_quotas_may_say_anything() {
+    let mut trial = trial();
+    let quota = "/zookeeper/quota/a";
+    let statistics = format!("{quota}/zookeeper_stats");
+    for (at, path) in [(1, quota), (2, "/zookeeper/quota/a/zookeeper_limits"), (3, &statistics)] {
+        let zxid = z(1, at + 1);
+        trial.accepts(sent(at, create_request(path, "")));
+        let body = Bodies(&trial.history).create(path, "");
+        trial.commit(zxid, at, body);
+        let result = trial.history.applied(zxid).expect("committed").result.clone();
+        trial.accepts(replied(at, zxid, create_request(path, ""), result));
+    }
+    for (at, path) in [(4, statistics.as_str()), (5, quota)] {
+        let stat = trial.history.tree().stat(path).expect("there");
+        let stat = Stat { data_length: 17, ..stat };
+        let result = Ok(Response::Data(Data::from(*b"count=77,bytes=77"), stat));
+        trial.accepts(sent(at, get_data(path)));
+        let event = replied(at, z(1, 4), get_data(path), result);
+        if path == statistics {
+            trial.accepts(event);
+        } else {
+            assert!(trial.objects(event).contains("but at 1:4 the tree says"));
+        }
+    }
+}
+
+/// Its time may be up before its beginning is committed.
+#[test]
+fn a_session_may_be_closing_before_it_has_begun() {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 2)) });
+    trial.create_session(z(1, 1));
+    trial.accepts(connected());
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial.accepts(session(SessionState::Expired, Some(ONE)));
 }

@@ -1,0 +1,67 @@
+//! Multis at `prep`: semantics 1.7.
+
+use super::*;
+
+#[test]
+fn later_operations_see_earlier_ones_under_one_zxid() {
+    let mut leader = Leader::with_znodes();
+    let zxid = leader.prep.last_zxid();
+    let body = leader.multi([
+        persistent("/m"),
+        sequential("/m/"),
+        set("/m", Version::Is(0)),
+        check("/m", Version::Is(1)),
+        remove("/m/0000000000"),
+        remove("/m"),
+        persistent("/m"),
+    ]);
+    assert_eq!(
+        body.to_string(),
+        "multi [create /m, create /m/0000000000, setData /m v1, check /m, \
+         delete /m/0000000000, delete /m, create /m]"
+    );
+    leader.commit();
+    assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 1));
+    assert_eq!(leader.tree.node("/m").expect("there").version, 0);
+    assert_eq!(leader.multi([]), TxnBody::Multi(vec![]));
+}
+
+#[test]
+fn a_failure_names_its_place_and_leaves_nothing() {
+    let mut leader = Leader::with_znodes();
+    leader.write(ALICE, set("/v", Version::Is(2)));
+    let before = leader.prep.outstanding.clone();
+    let body = leader.multi([
+        set("/v", Version::Is(3)),
+        persistent("/m"),
+        persistent("/m/x"),
+        remove("/p/c"),
+        check("/v", Version::Is(3)),
+        remove("/v"),
+        remove("/p"),
+    ]);
+    let later = Some(Error::RuntimeInconsistency);
+    let codes = vec![None, None, None, None, Some(Error::BadVersion), later, later];
+    assert_eq!(body, TxnBody::FailedMulti(codes));
+    assert_eq!(leader.prep.outstanding, before);
+    // The change of /v that was in flight before the multi counts as before.
+    assert_eq!(leader.write(ALICE, set("/v", Version::Is(3))).expect_version(), 4);
+    assert_eq!(leader.write(ALICE, persistent("/m/x")), TxnBody::Error(Error::NoNode));
+    assert_eq!(leader.write(ALICE, persistent("/p/c")), TxnBody::Error(Error::NodeExists));
+}
+
+/// HEAD forgets the delete here: it keeps what stood at the paths that the multi asked for, and
+/// the sequential create's final path is none of them.
+#[test]
+fn rolling_back_restores_a_delete_at_a_sequential_name() {
+    let mut leader = Leader::with_znodes();
+    leader.write(ALICE, persistent("/p/0000000003"));
+    leader.commit();
+    leader.write(ALICE, remove("/p/0000000003"));
+    assert!(matches!(
+        leader.multi([sequential("/p/"), remove("/none")]),
+        TxnBody::FailedMulti(codes) if codes == [None, Some(Error::NoNode)]
+    ));
+    assert_eq!(leader.write(ALICE, remove("/p/0000000003")), TxnBody::Error(Error::NoNode));
+    assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000003");
+}
