@@ -244,8 +244,8 @@ mod tests {
     use super::*;
     use crate::op::{CreateMode, OpResult, Version};
     use crate::property::testing::{
-        Bodies, SESSION, Trial, committed, create_request, exists, replied, set_data_request, txn,
-        z,
+        Bodies, ONE, SESSION, Trial, committed, create_request, exists, replied, session,
+        set_data_request, txn, z,
     };
 
     /// Request 1 created /a at 1:1; the second value is the answer to it.
@@ -361,5 +361,57 @@ mod tests {
         foreign.session = SessionId(SESSION.0 + 1);
         trial.accepts(committed(Arc::new(foreign)));
         trial.objects(replied(1, z(1, 2), create_request("/b", "x"), result));
+    }
+
+    #[test]
+    fn not_read_only_needs_a_read_only_connection() {
+        let refused = || replied(2, z(1, 1), create_request("/b", ""), Err(Error::NotReadOnly));
+        let (mut trial, _) = trial();
+        trial.clone_and_object(refused());
+        trial.accepts(session(SessionState::ConnectedReadOnly, Some(ONE)));
+        trial.accepts(refused());
+        // A success is none of a server's that cannot write.
+        let success = Ok(Response::Closed);
+        trial.clone_and_object(replied(2, z(1, 1), create_request("/b", ""), success));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.objects(refused());
+    }
+
+    #[test]
+    fn only_a_local_session_is_closed_without_a_transaction() {
+        let closed = || replied(2, z(1, 1), Request::CloseSession, Ok(Response::Closed));
+        for local_sessions in [true, false] {
+            let (mut trial, _) = trial();
+            let mut config = Config::new(3, 1);
+            config.options.local_sessions = local_sessions;
+            trial.monitor.begin(&Arc::new(config));
+            if !local_sessions {
+                trial.objects(closed());
+                continue;
+            }
+            trial.clone().accepts(closed());
+            trial.create_session(z(1, 2));
+            trial.objects(closed());
+        }
+    }
+
+    #[test]
+    fn an_ephemeral_on_a_local_session_is_refused_with_another_word() {
+        let ephemeral = || Request::Write(Op::create("/e", &b""[..], CreateMode::Ephemeral));
+        let told = |request| replied(2, z(1, 2), request, Err(Error::EphemeralOnLocalSession));
+        for upgrading in [false, true] {
+            let (mut trial, _) = trial();
+            let mut config = Config::new(3, 1);
+            config.options.local_sessions = true;
+            config.options.local_sessions_upgrading = upgrading;
+            trial.monitor.begin(&Arc::new(config));
+            trial.commit(z(1, 2), 2, TxnBody::Error(Error::SessionExpired));
+            // Not of what is no ephemeral, nor where sessions are upgraded.
+            trial.clone_and_object(told(create_request("/e", "")));
+            match upgrading {
+                false => trial.accepts(told(ephemeral())),
+                true => drop(trial.objects(told(ephemeral()))),
+            }
+        }
     }
 }

@@ -426,4 +426,49 @@ mod tests {
         let result = Ok(Response::Synced);
         trial.objects(replied(4, z(1, 2), create_request("/a", ""), result));
     }
+
+    /// A local session (2.6) that is connected to server 1.
+    fn local_trial() -> Trial<EndedSession> {
+        let mut trial = Trial::new(EndedSession::new());
+        let mut config = Config::new(3, 1);
+        config.options.local_sessions = true;
+        trial.monitor.begin(&Arc::new(config));
+        trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+        trial
+    }
+
+    #[test]
+    fn a_local_session_writes_without_a_beginning_but_owns_nothing() {
+        let mut trial = local_trial();
+        let create = Bodies(&trial.history).create("/a", "");
+        trial.clone_and_object(committed(txn(
+            z(1, 1),
+            1,
+            Bodies(&trial.history).create_as("/e", "", true),
+        )));
+        trial.accepts(committed(txn(z(1, 1), 1, create.clone())));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::Expired, Some(TWO)));
+        // Without local sessions it is nobody's.
+        Trial::new(EndedSession::new()).objects(committed(txn(z(1, 1), 1, create)));
+    }
+
+    #[test]
+    fn a_session_may_be_refused_while_it_is_upgraded_and_not_after() {
+        for lost_before in [true, false] {
+            let mut trial = local_trial();
+            if lost_before {
+                trial.accepts(session(SessionState::Disconnected, None));
+            }
+            trial.create_session(z(1, 1));
+            if !lost_before {
+                trial.accepts(session(SessionState::Disconnected, None));
+            }
+            let expired = session(SessionState::Expired, Some(TWO));
+            match lost_before {
+                true => trial.accepts(expired),
+                false => drop(trial.objects(expired)),
+            }
+        }
+    }
 }

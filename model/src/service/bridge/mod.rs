@@ -248,4 +248,6 @@ impl Monitor for Bridge {
 }
 
 #[cfg(test)]
+mod local_tests;
+#[cfg(test)]
 mod tests;
