@@ -136,6 +136,11 @@ impl SessionId {
     pub fn new(server: ServerId, start: u16, number: u32) -> SessionId {
         SessionId(u64::from(server.0) << 56 | u64::from(start) << 32 | u64::from(number))
     }
+
+    /// The server that issued it.
+    pub fn issuer(self) -> ServerId {
+        ServerId((self.0 >> 56) as u8)
+    }
 }
 
 impl fmt::Display for SessionId {

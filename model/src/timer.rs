@@ -33,9 +33,11 @@ pub enum ServerTimer {
     LearnerSilent(LearnerConnection),
     /// The leader's ping round, every half tick (6.7 rule 3).
     Ping,
-    /// A session's time is up at the leader (2.3). The engine rounds its deadline up to the next
+    /// A session's time is up at the leader (2.3), or at the one server that knows of it (2.6). The engine rounds its deadline up to the next
     /// tick boundary.
     SessionExpiry(SessionId),
+    /// A server has been LOOKING for long: it serves reads (2.7; max(2 s, tick)). Only where it may.
+    ReadOnly,
     /// The leader looks for containers and TTL znodes to delete (1.5; 60 s apart).
     Containers,
 }
@@ -88,6 +90,7 @@ impl fmt::Display for ServerTimer {
             }
             ServerTimer::Ping => f.write_str("ping round"),
             ServerTimer::Containers => f.write_str("looks for containers to delete"),
+            ServerTimer::ReadOnly => f.write_str("no leader for long, serves reads"),
             ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
         }
     }

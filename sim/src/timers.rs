@@ -173,9 +173,10 @@ fn server_index(kind: ServerTimer) -> Option<usize> {
         ServerTimer::InitLimit => Some(3),
         ServerTimer::LeaderSilent => Some(4),
         ServerTimer::Ping => Some(5),
-        ServerTimer::LearnerSilent(_) | ServerTimer::SessionExpiry(_) | ServerTimer::Containers => {
-            None
-        }
+        ServerTimer::LearnerSilent(_)
+        | ServerTimer::SessionExpiry(_)
+        | ServerTimer::ReadOnly
+        | ServerTimer::Containers => None,
     }
 }
 

@@ -5,30 +5,68 @@
 //!   is a transaction too (semantics 1.6).
 //! * Every later reply of the session stands at that zxid or above, on whatever connection:
 //!   read-your-acknowledged-writes (semantics 4.6).
+//!
+//! Three answers have no transaction of their own, or not that one. NotReadOnly, on a read-only
+//! connection only (2.7). And with local sessions (2.6): a session that never had a createSession is
+//! closed by its server alone; and its ephemeral create, which the leader refuses with SessionExpired,
+//! is answered EphemeralOnLocalSession where sessions are not upgraded.
 
+use super::read_only::ReadOnlySessions;
 use super::{Class, Monitor, Objection, View};
+use crate::config::{Config, ServerOptions};
 use crate::error::Error;
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::history::History;
-use crate::id::{SessionId, Xid};
+use crate::id::{ClientId, SessionId, Xid};
 use crate::op::{Op, Request, Response, SessionState};
+use crate::server::local::creates_ephemeral;
 use crate::txn::TxnBody;
 use crate::zxid::Zxid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// The monitor of H5.
 #[derive(Clone, Debug, Default)]
 pub struct AcknowledgedWrite {
     /// The zxid of each living session's last acknowledged write.
     acknowledged: BTreeMap<SessionId, Zxid>,
+    read_only: ReadOnlySessions,
+    /// With local sessions: those that had a createSession, so are none (any more).
+    global: BTreeSet<SessionId>,
+    /// Never changes in a run.
+    options: ServerOptions,
 }
 
 impl AcknowledgedWrite {
     /// Nothing was acknowledged yet.
     pub fn new() -> AcknowledgedWrite {
         AcknowledgedWrite::default()
+    }
+
+    /// Whether no transaction need stand behind the reply to a write.
+    fn is_without_transaction(&self, client: ClientId, reply: &Reply<'_>) -> bool {
+        match (reply.request, reply.result) {
+            (_, Err(Error::NotReadOnly)) => self.read_only.contains(client, reply.session),
+            (Request::CloseSession, Ok(_)) => self.is_local(reply.session),
+            _ => false,
+        }
+    }
+
+    fn is_local(&self, session: SessionId) -> bool {
+        self.options.local_sessions && !self.global.contains(&session)
+    }
+
+    /// What the leader's refusal of a local session's ephemeral is to its client.
+    fn is_ephemeral_on_local(&self, reply: &Reply<'_>, history: &History) -> bool {
+        let refused = history.get(reply.zxid).map(|txn| &txn.body);
+        *reply.result == Err(Error::EphemeralOnLocalSession)
+            && refused == Some(&TxnBody::Error(Error::SessionExpired))
+            && !self.options.local_sessions_upgrading
+            && self.is_local(reply.session)
+            && matches!(reply.request, Request::Write(_))
+            && creates_ephemeral(reply.request)
     }
 }
 
@@ -138,8 +176,19 @@ impl Monitor for AcknowledgedWrite {
         Class::Event
     }
 
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.options = config.options.clone();
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.read_only.see(event);
         match event {
+            Event::Committed { txn, .. }
+                if self.options.local_sessions
+                    && matches!(txn.body, TxnBody::CreateSession { .. }) =>
+            {
+                self.global.insert(txn.session);
+            }
             Event::Replied { client, session, xid, zxid, request, result, .. } => {
                 let objection = |saw: String| {
                     let number = xid.0;
@@ -155,7 +204,12 @@ impl Monitor for AcknowledgedWrite {
                     )));
                 }
                 let reply = Reply { session: *session, xid: *xid, zxid: *zxid, request, result };
-                if reply.is_of_write() {
+                if reply.is_of_write() && !self.is_without_transaction(*client, &reply) {
+                    let told = Err(Error::SessionExpired);
+                    let reply = match self.is_ephemeral_on_local(&reply, view.history) {
+                        true => Reply { result: &told, ..reply },
+                        false => reply,
+                    };
                     reply.check(view.history).map_err(objection)?;
                     self.acknowledged.insert(*session, *zxid);
                 }
@@ -173,7 +227,11 @@ impl Monitor for AcknowledgedWrite {
     }
 
     fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&self.acknowledged, hasher);
+        let Self { acknowledged, read_only, global, options: _ } = self;
+        Hash::hash(acknowledged, hasher);
+        if !read_only.is_empty() || !global.is_empty() {
+            Hash::hash(&(read_only, global), hasher);
+        }
     }
 
     fn clone_box(&self) -> Box<dyn Monitor> {
@@ -186,10 +244,9 @@ mod tests {
     use super::*;
     use crate::op::{CreateMode, OpResult, Version};
     use crate::property::testing::{
-        Bodies, SESSION, Trial, committed, create_request, exists, replied, set_data_request, txn,
-        z,
+        Bodies, ONE, SESSION, Trial, committed, create_request, exists, replied, session,
+        set_data_request, txn, z,
     };
-    use std::sync::Arc;
 
     /// Request 1 created /a at 1:1; the second value is the answer to it.
     fn trial() -> (Trial<AcknowledgedWrite>, Result<Response, Error>) {
@@ -304,5 +361,57 @@ mod tests {
         foreign.session = SessionId(SESSION.0 + 1);
         trial.accepts(committed(Arc::new(foreign)));
         trial.objects(replied(1, z(1, 2), create_request("/b", "x"), result));
+    }
+
+    #[test]
+    fn not_read_only_needs_a_read_only_connection() {
+        let refused = || replied(2, z(1, 1), create_request("/b", ""), Err(Error::NotReadOnly));
+        let (mut trial, _) = trial();
+        trial.clone_and_object(refused());
+        trial.accepts(session(SessionState::ConnectedReadOnly, Some(ONE)));
+        trial.accepts(refused());
+        // A success is none of a server's that cannot write.
+        let success = Ok(Response::Closed);
+        trial.clone_and_object(replied(2, z(1, 1), create_request("/b", ""), success));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.objects(refused());
+    }
+
+    #[test]
+    fn only_a_local_session_is_closed_without_a_transaction() {
+        let closed = || replied(2, z(1, 1), Request::CloseSession, Ok(Response::Closed));
+        for local_sessions in [true, false] {
+            let (mut trial, _) = trial();
+            let mut config = Config::new(3, 1);
+            config.options.local_sessions = local_sessions;
+            trial.monitor.begin(&Arc::new(config));
+            if !local_sessions {
+                trial.objects(closed());
+                continue;
+            }
+            trial.clone().accepts(closed());
+            trial.create_session(z(1, 2));
+            trial.objects(closed());
+        }
+    }
+
+    #[test]
+    fn an_ephemeral_on_a_local_session_is_refused_with_another_word() {
+        let ephemeral = || Request::Write(Op::create("/e", &b""[..], CreateMode::Ephemeral));
+        let told = |request| replied(2, z(1, 2), request, Err(Error::EphemeralOnLocalSession));
+        for upgrading in [false, true] {
+            let (mut trial, _) = trial();
+            let mut config = Config::new(3, 1);
+            config.options.local_sessions = true;
+            config.options.local_sessions_upgrading = upgrading;
+            trial.monitor.begin(&Arc::new(config));
+            trial.commit(z(1, 2), 2, TxnBody::Error(Error::SessionExpired));
+            // Not of what is no ephemeral, nor where sessions are upgraded.
+            trial.clone_and_object(told(create_request("/e", "")));
+            match upgrading {
+                false => trial.accepts(told(ephemeral())),
+                true => drop(trial.objects(told(ephemeral()))),
+            }
+        }
     }
 }

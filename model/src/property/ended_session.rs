@@ -10,12 +10,17 @@
 //!   And one needs no word of a server: a client that is configured so
 //!   ([`expires_locally`](crate::config::ClientConfig::expires_locally)) gives its session up when it
 //!   has heard nothing of it for long (2.8 rule 3). It must have lost its connection before.
+//!   With local sessions (2.6) there are two more. A session that is being upgraded is nobody's for a
+//!   moment: its first server has forgotten it, and the leader has not heard of it yet. And a
+//!   read-only server that is behind refuses a global session of which it does not know (2.7).
 //! * After Expired, Closed or AuthFailed, nothing of that session succeeds any more at its client.
 //! * In the committed history, no request of a session succeeds before its createSession or after
-//!   its closeSession (semantics 2.5 rule 1).
+//!   its closeSession (semantics 2.5 rule 1). With local sessions that is true of whatever creates an
+//!   ephemeral; to all else the leader lets a session pass that it does not track (2.6), even one
+//!   that was closed.
 
 use super::{Class, Monitor, Objection, View};
-use crate::config::{ClientConfig, Config};
+use crate::config::{ClientConfig, Config, ServerOptions};
 use crate::event::Event;
 use crate::fingerprint::StableHasher;
 use crate::id::{ClientId, ServerId, SessionId};
@@ -39,6 +44,11 @@ pub struct EndedSession {
     ended: BTreeSet<SessionId>,
     /// Sessions whose client has a connection with them.
     connected: BTreeSet<SessionId>,
+    /// With local sessions: those that began without a transaction, and whether their client has lost
+    /// its connection.
+    local: BTreeMap<SessionId, bool>,
+    /// Never changes in a run.
+    options: ServerOptions,
     /// Clients that give their sessions up by themselves. Never changes in a run.
     give_up: BTreeSet<ClientId>,
 }
@@ -57,6 +67,10 @@ impl EndedSession {
                 return Ok(());
             }
             TxnBody::CreateSession { .. } => {
+                // Who came to another server meanwhile may have been refused before this.
+                if self.local.remove(&txn.session) == Some(true) {
+                    self.unknown.insert(txn.session);
+                }
                 if self.leading.values().any(|epoch| *epoch < txn.zxid.epoch()) {
                     self.unknown.insert(txn.session);
                 }
@@ -65,6 +79,7 @@ impl EndedSession {
             // The leader's own: of no session.
             TxnBody::DeleteContainer { .. } if txn.session == SessionId(0) => return Ok(()),
             TxnBody::Error(_) | TxnBody::FailedMulti(_) => return Ok(()),
+            _ if self.options.local_sessions && !creates_ephemeral(&txn.body) => return Ok(()),
             _ => {}
         }
         let reported_again = view.history.last() != txn.zxid;
@@ -72,6 +87,24 @@ impl EndedSession {
             return Ok(());
         }
         Err(format!("{txn} was committed, although that session does not exist (any more)."))
+    }
+
+    fn see_local(&mut self, view: View<'_>, session: SessionId, state: SessionState) {
+        let is_global = view.history.tree().sessions().contains_key(&session);
+        match state {
+            SessionState::SyncConnected if !is_global => {
+                self.local.insert(session, false);
+            }
+            SessionState::Disconnected => {
+                if let Some(lost) = self.local.get_mut(&session) {
+                    *lost = true;
+                }
+            }
+            SessionState::Expired | SessionState::Closed | SessionState::AuthFailed => {
+                self.local.remove(&session);
+            }
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly => {}
+        }
     }
 
     fn state(
@@ -83,6 +116,9 @@ impl EndedSession {
         state: SessionState,
     ) -> Result<(), String> {
         let was_connected = self.connected.remove(&session);
+        if self.options.local_sessions {
+            self.see_local(view, session, state);
+        }
         match state {
             // No server said so: the client gave it up, if it is one that does (2.8 rule 3).
             SessionState::Expired if server.is_none() && self.give_up.contains(&client) => {
@@ -97,7 +133,8 @@ impl EndedSession {
                 self.ended.insert(session);
                 let alive = view.history.tree().sessions().contains_key(&session);
                 let refused = self.closing.contains(&session) || self.unknown.contains(&session);
-                if alive && !refused {
+                let behind = self.options.read_only_mode && self.options.local_sessions;
+                if alive && !refused && !behind {
                     return Err(format!(
                         "{client} was told that session {session} is expired, but nobody has \
                          proposed to close it."
@@ -129,6 +166,15 @@ impl EndedSession {
     }
 }
 
+/// Whether a transaction creates an ephemeral.
+fn creates_ephemeral(body: &TxnBody) -> bool {
+    match body {
+        TxnBody::Create { ephemeral_type, .. } => ephemeral_type.owner().is_some(),
+        TxnBody::Multi(parts) => parts.iter().any(creates_ephemeral),
+        _ => false,
+    }
+}
+
 impl Monitor for EndedSession {
     fn name(&self) -> &'static str {
         "H8 an ended session is over"
@@ -141,6 +187,7 @@ impl Monitor for EndedSession {
     fn begin(&mut self, config: &Arc<Config>) {
         let gives_up = |(_, client): &(usize, &ClientConfig)| client.expires_locally;
         let clients = config.clients.iter().enumerate().filter(gives_up);
+        self.options = config.options.clone();
         self.give_up = clients.map(|(index, _)| ClientId::at(index)).collect();
     }
 
@@ -183,10 +230,14 @@ impl Monitor for EndedSession {
     }
 
     fn hash(&self, hasher: &mut StableHasher) {
-        let Self { leading, unknown, closing, ended, connected, give_up: _ } = self;
+        let Self { leading, unknown, closing, ended, connected, local, options: _, give_up: _ } =
+            self;
         Hash::hash(&(leading, unknown, closing, ended), hasher);
         if !connected.is_empty() {
             Hash::hash(connected, hasher);
+        }
+        if !local.is_empty() {
+            Hash::hash(local, hasher);
         }
     }
 
@@ -374,5 +425,50 @@ mod tests {
         trial.accepts(replied(3, z(1, 2), Request::CloseSession, Ok(Response::Closed)));
         let result = Ok(Response::Synced);
         trial.objects(replied(4, z(1, 2), create_request("/a", ""), result));
+    }
+
+    /// A local session (2.6) that is connected to server 1.
+    fn local_trial() -> Trial<EndedSession> {
+        let mut trial = Trial::new(EndedSession::new());
+        let mut config = Config::new(3, 1);
+        config.options.local_sessions = true;
+        trial.monitor.begin(&Arc::new(config));
+        trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+        trial
+    }
+
+    #[test]
+    fn a_local_session_writes_without_a_beginning_but_owns_nothing() {
+        let mut trial = local_trial();
+        let create = Bodies(&trial.history).create("/a", "");
+        trial.clone_and_object(committed(txn(
+            z(1, 1),
+            1,
+            Bodies(&trial.history).create_as("/e", "", true),
+        )));
+        trial.accepts(committed(txn(z(1, 1), 1, create.clone())));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(session(SessionState::Expired, Some(TWO)));
+        // Without local sessions it is nobody's.
+        Trial::new(EndedSession::new()).objects(committed(txn(z(1, 1), 1, create)));
+    }
+
+    #[test]
+    fn a_session_may_be_refused_while_it_is_upgraded_and_not_after() {
+        for lost_before in [true, false] {
+            let mut trial = local_trial();
+            if lost_before {
+                trial.accepts(session(SessionState::Disconnected, None));
+            }
+            trial.create_session(z(1, 1));
+            if !lost_before {
+                trial.accepts(session(SessionState::Disconnected, None));
+            }
+            let expired = session(SessionState::Expired, Some(TWO));
+            match lost_before {
+                true => trial.accepts(expired),
+                false => drop(trial.objects(expired)),
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@ mod no_exit;
 mod no_phantom;
 mod one_leader;
 mod prefix_read;
+mod read_only;
 mod reply_order;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -5,11 +5,16 @@
 //! is nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
 //! get older.
 //!
+//! A read-only server's tree can hold what was logged and never committed (semantics 2.7, 9 rule 7).
+//! So on a read-only connection a reply may stand where nothing is committed, and shows what nobody
+//! can judge. Where it stands at a committed transaction it is judged like any other.
+//!
 //! For every path the monitor keeps what it was in every prefix, with the zxid from which it was
 //! so, and for every directory the present names and the changes that led to them. The names that
 //! a stale reader should see are found by undoing the changes since: few, as readers are rarely
 //! far behind.
 
+use super::read_only::ReadOnlySessions;
 use super::{Class, Monitor, Objection, View};
 use crate::error::Error;
 use crate::event::Event;
@@ -30,6 +35,7 @@ pub struct PrefixRead {
     paths: BTreeMap<ZnodePath, Past>,
     /// Up to where the past is known.
     known: Zxid,
+    read_only: ReadOnlySessions,
 }
 
 /// What a path was in every prefix.
@@ -105,7 +111,11 @@ impl PrefixRead {
     /// Knows the tree as it stands before the first transaction.
     pub fn new() -> PrefixRead {
         let tree = DataTree::new();
-        let mut monitor = PrefixRead { paths: BTreeMap::new(), known: Zxid::ZERO };
+        let mut monitor = PrefixRead {
+            paths: BTreeMap::new(),
+            known: Zxid::ZERO,
+            read_only: ReadOnlySessions::default(),
+        };
         for (path, _) in tree.nodes() {
             monitor.refresh(&tree, Zxid::ZERO, path);
             monitor.past(path).children = tree.children(path).unwrap_or_default();
@@ -312,6 +322,7 @@ impl Monitor for PrefixRead {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.read_only.see(event);
         match event {
             Event::Committed { txn, .. } if txn.zxid > self.known => {
                 assert_eq!(view.history.last(), txn.zxid, "commits are reported one by one");
@@ -321,6 +332,9 @@ impl Monitor for PrefixRead {
             }
             Event::Replied { client, session, xid, zxid, request, result, .. } => {
                 let Some(path) = read_path(request) else { return Ok(()) };
+                if self.read_only.contains(*client, *session) && view.history.get(*zxid).is_none() {
+                    return Ok(());
+                }
                 let is_committed = *zxid <= self.known || zxid.is_opening();
                 if is_committed && self.agrees(request, path, *zxid, result) {
                     return Ok(());

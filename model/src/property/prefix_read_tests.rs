@@ -1,7 +1,9 @@
 use super::*;
 use crate::history::History;
+use crate::op::SessionState;
 use crate::property::testing::{
-    Bodies, SESSION, Trial, committed, exists, get_children, get_data, path, replied, txn, z,
+    Bodies, ONE, SESSION, TWO, Trial, committed, exists, get_children, get_data, path, replied,
+    session, txn, z,
 };
 use proptest::prelude::*;
 
@@ -266,4 +268,21 @@ fn a_commit_reported_again_is_taken_in_once() {
     trial.accepts(committed(txn(z(2, 2), 9, body)));
     let result = answer(trial.history.tree(), &get_children("/d"));
     trial.accepts(replied(7, z(2, 2), get_children("/d"), result));
+}
+
+/// Semantics 2.7, 9 rule 7: a server without a leader shows what it has logged.
+#[test]
+fn only_on_a_read_only_connection_a_read_may_stand_where_nothing_is_committed() {
+    let read_only = session(SessionState::ConnectedReadOnly, Some(ONE));
+    let vanished = replied(1, z(1, 6), exists("/gone"), Ok(Response::Exists(Stat::default())));
+    let mut trial = trial();
+    trial.clone_and_object(vanished.clone());
+    trial.accepts(read_only);
+    trial.accepts(vanished.clone());
+    // Where something is committed it is judged as ever.
+    trial.clone_and_object(replied(2, z(1, 5), exists("/d/b"), Err(Error::NoNode)));
+    trial.accepts(replied(2, z(1, 5), exists("/d/c"), Err(Error::NoNode)));
+    // So is what the next connection shows.
+    trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
+    trial.objects(vanished);
 }

@@ -69,6 +69,7 @@ impl Bodies<'_> {
 }
 
 /// A monitor on trial.
+#[derive(Clone)]
 pub(crate) struct Trial<M> {
     pub(crate) monitor: M,
     pub(crate) history: History,

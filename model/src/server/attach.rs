@@ -42,15 +42,23 @@ impl Server {
         delivered: Delivered<ClientPacket>,
         context: &mut Context<'_>,
     ) {
-        if !self.is_serving() {
+        if !self.is_serving() && !self.read_only {
             context.network.close_by_server(connection, context.effects);
             return;
         }
         match delivered {
             Delivered::End { .. } => self.forget_connection(connection),
             Delivered::Packet(ClientPacket::Connect {
-                last_zxid_seen, timeout, session, ..
+                last_zxid_seen,
+                timeout,
+                session,
+                read_only,
             }) if !self.attachments.contains_key(&connection) => {
+                if self.read_only && !read_only {
+                    // Rule 1: it has asked for a server that can do more.
+                    context.network.close_by_server(connection, context.effects);
+                    return;
+                }
                 self.connect(connection, last_zxid_seen, timeout, session, context);
             }
             Delivered::Packet(packet) if is_too_long(&packet, context) => {
@@ -78,15 +86,21 @@ impl Server {
             context.network.close_by_server(connection, context.effects);
             return;
         }
+        if self.refuses_session(session) {
+            context.network.close_by_server(connection, context.effects);
+            return;
+        }
         context.network.accept_client(connection);
+        let timeout = context.config.negotiate(timeout);
         match session {
-            None => self.create_session(connection, context.config.negotiate(timeout), context),
-            Some(session) => self.reopen_session(connection, session, context),
+            None => self.create_session(connection, timeout, context),
+            Some(session) => self.reopen_session(connection, session, timeout, context),
         }
     }
 
     /// Rule 4: an id from this server, then createSession through the leader. If the connection
-    /// breaks before the answer, the session exists all the same.
+    /// breaks before the answer, the session exists all the same. With local sessions (2.6) there is
+    /// no transaction, and the answer comes at once.
     fn create_session(
         &mut self,
         connection: ClientConnection,
@@ -95,23 +109,45 @@ impl Server {
     ) {
         let session = SessionId::new(self.id, self.start, self.next_session);
         self.next_session += 1;
+        if context.config.options.local_sessions {
+            self.attach(connection, session, State::Established, context);
+            self.track_local(session, timeout, context);
+            let read_only = self.read_only;
+            context.to_client(connection, ServerPacket::Connected { session, timeout, read_only });
+            return;
+        }
         let auth = self.attach(connection, session, State::Creating, context);
+        if self.read_only {
+            // No answer that a client waiting for a ConnectResponse understands.
+            self.not_read_only(connection, Xid(0), context);
+            return;
+        }
         let request = ServerRequest::CreateSession { timeout };
         self.submit_write(session, Xid(0), request, auth, context);
     }
 
     /// Rule 5: any other connection of the session on this server is closed first; then the leader
-    /// is asked.
+    /// is asked, but for a local session, of which no leader knows.
     fn reopen_session(
         &mut self,
         connection: ClientConnection,
         session: SessionId,
+        negotiated: Duration,
         context: &mut Context<'_>,
     ) {
         if let Some(old) = self.sessions.get(&session).copied() {
             self.hang_up(old, context);
         }
         self.attach(connection, session, State::Revalidating, context);
+        if let Some(timeout) = self.touch_local(session, context) {
+            self.revalidated(session, connection, Some(timeout), context);
+            return;
+        }
+        if self.read_only {
+            let alive = !context.config.options.local_sessions;
+            self.revalidated(session, connection, alive.then_some(negotiated), context);
+            return;
+        }
         match &self.role {
             Role::Following(learner) => learner.revalidate(session, connection, context),
             Role::Leading(_) => {
@@ -175,10 +211,9 @@ impl Server {
         match timeout {
             Some(timeout) => {
                 attachment.state = State::Established;
-                context.to_client(
-                    connection,
-                    ServerPacket::Connected { session, timeout, read_only: false },
-                );
+                let read_only = self.read_only;
+                context
+                    .to_client(connection, ServerPacket::Connected { session, timeout, read_only });
             }
             None => {
                 context.to_client(connection, ServerPacket::Expired);
@@ -227,13 +262,14 @@ impl Server {
         }
     }
 
-    /// closeAllConnections, when the role ends.
+    /// closeAllConnections, when the role ends; local sessions end with it.
     pub(super) fn detach_all_clients(&mut self, context: &mut Context<'_>) {
         for connection in context.network.clients_of(self.id) {
             if self.attachments.contains_key(&connection) {
                 self.hang_up(connection, context);
             }
         }
+        self.forget_all_local(context);
         self.pending.clear();
         debug_assert!(self.sessions.is_empty() && self.watches.is_empty());
     }

@@ -15,11 +15,13 @@ pub mod eager;
 pub mod election;
 pub mod leader;
 pub mod learner;
+pub mod local;
 pub mod oracle;
 pub mod outstanding;
 pub mod pipeline;
 pub mod prep;
 pub mod read;
+mod read_only;
 pub mod role;
 pub mod snapshot;
 pub mod tracker;
@@ -43,6 +45,7 @@ use disk::Disk;
 use election::{Decision, Election};
 use leader::Leader;
 use learner::Learner;
+use local::LocalSessions;
 use pipeline::Waiting;
 use snapshot::SnapshotInProgress;
 use std::collections::{BTreeMap, VecDeque};
@@ -134,6 +137,10 @@ pub struct Server {
     attachments: BTreeMap<ClientConnection, Attachment>,
     sessions: BTreeMap<SessionId, ClientConnection>,
     watches: WatchTable,
+    /// Sessions that only this server knows of (semantics 2.6).
+    local: LocalSessions,
+    /// LOOKING, and serving reads all the same (semantics 2.7).
+    read_only: bool,
     /// Requests in submission order that wait, by session; never an empty queue (semantics 4.5).
     pending: BTreeMap<SessionId, VecDeque<Waiting>>,
 }
@@ -170,6 +177,8 @@ impl Server {
             attachments: BTreeMap::new(),
             sessions: BTreeMap::new(),
             watches: WatchTable::default(),
+            local: LocalSessions::default(),
+            read_only: false,
             pending: BTreeMap::new(),
         };
         server.look(context);
@@ -195,6 +204,11 @@ impl Server {
         }
     }
 
+    /// Its local sessions.
+    pub fn local_sessions(&self) -> &LocalSessions {
+        &self.local
+    }
+
     /// What the packet thread waits for.
     pub fn writing(&self) -> Option<&Writing> {
         self.writing.as_ref()
@@ -213,9 +227,10 @@ impl Server {
     pub fn describe(&self) -> String {
         match &self.role {
             Role::Looking => format!(
-                "LOOKING (round {}, votes for server {})",
+                "LOOKING (round {}, votes for server {}{})",
                 self.election.round(),
-                self.election.proposal().leader.0
+                self.election.proposal().leader.0,
+                if self.read_only { ", serves read-only" } else { "" }
             ),
             Role::Following(learner) => learner.describe(),
             Role::Leading(leader) => leader.describe(),
@@ -237,6 +252,7 @@ impl Server {
         if context.config.election.is_oracle() {
             return;
         }
+        self.begin_grace(context);
         let own = self.own_vote(context);
         if let Some(decision) = self.election.look(own, context) {
             self.take_role(decision, context);
@@ -263,6 +279,7 @@ impl Server {
         for timer in election::TIMERS {
             context.disarm(timer);
         }
+        self.end_read_only(context);
         let Decision { leader, round } = decision;
         context.effects.event(Event::Elected { server: self.id, leader, round });
         if leader == self.id {
@@ -294,7 +311,13 @@ impl Server {
             }
             ServerTimer::Ping => return self.ping_round(context),
             ServerTimer::Containers => return self.check_containers(context),
-            ServerTimer::SessionExpiry(session) => return self.expire_session(session, context),
+            ServerTimer::ReadOnly if matches!(self.role, Role::Looking) => {
+                return self.begin_read_only(context);
+            }
+            ServerTimer::SessionExpiry(session) => {
+                return self.expire_local(session, context)
+                    || self.expire_session(session, context);
+            }
             _ => return false,
         }
         true

@@ -9,6 +9,7 @@
 use super::attach::State;
 use super::prep::Asker;
 use super::read::Reader;
+use super::read_only::needs_leader;
 use super::tracker::Owner;
 use super::{Context, Role, Server, access};
 use crate::acl::{AclList, Id, Permissions};
@@ -29,6 +30,8 @@ pub(super) struct Waiting {
     /// The connection it came by; `None` once that is gone.
     pub(super) connection: Option<ClientConnection>,
     what: Pending,
+    /// `Request.exception`: what the client is told instead of the error that the leader decides on.
+    exception: Option<Error>,
 }
 
 /// What a request waits for.
@@ -56,13 +59,25 @@ impl Server {
             return;
         }
         let (session, auth) = (attachment.session, Arc::clone(&attachment.auth));
-        self.touch(session, context);
+        if self.touch_local(session, context).is_none() {
+            self.touch(session, context);
+        }
         let is_leading = matches!(self.role, Role::Leading(_));
+        let closes_local = matches!(&packet, ClientPacket::Request { request, .. }
+            if **request == Request::CloseSession && self.local.contains(session));
         match packet {
-            ClientPacket::Request { xid, request } if needs_commit(&request, is_leading) => {
+            ClientPacket::Request { xid, request }
+                if self.read_only && needs_leader(&request) && !closes_local =>
+            {
+                self.not_read_only(connection, xid, context);
+            }
+            ClientPacket::Request { xid, request }
+                if needs_commit(&request, is_leading) && !closes_local =>
+            {
                 let is_sync = matches!(*request, Request::Sync { .. });
                 let what = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
-                self.wait(session, connection, what);
+                let exception = self.upgrade_session(session, &request, context);
+                self.wait(session, connection, what, exception);
                 self.submit_write(session, xid, ServerRequest::Client(request), auth, context);
             }
             // Not in order with the requests: the packet thread does it at once.
@@ -71,14 +86,20 @@ impl Server {
             }
             // Everything else only waits for its turn.
             packet if self.pending.contains_key(&session) => {
-                self.wait(session, connection, Pending::Turn(packet, auth));
+                self.wait(session, connection, Pending::Turn(packet, auth), None);
             }
             packet => self.take_turn(connection, packet, &auth, context),
         }
     }
 
-    fn wait(&mut self, session: SessionId, connection: ClientConnection, what: Pending) {
-        let waiting = Waiting { connection: Some(connection), what };
+    fn wait(
+        &mut self,
+        session: SessionId,
+        connection: ClientConnection,
+        what: Pending,
+        exception: Option<Error>,
+    ) {
+        let waiting = Waiting { connection: Some(connection), what, exception };
         self.pending.entry(session).or_default().push_back(waiting);
     }
 
@@ -91,6 +112,10 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         match packet {
+            ClientPacket::Request { xid, request } if *request == Request::CloseSession => {
+                let Some(attachment) = self.attachments.get(&connection) else { return };
+                self.close_local(connection, attachment.session, xid, context);
+            }
             ClientPacket::Request { xid, request } => {
                 self.read(connection, xid, &request, auth, context);
             }
@@ -123,7 +148,8 @@ impl Server {
         match &self.role {
             Role::Following(learner) => learner.forward(session, xid, request, auth, context),
             Role::Leading(_) => {
-                let asker = Asker::new(session, Owner::Leader, auth);
+                let local = self.local.contains(session);
+                let asker = Asker { local, ..Asker::new(session, Owner::Leader, auth) };
                 self.prepare(&asker, xid, &request, context);
             }
             Role::Looking => unreachable!("only a serving server takes requests"),
@@ -196,6 +222,8 @@ impl Server {
         }
         match &txn.body {
             TxnBody::CreateSession { timeout } => {
+                // commitSession: what is global is no local session any more.
+                self.forget_local(txn.session, context);
                 self.session_created(txn.session, *timeout, context);
             }
             _ => self.complete_write(&txn, result, context),
@@ -215,10 +243,14 @@ impl Server {
         result: Result<Response, Error>,
         context: &mut Context<'_>,
     ) {
-        let Some(connection) = self.complete(txn.session, &Pending::Write(txn.cxid)) else {
+        let Some(waiting) = self.complete(txn.session, &Pending::Write(txn.cxid)) else {
             return;
         };
-        match connection {
+        let result = match (&txn.body, waiting.exception) {
+            (TxnBody::Error(_), Some(exception)) => Err(exception),
+            _ => result,
+        };
+        match waiting.connection {
             // Never answered: the server hangs up (semantics 9 rule 14).
             Some(connection) if result == Err(Error::SessionMoved) => {
                 self.hang_up(connection, context);
@@ -229,20 +261,19 @@ impl Server {
         self.take_turns(txn.session, context);
     }
 
-    /// Takes the head of a session's queue if it is this; the connection to answer, if it is still
-    /// there.
-    fn complete(&mut self, session: SessionId, what: &Pending) -> Option<Option<ClientConnection>> {
+    /// Takes the head of a session's queue if it is this.
+    fn complete(&mut self, session: SessionId, what: &Pending) -> Option<Waiting> {
         let queue = self.pending.get_mut(&session)?;
         if queue.front().map(|waiting| &waiting.what) != Some(what) {
             return None;
         }
-        queue.pop_front().map(|waiting| waiting.connection)
+        queue.pop_front()
     }
 
     /// The leader's SYNC for a client of this learner.
     pub(super) fn synced(&mut self, session: SessionId, xid: Xid, context: &mut Context<'_>) {
-        let Some(connection) = self.complete(session, &Pending::Sync(xid)) else { return };
-        if let Some(connection) = connection {
+        let Some(waiting) = self.complete(session, &Pending::Sync(xid)) else { return };
+        if let Some(connection) = waiting.connection {
             self.reply(connection, xid, Ok(Response::Synced), context);
         }
         self.take_turns(session, context);

@@ -39,12 +39,16 @@ pub struct Asker {
     pub owner: Owner,
     /// The identities of the connection (semantics 1.9).
     pub auth: Arc<[Id]>,
+    /// Whether the leader takes the session for a local one if it tracks none of that id: because it
+    /// is a local one of its own, or because the id is of another server, of whose local sessions it
+    /// knows nothing (semantics 2.6).
+    pub local: bool,
 }
 
 impl Asker {
     /// A client of the leader itself that has proven nothing.
     pub fn new(session: SessionId, owner: Owner, auth: Arc<[Id]>) -> Asker {
-        Asker { session, owner, auth }
+        Asker { session, owner, auth, local: false }
     }
 
     /// The leader itself: session 0.

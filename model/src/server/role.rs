@@ -18,6 +18,7 @@ impl Server {
 
     fn leave(&mut self, reason: &'static str, drop_tree: bool, context: &mut Context<'_>) {
         context.effects.event(Event::LeftRole { server: self.id, reason });
+        self.read_only = false;
         self.detach_all_clients(context);
         self.stop_timers(context);
         let reload = match std::mem::replace(&mut self.role, Role::Looking) {
@@ -110,6 +111,10 @@ impl Server {
         for timer in TIMERS {
             context.disarm(timer);
         }
+        if context.config.options.read_only_mode {
+            context.disarm(ServerTimer::ReadOnly);
+        }
+        self.forget_all_local(context);
         self.stop_timers(context);
     }
 

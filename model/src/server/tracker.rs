@@ -94,6 +94,11 @@ impl SessionTracker {
         Ok(())
     }
 
+    /// Whether the session is known, living or closing.
+    pub fn is_tracking(&self, session: SessionId) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
     /// From now on the session answers nothing. Nothing happens to one that is unknown.
     pub fn set_closing(&mut self, session: SessionId) {
         if let Some(tracked) = self.sessions.get_mut(&session) {

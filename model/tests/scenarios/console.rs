@@ -19,7 +19,12 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 
 /// Every command, with its arguments for people.
 pub const COMMANDS: &[(&str, &str, Command)] = &[
-    ("ensemble", "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head]", ensemble),
+    (
+        "ensemble",
+        "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head] [read-only [strict-clients]] \
+[local-sessions [upgrading]]",
+        ensemble,
+    ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
     ("client", "1: create|set|delete|get|exists|children|sync|connect|close ...", client),
     ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
@@ -217,6 +222,13 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     config.snap_count = value(words, "snap-count", config.snap_count)?;
     config.snapshot_piece = value(words, "piece", config.snapshot_piece)?;
+    config.options.read_only_mode = words.contains(&"read-only");
+    config.options.local_sessions = words.contains(&"local-sessions");
+    config.options.local_sessions_upgrading = words.contains(&"upgrading");
+    for client in &mut config.clients {
+        client.can_be_read_only =
+            config.options.read_only_mode && !words.contains(&"strict-clients");
+    }
     if words.contains(&"head") {
         config.bugs = Release::Head.bugs();
     }

@@ -106,6 +106,7 @@ fn timers_and_writes() {
         ServerTimer::LearnerSilent(connection),
         ServerTimer::Ping,
         ServerTimer::SessionExpiry(SESSION),
+        ServerTimer::ReadOnly,
     ];
     let of_client = [
         ClientTimer::Reconnect,

@@ -112,7 +112,10 @@ impl Server {
                     self.sync_for_learner(connection, session, xid, context);
                 }
                 request => {
-                    let asker = Asker::new(session, Owner::Learner(connection), auth);
+                    let local =
+                        context.config.options.local_sessions && session.issuer() != self.id;
+                    let owner = Owner::Learner(connection);
+                    let asker = Asker { local, ..Asker::new(session, owner, auth) };
                     self.prepare(&asker, xid, &request, context);
                 }
             },

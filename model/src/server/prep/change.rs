@@ -9,7 +9,7 @@ use crate::path::ZnodePath;
 use crate::release::{Bug, Bugs};
 use crate::server::access;
 use crate::server::outstanding::{OutstandingChanges, Record};
-use crate::server::tracker::SessionTracker;
+use crate::server::tracker::{Owner, SessionTracker};
 use crate::time::Duration;
 use crate::tree::{DataTree, EphemeralType, RESERVED};
 use crate::txn::TxnBody;
@@ -65,7 +65,10 @@ impl Change<'_> {
         if let Op::Create { mode, .. } = op {
             self.check_ttl(mode.ttl())?;
         }
-        self.check_session()?;
+        match op {
+            Op::Create { mode, .. } if mode.is_ephemeral() => self.check_global_session()?,
+            _ => self.check_session()?,
+        }
         match op {
             Op::Create { path, data, mode, acl } => self.create(path, data, *mode, acl),
             Op::Delete { path, version } => self.delete(path, *version),
@@ -74,8 +77,22 @@ impl Change<'_> {
         }
     }
 
+    /// checkSession: a session that is not tracked may be a local one.
     fn check_session(&mut self) -> Result<(), Error> {
+        if self.asker.local && !self.sessions.is_tracking(self.asker.session) {
+            return Ok(());
+        }
         self.sessions.check(self.asker.session, self.asker.owner)
+    }
+
+    /// checkGlobalSession: only a session that is in the tree can own a znode. A local one of the
+    /// leader's own that was not upgraded is told so; of a learner's nothing is known here.
+    fn check_global_session(&mut self) -> Result<(), Error> {
+        let Asker { session, owner, local, .. } = *self.asker;
+        if local && owner == Owner::Leader && !self.sessions.is_tracking(session) {
+            return Err(Error::EphemeralOnLocalSession);
+        }
+        self.sessions.check(session, owner)
     }
 
     fn check_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {

@@ -7,15 +7,17 @@
 //! SetWatches makes up names where its server stood (3.4), and so does the answer to SetWatches.
 
 use super::Bridge;
-use super::sessions::{Client, Connection};
+use super::sessions::{Account, Client, Connection};
 use crate::config::Config;
 use crate::error::Error;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::{Data, Request, Response, WatchedEvent};
 use crate::packet::{ClientPacket, ServerPacket};
+use crate::server::local::creates_ephemeral;
 use crate::service::link::{Link, is_refused, is_write, with_identity};
 use crate::service::log::{Entry, Log};
 use crate::tree::quota;
+use crate::txn::TxnBody;
 use crate::watch::Rearming;
 use crate::words::Answer;
 use crate::zxid::Zxid;
@@ -51,12 +53,19 @@ impl Bridge {
         session: SessionId,
         reply: &Reply<'_>,
     ) -> Result<(), String> {
-        let Reply { xid, zxid, request, .. } = *reply;
+        let Reply { xid, zxid, request, result, .. } = *reply;
         let who = |saw: String| {
             format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
         };
+        if self.is_read_only(client, session) {
+            self.saw(client, zxid);
+            return Ok(());
+        }
         let entry = self.place(zxid).cloned();
         let config = Arc::clone(&self.config);
+        let options = &config.options;
+        let local = self.sessions.get(&session).is_some_and(Account::may_be_local);
+        let closes_local = local && matches!((request, result), (Request::CloseSession, Ok(_)));
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
             return Ok(());
         };
@@ -74,8 +83,19 @@ impl Bridge {
         connection.advance(client, log, zxid, None, &config);
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
-        if is_write(request) {
-            check_write(&entry, session, reply).map_err(who)?;
+        if closes_local {
+            // Its server's affair alone (semantics 2.6): it answers and hangs up.
+            link.hung_up = true;
+        } else if is_write(request) {
+            let refused = Err(Error::SessionExpired);
+            let is_ephemeral_on_local = local
+                && !options.local_sessions_upgrading
+                && *result == Err(Error::EphemeralOnLocalSession)
+                && matches!(&entry.txn, Some(txn) if txn.body == TxnBody::Error(Error::SessionExpired))
+                && matches!(request, Request::Write(_))
+                && creates_ephemeral(request);
+            let result = if is_ephemeral_on_local { &refused } else { result };
+            check_write(&entry, session, &Reply { result, ..*reply }).map_err(who)?;
         }
         // A server that applies the session's end hangs up; its last word answers closeSession.
         if link.view < entry.zxid() || (link.hung_up && !is_write(request)) {
@@ -170,6 +190,10 @@ impl Bridge {
         zxid: Zxid,
     ) -> Result<(), String> {
         let who = |saw: String| format!("SetWatches of session {session} ({client}) {saw}.");
+        if self.is_read_only(client, session) {
+            self.saw(client, zxid);
+            return Ok(());
+        }
         let entry = self.place(zxid).cloned();
         let config = Arc::clone(&self.config);
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {

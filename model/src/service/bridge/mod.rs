@@ -77,6 +77,9 @@ struct Counts {
     accepted_after_close: u64,
     begun_before_close: u64,
     unknown: u64,
+    local: u64,
+    upgraded: u64,
+    read_only: u64,
 }
 
 impl Default for Bridge {
@@ -209,7 +212,8 @@ impl Monitor for Bridge {
         let Counts { reads, stale, fired, made_up, .. } = self.counts;
         let Counts { accepted, accepted_after_close, begun_before_close, unknown, .. } =
             self.counts;
-        vec![
+        let Counts { local, upgraded, read_only, .. } = self.counts;
+        [
             ("writes decided alike", decided),
             ("of these, failed alike", failed),
             ("writes refused because the session had moved", moved),
@@ -224,6 +228,18 @@ impl Monitor for Bridge {
             ("sessions begun before the client's last one was closed", begun_before_close),
             ("connections of sessions older than what is remembered", unknown),
         ]
+        .into_iter()
+        // Only of ensembles that have them.
+        .chain(
+            [
+                ("local sessions begun", local),
+                ("local sessions upgraded", upgraded),
+                ("read-only connections", read_only),
+            ]
+            .into_iter()
+            .filter(|(_, count)| *count > 0),
+        )
+        .collect()
     }
 
     fn clone_box(&self) -> Box<dyn Monitor> {
@@ -231,5 +247,7 @@ impl Monitor for Bridge {
     }
 }
 
+#[cfg(test)]
+mod local_tests;
 #[cfg(test)]
 mod tests;

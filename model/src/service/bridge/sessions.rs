@@ -11,6 +11,12 @@
 //!
 //! A session may live on after its client has left it (killed, closed without an answer, given up by a
 //! client that does so (2.8 rule 3), or after a refused identity): it ends by its expiry.
+//!
+//! Of a local session (2.6) the log says nothing. It is accepted by the server that it began at, and
+//! by no other, until a leader has proposed a createSession for it; it can be over at any time. A
+//! read-only connection (2.7) speaks for no part of the log: what it shows is not compared, but its
+//! client has seen it. The session on it is another than the client's own, for which it counts
+//! nothing, or the client's own.
 
 use super::Bridge;
 use super::commits::Write;
@@ -25,9 +31,21 @@ use crate::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+/// How a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// Its createSession is in the log.
+    Log,
+    /// This server alone knows of it.
+    Server(Option<ServerId>),
+    /// A leader has proposed a createSession for it.
+    Upgrading,
+}
+
 /// A session, from its createSession on.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
+    pub(super) home: Home,
     /// Where it began.
     created: Zxid,
     /// Where it ended, and when that became known.
@@ -43,11 +61,35 @@ pub(super) struct Account {
     pub(super) last_sent: Xid,
     /// The newest write that has its place, and where.
     pub(super) decided: Option<(Xid, Zxid)>,
+    /// It had lost its connection before its createSession was committed.
+    refused_before: bool,
     /// Leaders that have proposed its closeSession.
     closing: BTreeSet<Epoch>,
 }
 
 impl Account {
+    /// Of a client that was told of it, or of none yet.
+    fn new(home: Home, created: Zxid) -> Account {
+        Account {
+            home,
+            created,
+            closed: None,
+            client: None,
+            connections: 0,
+            disconnected: None,
+            refused_before: false,
+            writes: VecDeque::new(),
+            last_sent: Xid(0),
+            decided: None,
+            closing: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it may have no createSession.
+    pub(super) fn may_be_local(&self) -> bool {
+        self.home != Home::Log
+    }
+
     /// Where it began, if it has no client yet and can still get one.
     pub(super) fn awaits_its_client_since(&self) -> Option<Zxid> {
         (self.client.is_none() && self.closed.is_none()).then_some(self.created)
@@ -70,6 +112,8 @@ pub(super) struct Client {
     /// The session that it had before, if that was refused, and which leaders can have done so
     /// without its closeSession being in the log.
     refused: Option<(SessionId, Vec<Epoch>)>,
+    /// Its connection is a read-only one, with this session.
+    pub(super) read_only: Option<SessionId>,
     /// Its connection has shown more of the past than is remembered of the log: nothing can be said
     /// about it.
     pub(super) unknown: bool,
@@ -150,6 +194,13 @@ impl Bridge {
                 };
                 closing.insert(txn.zxid.epoch());
             }
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CreateSession { .. }) => {
+                if let Some(account) = self.sessions.get_mut(&txn.session)
+                    && account.may_be_local()
+                {
+                    account.home = Home::Upgrading;
+                }
+            }
             Event::Established { leader, epoch, .. } => {
                 self.leaders.left(*leader);
                 self.leaders.leading.insert(*leader, *epoch);
@@ -162,18 +213,15 @@ impl Bridge {
     }
 
     pub(super) fn created(&mut self, txn: &Txn) {
-        let account = Account {
-            created: txn.zxid,
-            closed: None,
-            client: None,
-            connections: 0,
-            disconnected: None,
-            writes: VecDeque::new(),
-            last_sent: Xid(0),
-            decided: None,
-            closing: self.leaders.closing.remove(&txn.session).unwrap_or_default(),
-        };
-        self.sessions.insert(txn.session, account);
+        let account = self.sessions.entry(txn.session);
+        let account = account.or_insert_with(|| Account::new(Home::Log, txn.zxid));
+        account.closing.extend(self.leaders.closing.remove(&txn.session).unwrap_or_default());
+        if account.home != Home::Log {
+            // Its client may have been refused before the leader heard of it.
+            self.counts.upgraded += 1;
+            account.refused_before = account.disconnected.is_some();
+            (account.home, account.created) = (Home::Log, txn.zxid);
+        }
     }
 
     pub(super) fn closed(&mut self, txn: &Txn) {
@@ -198,10 +246,19 @@ impl Bridge {
                 _ => Err(format!("{client} was told {state} of a session that it has not.")),
             };
         };
+        if self.is_read_only(client, session) && state != SessionState::ConnectedReadOnly {
+            let its = self.clients.get_mut(&client).expect("it has a connection");
+            let was_its_own = its.session == Some(session);
+            if state == SessionState::Disconnected || was_its_own {
+                its.read_only = None;
+            }
+            if !was_its_own {
+                return self.without_account(client, session, state);
+            }
+        }
         match state {
-            SessionState::SyncConnected => self.accepted(client, session),
-            // It speaks for no part of the log (semantics 2.7).
-            SessionState::ConnectedReadOnly => Ok(()),
+            SessionState::SyncConnected => self.accepted(client, session, server),
+            SessionState::ConnectedReadOnly => self.accepted_read_only(client, session),
             SessionState::Disconnected => {
                 self.connection(client, session)?;
                 self.end_connection(client, session);
@@ -222,6 +279,9 @@ impl Bridge {
         client: ClientId,
         session: SessionId,
     ) -> Result<Option<&mut Connection>, String> {
+        if self.is_read_only(client, session) {
+            return Ok(None);
+        }
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         match its {
             Some(Client { unknown: true, .. }) => Ok(None),
@@ -240,7 +300,52 @@ impl Bridge {
         }
     }
 
-    fn accepted(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+    /// Whether the client has this session on a read-only connection.
+    pub(super) fn is_read_only(&self, client: ClientId, session: SessionId) -> bool {
+        self.clients.get(&client).is_some_and(|its| its.read_only == Some(session))
+    }
+
+    fn accepted_read_only(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.entry(client).or_default();
+        if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
+            return Err(format!("{client} was given session {session} beside the one it has."));
+        }
+        its.read_only = Some(session);
+        its.unknown = false;
+        self.counts.read_only += 1;
+        Ok(())
+    }
+
+    /// A session that only a read-only server has known changed its state.
+    fn without_account(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        state: SessionState,
+    ) -> Result<(), String> {
+        match state {
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                Err(format!("{client} was given session {session} of a read-only server."))
+            }
+            SessionState::Disconnected => Ok(()),
+            SessionState::Expired | SessionState::Closed | SessionState::AuthFailed => {
+                self.clients.remove(&client);
+                Ok(())
+            }
+        }
+    }
+
+    fn accepted(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        server: Option<ServerId>,
+    ) -> Result<(), String> {
+        if self.config.options.local_sessions && !self.sessions.contains_key(&session) {
+            let seen = self.clients.get(&client).map_or(Zxid::ZERO, |its| its.last_zxid);
+            self.sessions.insert(session, Account::new(Home::Server(server), seen));
+            self.counts.local += 1;
+        }
         let Some(account) = self.sessions.get(&session) else {
             return Err(format!("{client} was given session {session}, which has not begun."));
         };
@@ -248,7 +353,18 @@ impl Bridge {
         if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
             return Err(format!("{client} was given session {session} beside the one it has."));
         }
+        if let Home::Server(home) = account.home
+            && home != server
+        {
+            return Err(format!(
+                "{client}'s local session {session} was accepted by another server than it began at."
+            ));
+        }
         let view = match account.client {
+            None if account.may_be_local() => {
+                its.refused = None;
+                its.last_zxid
+            }
             None => {
                 self.begun(client, session)?;
                 self.sessions[&session].created
@@ -284,7 +400,9 @@ impl Bridge {
     fn begun(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let created = self.sessions[&session].created;
         let its = self.clients.get_mut(&client).expect("a client with a session");
-        its.last_zxid = Zxid::ZERO;
+        if !self.config.options.read_only_mode {
+            its.last_zxid = Zxid::ZERO;
+        }
         let Some((old, refusers)) = its.refused.take() else { return Ok(()) };
         let closed = self.sessions.get(&old).and_then(|account| account.closed);
         if closed.is_some_and(|(closed, _)| closed < created) {
@@ -333,7 +451,12 @@ impl Bridge {
         let refuses =
             |epoch: &Epoch| account.closing.contains(epoch) || *epoch < account.created.epoch();
         let refusers: Vec<Epoch> = self.leaders.since(since).filter(refuses).collect();
-        if account.closed.is_none() && refusers.is_empty() {
+        // Of a local session any other server, and its own after its end; of one that has become a
+        // global one a leader that had not heard of that, and a read-only server that has not.
+        let options = &self.config.options;
+        let behind = options.local_sessions && options.read_only_mode;
+        let unheard = account.may_be_local() || account.refused_before || behind;
+        if account.closed.is_none() && refusers.is_empty() && !unheard {
             return Err(format!(
                 "{client} was told that session {session} is expired, but nobody has closed it."
             ));

@@ -1,0 +1,41 @@
+//! Which sessions are on a read-only connection: what a server tells without a leader (semantics
+//! 2.7). Its tree may hold what is never committed (9 rule 7).
+
+use crate::event::Event;
+use crate::id::{ClientId, SessionId};
+use crate::op::SessionState;
+use std::collections::BTreeMap;
+
+/// The clients that have a read-only connection, with their sessions on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ReadOnlySessions(BTreeMap<ClientId, SessionId>);
+
+impl ReadOnlySessions {
+    /// Takes in an event.
+    pub(crate) fn see(&mut self, event: &Event) {
+        match event {
+            Event::Session {
+                client,
+                session: Some(session),
+                state: SessionState::ConnectedReadOnly,
+                ..
+            } => {
+                self.0.insert(*client, *session);
+            }
+            Event::Session { client, .. } | Event::Killed { client } => {
+                self.0.remove(client);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether this client has this session on a read-only connection.
+    pub(crate) fn contains(&self, client: ClientId, session: SessionId) -> bool {
+        self.0.get(&client) == Some(&session)
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,139 @@
+//! Local sessions (`LocalSessionTracker`, `UpgradeableSessionTracker`; semantics 2.6).
+//!
+//! With `localSessionsEnabled` a session begins without a transaction: the server that the client
+//! came to tracks it, and only that server knows of it. It expires there, by that server's clock; it
+//! cannot move; it is over for good when the server's role ends, because each role begins with a
+//! tracker of its own. Its writes are proposed like any other's: the leader lets pass what it does
+//! not know if the id is another server's ([`Asker`](super::prep::Asker)).
+//!
+//! An ephemeral needs a session that is in the tree. So the first request that creates one makes the
+//! session a global one, if `localSessionsUpgradingEnabled`: the server forgets it and sends
+//! createSession for the same id ahead of the request. If not, the request fails: at the leader, with
+//! EphemeralOnLocalSession for its own clients, but for a learner's with SessionExpired, which the
+//! learner's client is told as EphemeralOnLocalSession.
+
+use super::{Context, Server};
+use crate::error::Error;
+use crate::id::{ClientConnection, SessionId, Xid};
+use crate::op::{Op, Request, Response};
+use crate::packet::{ServerPacket, ServerRequest};
+use crate::time::Duration;
+use crate::timer::ServerTimer;
+use std::collections::BTreeMap;
+
+/// The local sessions of one server, with their timeouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LocalSessions(BTreeMap<SessionId, Duration>);
+
+impl LocalSessions {
+    /// Whether this is one of them.
+    pub fn contains(&self, session: SessionId) -> bool {
+        self.0.contains_key(&session)
+    }
+
+    /// All of them, in the order of their ids.
+    pub fn ids(&self) -> impl Iterator<Item = SessionId> {
+        self.0.keys().copied()
+    }
+}
+
+impl Server {
+    /// A session begins here.
+    pub(super) fn track_local(
+        &mut self,
+        session: SessionId,
+        timeout: Duration,
+        context: &mut Context<'_>,
+    ) {
+        self.local.0.insert(session, timeout);
+        context.arm(ServerTimer::SessionExpiry(session), timeout);
+    }
+
+    /// A sign of life; the timeout of a session that is a local one here.
+    pub(super) fn touch_local(
+        &mut self,
+        session: SessionId,
+        context: &mut Context<'_>,
+    ) -> Option<Duration> {
+        let timeout = *self.local.0.get(&session)?;
+        context.arm(ServerTimer::SessionExpiry(session), timeout);
+        Some(timeout)
+    }
+
+    /// It is no local session any more; its timeout, if it was one.
+    pub(super) fn forget_local(
+        &mut self,
+        session: SessionId,
+        context: &mut Context<'_>,
+    ) -> Option<Duration> {
+        let timeout = self.local.0.remove(&session)?;
+        context.disarm(ServerTimer::SessionExpiry(session));
+        Some(timeout)
+    }
+
+    /// The server's role ends, and its local sessions with it.
+    pub(super) fn forget_all_local(&mut self, context: &mut Context<'_>) {
+        for (session, _) in std::mem::take(&mut self.local.0) {
+            context.disarm(ServerTimer::SessionExpiry(session));
+        }
+    }
+
+    /// A local session's time is up: its connection ends. Nothing is proposed.
+    pub(super) fn expire_local(&mut self, session: SessionId, context: &mut Context<'_>) -> bool {
+        if self.forget_local(session, context).is_none() {
+            return false;
+        }
+        context.effects.note(|| format!("{} expires the local session {session}", context.id));
+        if let Some(connection) = self.sessions.get(&session).copied() {
+            self.hang_up(connection, context);
+        }
+        true
+    }
+
+    /// closeSession of a local session is this server's affair alone.
+    pub(super) fn close_local(
+        &mut self,
+        connection: ClientConnection,
+        session: SessionId,
+        xid: Xid,
+        context: &mut Context<'_>,
+    ) {
+        self.forget_local(session, context);
+        let zxid = self.tree.last_processed();
+        context
+            .to_client(connection, ServerPacket::Reply { xid, zxid, result: Ok(Response::Closed) });
+        self.hang_up(connection, context);
+    }
+
+    /// checkUpgradeSession: before a request of a local session that creates an ephemeral goes to
+    /// the leader, a createSession does. The error that the client is to be told instead, where
+    /// sessions are not upgraded.
+    pub(super) fn upgrade_session(
+        &mut self,
+        session: SessionId,
+        request: &Request,
+        context: &mut Context<'_>,
+    ) -> Option<Error> {
+        if !self.local.contains(session) || !creates_ephemeral(request) {
+            return None;
+        }
+        if !context.config.options.local_sessions_upgrading {
+            return Some(Error::EphemeralOnLocalSession);
+        }
+        let timeout = self.forget_local(session, context).expect("it is a local session");
+        context.effects.note(|| format!("{} upgrades the local session {session}", context.id));
+        let request = ServerRequest::CreateSession { timeout };
+        self.submit_write(session, Xid(0), request, std::sync::Arc::from([]), context);
+        None
+    }
+}
+
+/// Whether a request, or a part of a multi, creates an ephemeral.
+pub(crate) fn creates_ephemeral(request: &Request) -> bool {
+    let of_op = |op: &Op| matches!(op, Op::Create { mode, .. } if mode.is_ephemeral());
+    match request {
+        Request::Write(op) => of_op(op),
+        Request::Multi(ops) => ops.iter().any(of_op),
+        _ => false,
+    }
+}

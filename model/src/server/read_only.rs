@@ -1,0 +1,86 @@
+//! Read-only mode (`ReadOnlyZooKeeperServer`; semantics 2.7).
+//!
+//! With `readonlymode.enabled` a server that has been LOOKING for max(2 s, tick) serves its tree as
+//! it is to clients that said that a read-only server will do. It answers reads and takes watches
+//! and pings; whatever needs a leader is answered NotReadOnly. As soon as the election ends, all of
+//! its connections do.
+//!
+//! Its tree holds everything that it has logged (semantics 9 rule 7). So a read can show what was
+//! never committed and what the next leader will not have.
+//!
+//! Such a server creates *local* sessions only (ZOOKEEPER-3863). Without `localSessionsEnabled` it
+//! refuses createSession as it refuses a write: with the header of a reply, where the client waits
+//! for a ConnectResponse, so the client hangs up. A session that its tree has is a global one, and
+//! the connection is closed without an answer. What is left of sessions that it does not know:
+//! with local sessions they are expired, without them they are taken for alive.
+
+use super::{Context, Server};
+use crate::error::Error;
+use crate::id::{ClientConnection, SessionId, Xid};
+use crate::op::Request;
+use crate::packet::ServerPacket;
+use crate::time::Duration;
+use crate::timer::ServerTimer;
+
+/// How long a server is LOOKING at least before it takes itself for cut off.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Server {
+    /// The server is LOOKING from now on.
+    pub(super) fn begin_grace(&mut self, context: &mut Context<'_>) {
+        if context.config.options.read_only_mode {
+            context.arm(ServerTimer::ReadOnly, GRACE.max(context.config.tick));
+        }
+    }
+
+    /// It was LOOKING for long enough. Returns `false` if it serves already.
+    pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) -> bool {
+        if self.read_only {
+            return false;
+        }
+        self.read_only = true;
+        context.effects.note(|| {
+            let zxid = self.tree.last_processed();
+            format!("{} serves read-only, at {zxid}", context.id)
+        });
+        true
+    }
+
+    /// It is not LOOKING any more: its clients must look for a server that serves.
+    pub(super) fn end_read_only(&mut self, context: &mut Context<'_>) {
+        if context.config.options.read_only_mode {
+            context.disarm(ServerTimer::ReadOnly);
+        }
+        if std::mem::take(&mut self.read_only) {
+            self.detach_all_clients(context);
+        }
+    }
+
+    /// Whether it serves reads without a leader.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// validateSession: a global session cannot be renewed here.
+    pub(super) fn refuses_session(&self, session: Option<SessionId>) -> bool {
+        let is_global = |session| self.tree.sessions().contains_key(&session);
+        self.read_only && session.is_some_and(is_global)
+    }
+
+    /// The answer to what needs a leader.
+    pub(super) fn not_read_only(
+        &self,
+        connection: ClientConnection,
+        xid: Xid,
+        context: &mut Context<'_>,
+    ) {
+        let (zxid, result) = (self.tree.last_processed(), Err(Error::NotReadOnly));
+        context.to_client(connection, ServerPacket::Reply { xid, zxid, result });
+    }
+}
+
+/// Whether a request needs a leader: every write, and sync. closeSession of a local session is no
+/// write.
+pub(super) fn needs_leader(request: &Request) -> bool {
+    matches!(request, Request::Sync { .. }) || !request.is_read()
+}
