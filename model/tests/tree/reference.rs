@@ -52,7 +52,7 @@ impl Reference {
             let mut fields = Fields::created(Zxid::ZERO, 0, &[], EphemeralType::Void, &acl);
             if is_config {
                 // As a real server shows it.
-                fields.aversion = -1;
+                fields.acl_changes = -1;
             }
             znodes.insert(path.to_owned(), fields);
         }

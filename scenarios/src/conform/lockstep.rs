@@ -10,7 +10,7 @@
 use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
 use super::draw::SUPER;
 use super::heard::{Heard, same};
-use super::pair::{Bases, Both, Link, PATIENCE, Session, Until, wait};
+use super::pair::{Arrival, Bases, Both, Link, PATIENCE, Session, Until, wait};
 use super::replica::Replica;
 use super::tally::Tally;
 use super::{ConformError, Servers, Setting};
@@ -251,16 +251,16 @@ impl Lockstep {
         if place.session.is_none() {
             place.seen = (Zxid::ZERO, Zxid::ZERO);
         }
-        let (both, open) = Link::open(
-            self.servers.address(place.server),
-            &mut self.replica,
-            (seat.0, place.server),
-            place.session,
-            place.seen,
+        let arrival = Arrival {
+            address: self.servers.address(place.server),
+            place: seat.0,
+            server: place.server,
+            session: place.session,
+            seen: place.seen,
             timeout,
-            &mut self.bases,
-            if self.servers.are_many() { PATIENCE } else { Duration::ZERO },
-        )?;
+            patience: if self.servers.are_many() { PATIENCE } else { Duration::ZERO },
+        };
+        let (both, open) = Link::open(&arrival, &mut self.replica, &mut self.bases)?;
         let (link, session) = open.unzip();
         place.link = link;
         place.session = session;

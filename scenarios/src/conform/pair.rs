@@ -64,6 +64,25 @@ pub struct Link {
     ended: bool,
 }
 
+/// Who connects where.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The real server.
+    pub address: SocketAddr,
+    /// The client's place in the model.
+    pub place: u8,
+    /// The real server's twin.
+    pub server: ServerId,
+    /// The session to re-attach; none for a new one.
+    pub session: Option<Session>,
+    /// The last zxid seen: of the real server, of the model.
+    pub seen: (Zxid, Zxid),
+    /// The timeout asked for.
+    pub timeout: Duration,
+    /// How long a real server may hang up on the client because it is behind.
+    pub patience: Duration,
+}
+
 /// What ends the listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -107,15 +126,11 @@ impl Link {
     /// # Errors
     /// When the real server cannot be talked to at all.
     pub fn open(
-        address: SocketAddr,
+        arrival: &Arrival,
         replica: &mut Replica,
-        (place, server): (u8, ServerId),
-        session: Option<Session>,
-        seen: (Zxid, Zxid),
-        timeout: Duration,
         bases: &mut Bases,
-        patience: Duration,
     ) -> Result<(Both, Option<(Link, Session)>), ConformError> {
+        let Arrival { address, place, server, session, seen, timeout, patience } = *arrival;
         let connect = |session, last_zxid_seen| ClientPacket::Connect {
             last_zxid_seen,
             timeout,

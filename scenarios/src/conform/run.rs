@@ -198,7 +198,7 @@ fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
         .map(|_| action.new_tree(runner).expect("nothing is rejected"))
         .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)
         .collect();
-    if plan.ensemble && case % KILLING == 0 {
+    if plan.ensemble && case.is_multiple_of(KILLING) {
         let mut add = |strategy: BoxedStrategy<Action>, at: usize| {
             let tree = strategy.new_tree(runner).expect("nothing is rejected");
             drawn.insert(at, Box::new(tree));
