@@ -1,5 +1,5 @@
 //! Client machines and the programs on them: what a program's outputs do, and how its inputs come
-//! about. Both grains have them; what differs is the [`Wire`] to the servers.
+//! about. Both grains have them; what differs is the `Wire` to the servers.
 //!
 //! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
 //! client's event thread. A paused machine stands still, inbox and all.

@@ -21,10 +21,10 @@
 //! **Elections** are those of the oracle ([`crate::server::oracle`]) or those of the code. The rounds of
 //! the latter have no end, so of these a search sees the first three and is bounded by that.
 //!
-//! **Reductions** ([`crate::server::eager`], [`reduction`]) leave out orders of steps that nobody can
+//! **Reductions** ([`crate::server::eager`], `reduction`) leave out orders of steps that nobody can
 //! tell apart. They can be switched off, and the tests compare.
 //!
-//! **Pieces.** A state is a handful of numbers ([`pieces`], [`view`], [`follow`]); the ensemble that
+//! **Pieces.** A state is a handful of numbers (`pieces`, `view`, `follow`); the ensemble that
 //! they stand for is put together only where something is worked out for the first time.
 //!
 //! Not here: errors of the fsync inside a synchronisation, and what a failed fsync leaves in the page
