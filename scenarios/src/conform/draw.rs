@@ -155,11 +155,8 @@ fn delete() -> impl Strategy<Value = Op> {
 }
 
 fn set_data() -> impl Strategy<Value = Op> {
-    (any_path(), data(), version()).prop_map(|(path, data, version)| Op::SetData {
-        path,
-        data,
-        version,
-    })
+    let drawn = (any_path(), data(), version());
+    drawn.prop_map(|(path, data, version)| quota(Op::SetData { path, data, version }))
 }
 
 fn read_op() -> impl Strategy<Value = ReadOp> {
