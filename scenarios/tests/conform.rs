@@ -3,9 +3,20 @@
 
 #![cfg(feature = "conform")]
 
+use std::sync::Arc;
+use std::time::Duration;
 use vivarium::conform::report::{found, mix};
-use vivarium::conform::{Installation, Outcome, Plan, Tally, run};
-use vivarium_model::release::Bug;
+use vivarium::conform::{
+    Connection, Installation, Options, Outcome, Plan, RealServer, Received, Replica, Tally, run,
+};
+use vivarium_model::config::ServerOptions;
+use vivarium_model::id::{ServerId, Xid};
+use vivarium_model::network::Delivered;
+use vivarium_model::op::{CreateMode, Op, Request, Response, Version};
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::wire::{Opcodes, Password};
+use vivarium_model::zxid::Zxid;
 
 fn plan(operations: u64, planted: &[Bug]) -> Plan {
     Plan { operations, seed: 1, server: None, planted: planted.to_vec(), ensemble: false }
@@ -59,6 +70,89 @@ fn a_planted_deviation_is_found_and_the_script_is_short() {
         text.contains("replay: vivarium conform --seed 1 --bug PlantedEphemeralParent"),
         "{text}"
     );
+}
+
+/// Containers that have had children, and TTL znodes whose time is over, are deleted by the leader; one
+/// that was never used stays, and so does whatever has children (semantics 1.5).
+#[test]
+fn a_real_leader_and_the_model_delete_the_same_containers() {
+    let znodes = [
+        ("/used", CreateMode::Container),
+        ("/used/child", CreateMode::Persistent),
+        ("/never-used", CreateMode::Container),
+        ("/kept", CreateMode::Container),
+        ("/kept/child", CreateMode::Persistent),
+        ("/short", CreateMode::PersistentWithTtl(Duration::from_millis(50))),
+        ("/long", CreateMode::PersistentWithTtl(Duration::from_secs(3_600))),
+        ("/parent", CreateMode::PersistentWithTtl(Duration::from_millis(50))),
+        ("/parent/child", CreateMode::Persistent),
+    ];
+    let create = |(path, mode)| Request::Write(Op::create(path, [], mode));
+    let delete = Op::Delete { path: "/used/child".into(), version: Version::Any };
+    let list = Request::GetChildren { path: "/".into(), watch: false };
+    let mut requests: Vec<Request> = znodes.into_iter().map(create).collect();
+    requests.push(Request::Write(delete));
+    let connect = ClientPacket::Connect {
+        last_zxid_seen: Zxid::ZERO,
+        timeout: Duration::from_secs(30),
+        session: None,
+        read_only: false,
+    };
+    let packet = |(at, request): (usize, Request)| ClientPacket::Request {
+        xid: Xid(at as u32 + 1),
+        request: Arc::new(request),
+    };
+    let names = |packet: ServerPacket| match packet {
+        ServerPacket::Reply { result: Ok(Response::Children(names, _)), .. } => names,
+        other => panic!("{other} is no list of children"),
+    };
+
+    let options = ServerOptions { extended_types: true, ..ServerOptions::default() };
+    let mut replica = Replica::new(1, 1, Bugs::NONE, options);
+    let client = replica.open(0, ServerId(1));
+    replica.send(client, connect.clone());
+    for packet in requests.iter().cloned().enumerate().map(packet) {
+        replica.send(client, packet);
+    }
+    replica.check_containers(Duration::from_secs(1));
+    replica.send(client, packet((90, list.clone())));
+    let mut last = None;
+    while let Some(Delivered::Packet(packet)) = replica.receive(client) {
+        last = Some(packet);
+    }
+    let modelled = names(last.expect("an answer"));
+    assert_eq!(modelled.join(" "), "kept long never-used parent zookeeper");
+
+    if let Err(error) = Installation::find() {
+        eprintln!("not compared: {error}");
+        return;
+    }
+    let interval = Duration::from_millis(200);
+    let options = Options { container_check_interval: interval, ..Options::default() };
+    let server = RealServer::start(&options).expect("a real server");
+    let patience = Duration::from_secs(10);
+    let password = Password::default();
+    let (mut real, _) =
+        Connection::connect(server.address(), &connect, &password, patience).expect("a connection");
+    let mut ask = |packet: ClientPacket| {
+        real.send(&packet, Opcodes::Newest).expect("a connection");
+        match real.receive(patience).expect("a connection") {
+            Received::Packet(packet) => packet,
+            other => panic!("{other:?} instead of an answer"),
+        }
+    };
+    for packet in requests.into_iter().enumerate().map(packet) {
+        ask(packet);
+    }
+    // The first look can come before a time to live is over, the second cannot.
+    for at in 90.. {
+        let found = names(ask(packet((at, list.clone()))));
+        if found == modelled {
+            break;
+        }
+        assert!(at < 150, "the real server keeps {found:?}, the model {modelled:?}");
+        std::thread::sleep(interval);
+    }
 }
 
 #[test]
