@@ -167,10 +167,8 @@ impl Lockstep {
     fn ask(&mut self, seat: Seat, request: Request, opcodes: Opcodes) -> Result<(), Stop> {
         let closes = request == Request::CloseSession;
         let occasion = request.to_string();
-        if self.servers.are_many() && request.is_read() {
-            // A server may be behind what others have done: not behind a write of one's own.
-            self.connect(seat)?;
-            self.hear(seat, "what others did", false, true)?;
+        if request.is_read() || matches!(request, Request::Sync { .. }) {
+            self.catch_up(seat)?;
         }
         let both = self.ask_plainly(seat, request, opcodes)?;
         self.tally.heard(&both);
@@ -201,6 +199,16 @@ impl Lockstep {
         link.send(&mut self.replica, packet, opcodes)?;
         let until = if closes { Until::End } else { Until::Reply(xid) };
         Ok(link.listen(&mut self.replica, until, &self.bases)?)
+    }
+
+    /// A server of an ensemble may be behind what others have done, also behind a sync at the leader
+    /// (semantics 4.6), but not behind a write of one's own.
+    fn catch_up(&mut self, seat: Seat) -> Result<(), Stop> {
+        if !self.servers.are_many() {
+            return Ok(());
+        }
+        self.connect(seat)?;
+        self.hear(seat, "what others did", false, true)
     }
 
     /// What a closeSession fires at others comes in the order of a set.
@@ -281,6 +289,7 @@ impl Lockstep {
         if watched.is_empty() {
             return Ok(());
         }
+        self.catch_up(seat)?;
         let (real, model) = self.places[usize::from(seat.0)].seen;
         let behind = u64::from(watched.behind).min(u64::from(real.counter()));
         let behind = behind.min(u64::from(model.counter()));
