@@ -44,11 +44,20 @@ fn the_model_answers_as_a_real_server_does() {
 
 #[test]
 fn a_session_moves_between_three_servers_of_which_one_is_killed() {
-    let plan = Plan { ensemble: true, ..plan(400, &[]) };
-    let Some(outcome) = compare(&plan) else { return };
-    if let Some(finding) = &outcome.finding {
-        panic!("{}", found(&plan, finding));
-    }
+    // What comes once and not again is no verdict: then another seed has to do.
+    let mut outcomes = (1..4).map(|seed| {
+        let plan = Plan { ensemble: true, seed, ..plan(400, &[]) };
+        let outcome = compare(&plan)?;
+        match &outcome.finding {
+            None => Some(Some(outcome)),
+            Some(finding) if finding.is_inconclusive(&plan) => Some(None),
+            Some(finding) => panic!("{}", found(&plan, finding)),
+        }
+    });
+    let Some(outcome) = outcomes.find(|outcome| !matches!(outcome, Some(None))) else {
+        panic!("three runs without a verdict")
+    };
+    let Some(outcome) = outcome.flatten() else { return };
     let count = |name| outcome.tally.of_action(name);
     assert!(count("move") > 10, "{}", mix(&outcome.tally, 100));
     assert_eq!(count("kill of the leader") + count("kill of a follower"), count("restart"));

@@ -27,7 +27,11 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
     let outcome = run(&plan, &mut |done| meter.update(done));
     meter.finish();
     let outcome = outcome.map_err(|error| error.to_string())?;
-    let code = u8::from(outcome.finding.is_some());
+    let code = match &outcome.finding {
+        None => 0,
+        Some(finding) if finding.is_inconclusive(&plan) => 2,
+        Some(_) => 1,
+    };
     Ok(emit(&report::report(&plan, &outcome, WIDTH), code))
 }
 

@@ -27,6 +27,11 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
             "conform: no divergence in {operations} operations ({cases} cases), {seconds:.1} s of \
              real time"
         ),
+        Some(finding) if finding.is_inconclusive(plan) => writeln!(
+            text,
+            "conform: INCONCLUSIVE after {operations} operations ({cases} cases): the two differed \
+             once, and not again"
+        ),
         Some(finding) => writeln!(
             text,
             "conform: DIVERGED after {operations} operations ({cases} cases), shown by {}",

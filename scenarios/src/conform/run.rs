@@ -39,6 +39,15 @@ pub struct Plan {
     pub ensemble: bool,
 }
 
+impl Finding {
+    /// Whether nothing can be concluded from it: three real servers take their own time, now and then
+    /// one leaves an answer unsent, and what two runs of the same script do not both show is not the
+    /// script's. Of one server everything that differs counts.
+    pub fn is_inconclusive(&self, plan: &Plan) -> bool {
+        plan.ensemble && !self.again
+    }
+}
+
 /// How the model is set up: as the real server is.
 #[derive(Clone, Debug)]
 pub struct Setting {
