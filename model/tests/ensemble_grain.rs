@@ -161,9 +161,10 @@ fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
-/// Half a million states: `cargo test --release -- --ignored`.
+/// Half a million states, too many for a build for tests: `.ci/run` has the release build of the
+/// command line do the same search.
 #[test]
-#[ignore = "takes long in a build for tests"]
+#[ignore = "half a million states: .ci/run does this search with the release build"]
 fn a_server_that_its_leader_ignores_is_missing_in_the_end() {
     let (found, _) = objection([3, 0, 2, 0, 0], Bug::LeaderIgnoresNewerEpoch, REDUCED);
     assert!(found.starts_with("L2"), "{found}");
