@@ -39,6 +39,8 @@ pub mod conform;
 mod engine;
 #[cfg(feature = "explore")]
 mod exploration;
+#[cfg(feature = "explore")]
+pub mod fuzz;
 pub mod prelude;
 pub mod seeds;
 mod test;

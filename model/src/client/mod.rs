@@ -337,6 +337,16 @@ impl ClientMachine {
         self.session.next_xid
     }
 
+    /// Whether the program has asked for the session's end.
+    pub fn is_closing(&self) -> bool {
+        self.session.closing
+    }
+
+    /// Whether it has an identity to prove, which a server can refuse.
+    pub fn has_identities(&self) -> bool {
+        !self.session.auth.is_empty()
+    }
+
     /// The zxid of the last reply that had one: a server behind it is of no use to this session.
     pub fn last_zxid(&self) -> Zxid {
         self.session.last_zxid

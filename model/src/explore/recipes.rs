@@ -3,44 +3,49 @@
 //!
 //! A state is a world (service, programs' places in their trie, history, monitors) and what is left
 //! of the budget, kept as numbers of its pieces (`pieces.rs`). What a client can do depends on its
-//! own piece and the shared ones, so it is worked out once in a world (`expand.rs`) and looked up
-//! ever after. Without reductions every step of the world is an action. With them an action is a way
-//! of one client: steps that concern nobody else, then at most one that may; after each comes what
-//! follows *quietly*.
+//! own piece and the shared ones, so it is worked out once in a world (`steps.rs`) and looked up ever
+//! after. Without reductions every step of the world is an action, and two states are one only if they
+//! are equal.
 //!
-//! | Reduction | Why nothing is lost |
-//! |---|---|
-//! | a program takes its next input at once, unless that makes it say something that a monitor minds | it is the only next input that the program can get, and what the program does with it (calls begun and abandoned) takes effect only by later steps of its own |
-//! | a random number is drawn at once | it is fresh whenever it is drawn |
-//! | a client machine reads a packet at once, unless its program could be told something else first (a timer, a cancellation, an answer from outside) | the connection could be lost first, but then the same could have happened before the server took the request; for a write that is lost and then arrives late |
-//! | a client machine tries to connect at once | only its own connection changes |
-//! | a server takes at once what it has only one answer to: a sync; the return of a session, when nothing of it is under way and it cannot expire any more, or has already | nobody else's steps change the answer, nor does it change theirs |
-//! | of the prefixes with the same answer, a server has applied the shortest | see [`Prefixes::Shortest`] |
-//! | a client's reads, notifications and lost connections, and that its session's time is up, come right before its next step that concerns others (a write, an observation that a monitor minds, a request to a resource, a message), or when it has to wait | each could as well have come later: what it shows is a prefix that the log still has, what it changes is the client's own, and nobody else's step depends on that. So whatever others do in between can be moved before it |
+//! | Reduction | Condition | Where it is looked after |
+//! |---|---|---|
+//! | **blocks**: a client's private steps come right before its next step that is not, or where it has to wait | a private step can be taken later, past anything that others do, with no difference to anybody (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
+//! | **joins**: a client that does nothing but ask for a new session goes first | all that it can do there is its own affair or the new session itself; no monitor minds when that is committed; a session that is there earlier has a server that can show all that one of a later session can, and more | generated programs |
+//! | **prefixes**: of the prefixes that come to the same, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid tells the prefix | generated programs |
+//! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs |
 //!
-//! A program that says what it goes by ([`checkpoint`](crate::handle::ZooKeeper::checkpoint)) and one
-//! that has ended have forgotten how they came there. That clients are interchangeable
-//! ([`Recipes::interchangeable`]) only the caller can know.
+//! `vivarium fuzz-explorer` generates programs and compares what searches reach with each of them on
+//! and off, and with a reference that has none ([`Flaw`] plants mistakes for it to find).
 //!
-//! Faults are tried wherever something else can happen too. Where nothing else can, either every
-//! program has finished or the state is stuck; sleeping programs' timers fire there first, as time
-//! passes, and elsewhere within the budget of timers: a timer that fires before everything else is
-//! an unlikely schedule, not a fault, so a search that had to leave one out is not exhaustive.
+//! That clients are interchangeable ([`Recipes::interchangeable`]) is no reduction but a claim of the
+//! caller's.
+//!
+//! Faults are tried wherever something else can happen too, and where time passes. Where nothing but
+//! faults can happen, either every program has finished or the state is stuck. Sleeping programs'
+//! timers fire where nothing else can happen, as time passes, and elsewhere within the budget of
+//! timers: a timer that fires before everything else is an unlikely schedule, not a fault, so a search
+//! that had to leave one out is not exhaustive.
 
+mod blocks;
 mod budget;
+mod check;
 mod expand;
 mod model;
 mod pieces;
-mod quiet;
+mod reductions;
 mod renewal;
 pub(in crate::explore) mod scene;
 mod shorten;
 mod state;
+mod steps;
+mod told;
 mod trace;
 
 pub use budget::Budget;
+pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::Action;
+pub use reductions::{Flaw, Reductions};
 pub use shorten::Shortest;
 pub use state::{MAX_CLIENTS, State};
 
@@ -60,9 +65,12 @@ pub struct Recipes {
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
     budget: Budget,
-    reductions: bool,
-    /// Whether a monitor minds in which order clients read their packets.
-    reads_matter: bool,
+    reductions: Reductions,
+    flaw: Option<Flaw>,
+    /// Whether a monitor looks things up in the history.
+    looks_back: bool,
+    /// Whether a monitor takes notice of what clients are told.
+    told_matters: bool,
     tables: expand::Tables,
     /// The piece of each client at the beginning, where clients are interchangeable.
     beginning_of_each: Option<[Option<pieces::Number>; MAX_CLIENTS]>,
@@ -90,20 +98,48 @@ impl Recipes {
             config: Arc::new(Config::new(1, clients)),
             setup: setup.into_iter().collect(),
             trie: Arc::new(Trie::new(programs)),
-            reads_matter: quiet::reads_matter(&monitors),
+            looks_back: !monitors.is_empty() && std::env::var_os("NOLB").is_none(),
+            told_matters: told::matters(&monitors),
             monitors,
             budget,
-            reductions: true,
+            reductions: Reductions::ALL,
+            flaw: None,
             tables: expand::Tables::new(),
             beginning_of_each: None,
         }
     }
 
-    /// Without any reduction: every step is an action of its own, every prefix is tried.
+    /// Without any reduction.
     #[must_use]
-    pub fn without_reductions(mut self) -> Recipes {
-        self.reductions = false;
+    pub fn without_reductions(self) -> Recipes {
+        self.reduced_by(Reductions::NONE)
+    }
+
+    /// With these reductions; with all, unless this is called.
+    #[must_use]
+    pub fn reduced_by(mut self, reductions: Reductions) -> Recipes {
+        self.reductions = reductions;
         self
+    }
+
+    /// With a chroot for the last client.
+    #[must_use]
+    pub fn last_client_below(mut self, chroot: &str) -> Recipes {
+        if let Some(client) = Arc::make_mut(&mut self.config).clients.last_mut() {
+            client.chroot = Arc::from(chroot);
+        }
+        self
+    }
+
+    /// With a mistake planted, for those who check the checks.
+    #[must_use]
+    pub fn flawed(mut self, flaw: Flaw) -> Recipes {
+        self.flaw = Some(flaw);
+        self
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     /// Says that all clients run the same program and that nobody, program or monitor, puts names,
@@ -115,8 +151,8 @@ impl Recipes {
     /// that such a search does not see. So it is no part of the reductions that are on by themselves.
     #[must_use]
     pub fn interchangeable(mut self) -> Recipes {
-        let (scene, objection) = self.beginning();
-        self.beginning_of_each = Some(self.fold(&scene, objection).clients);
+        let scene = self.all_joined();
+        self.beginning_of_each = Some(self.fold(&scene, None).clients);
         self
     }
 
@@ -131,7 +167,11 @@ impl Recipes {
     }
 
     fn prefixes(&self) -> Prefixes {
-        if self.reductions { Prefixes::Shortest } else { Prefixes::All }
+        match self.reductions.prefixes && !self.told_matters {
+            true if self.has(Flaw::PrefixIgnoresWatches) => Prefixes::SameAnswer,
+            true => Prefixes::Shortest,
+            false => Prefixes::All,
+        }
     }
 
     fn world(&self) -> World<Memo, Service> {

@@ -77,15 +77,14 @@ impl ClientNode {
         !self.inbox.is_empty()
     }
 
-    /// Whether something else than a packet of ZooKeeper can be the program's next input.
-    /// Timers and cancellations count if they can come.
-    pub(crate) fn awaits_the_world(&self, timers: bool, cancels: bool) -> bool {
-        !(self.inbox.is_empty()
-            && self.drawing.is_empty()
+    /// Whether all that the program can be told, timers and cancellations aside, comes from ZooKeeper,
+    /// and nobody keeps anything for it.
+    #[cfg(feature = "explore")]
+    pub(crate) fn awaits_only_zookeeper(&self) -> bool {
+        self.drawing.is_empty()
             && self.receiving.is_empty()
-            && self.to_resources.is_empty())
-            || (timers && !self.sleeping.is_empty())
-            || (cancels && !self.cancellable.is_empty())
+            && self.received.is_empty()
+            && self.to_resources.is_empty()
     }
 
     /// How many random numbers the program's machine has drawn, in all of its lives.

@@ -1,18 +1,17 @@
 //! What can happen next, faults apart.
 
 use super::Service;
-use super::link::is_write;
-use crate::client::ClientState;
-use crate::error::Error;
+use super::link::{Link, is_write};
 use crate::host::Input;
 use crate::id::{CallId, ClientId, SessionId};
 use crate::machines::ProgramState;
-use crate::op::{Request, Response, WatchedEvent};
+use crate::op::Request;
 use crate::packet::ClientPacket;
 use crate::server::read::Reader;
 use crate::step::Step;
 use crate::timer::{ClientTimer, Timer};
-use crate::watch::Rearming;
+use crate::tree::DataTree;
+use crate::watch::{Rearming, WatchTable};
 use crate::zxid::Zxid;
 
 /// Which prefixes of the log a server is tried at.
@@ -20,10 +19,14 @@ use crate::zxid::Zxid;
 pub enum Prefixes {
     /// All that it may have applied.
     All,
-    /// Of those that give its client the same answer, the shortest. Sound because a server that has
-    /// applied less can do all that one can do that has applied more: it may go on at any moment,
-    /// and going on is silent up to what its client hears of.
+    /// Of those that come to the same for its client, the shortest. A longer prefix comes to the same
+    /// if the answer is the same, the watches that are set then are the same, and nothing between the
+    /// two prefixes fires any of them. Sound because a server at the shorter one can do all that one at
+    /// the longer one can: it may go on to that at any moment, in silence.
     Shortest,
+    /// Of those with the same answer, the shortest, whatever watches are set then. A mistake, which
+    /// can be planted to see that it is found.
+    SameAnswer,
 }
 
 impl Service {
@@ -103,7 +106,6 @@ impl Service {
         prefixes: Prefixes,
         steps: &mut Vec<Step>,
     ) {
-        let link = &self.links.links[client.index()];
         let serve = |prefix| Step::Serve { client, prefix };
         match packet {
             ClientPacket::Connect { session: None, .. } => steps.push(serve(Zxid::ZERO)),
@@ -124,18 +126,12 @@ impl Service {
             ClientPacket::Auth { .. } => steps.push(serve(Zxid::ZERO)),
             ClientPacket::SetWatches { .. } => {
                 let rearming = Rearming::of(packet).expect("a SetWatches");
-                let mut seen: Vec<Vec<WatchedEvent>> = Vec::new();
-                self.for_each_prefix(client, |entry_zxid| {
-                    let tree = &self.log.up_to(entry_zxid).tree;
-                    let name = self.connection(client);
-                    let mut table = link.watches.clone();
-                    let mut missed = table.set_watches(tree, name, rearming, self.config.bugs);
+                self.prefix_choices(client, prefixes, steps, |tree, watches| {
+                    let bugs = self.config.bugs;
+                    let mut missed = watches.set_watches(tree, Link::name(client), rearming, bugs);
                     // When it was made up is nothing that its client could tell apart.
                     missed.iter_mut().for_each(|event| event.zxid = Zxid::ZERO);
-                    if prefixes == Prefixes::All || !seen.contains(&missed) {
-                        seen.push(missed);
-                        steps.push(serve(entry_zxid));
-                    }
+                    missed
                 });
             }
             ClientPacket::Ping => {}
@@ -149,27 +145,42 @@ impl Service {
         prefixes: Prefixes,
         steps: &mut Vec<Step>,
     ) {
-        let mut seen: Vec<Result<Response, Error>> = Vec::new();
         let link = &self.links.links[client.index()];
         let session = link.session.expect("a request comes by a connection with a session");
         let reader = Reader { session, auth: &link.auth, config: &self.config };
-        // The answer to addWatch tells nothing of when the watch was set, and each moment is another:
-        // it hears of what comes after. The others that answer from the watches know no moment.
-        let at_all = prefixes == Prefixes::All || matches!(request, Request::AddWatch { .. });
-        let of_watches =
-            matches!(request, Request::RemoveWatches { .. } | Request::CheckWatches { .. });
-        if of_watches && !at_all {
-            return steps.push(Step::Serve { client, prefix: link.view });
-        }
+        self.prefix_choices(client, prefixes, steps, |tree, watches| {
+            reader.read(tree, watches, Link::name(client), request)
+        });
+    }
+
+    /// The prefixes that a server may have applied when it takes its client's oldest packet, which
+    /// `take` does with the tree and the watches of the connection.
+    fn prefix_choices<A: PartialEq>(
+        &self,
+        client: ClientId,
+        prefixes: Prefixes,
+        steps: &mut Vec<Step>,
+        take: impl Fn(&DataTree, &mut WatchTable) -> A,
+    ) {
+        let link = &self.links.links[client.index()];
+        let mut kept: Vec<(A, WatchTable, Option<Zxid>)> = Vec::new();
         self.for_each_prefix(client, |prefix| {
-            if !at_all {
-                let answer = reader.answer(&self.log.up_to(prefix).tree, request);
-                if seen.contains(&answer) {
-                    return;
-                }
-                seen.push(answer);
+            if prefixes == Prefixes::All {
+                return steps.push(Step::Serve { client, prefix });
             }
-            steps.push(Step::Serve { client, prefix });
+            let mut watches = link.watches.clone();
+            let answer = take(&self.log.up_to(prefix).tree, &mut watches);
+            let is_reached = |heard: &Option<Zxid>| heard.is_none_or(|heard| heard > prefix);
+            let same = |(known, table, heard): &(A, WatchTable, Option<Zxid>)| {
+                let same_answer = *known == answer;
+                same_answer
+                    && (prefixes == Prefixes::SameAnswer || *table == watches && is_reached(heard))
+            };
+            if !kept.iter().any(same) {
+                let heard = link.next_heard_by(&watches, prefix, &self.log);
+                kept.push((answer, watches, heard));
+                steps.push(Step::Serve { client, prefix });
+            }
         });
     }
 
@@ -191,51 +202,9 @@ impl Service {
         self.clients[client.index()].inbox.front()
     }
 
-    /// Whether a client machine is between two attempts to connect.
-    pub fn can_reconnect(&self, client: ClientId) -> bool {
-        self.clients[client.index()].machine.state() == ClientState::Waiting
-    }
-
-    /// Whether the oldest packet of a client is one that its server answers by itself, from what it
-    /// has applied, or that brings back a session.
-    pub fn reads(&self, client: ClientId) -> bool {
-        match self.links.links[client.index()].to_server.front() {
-            Some(ClientPacket::Request { request, .. }) => !is_write(request),
-            Some(ClientPacket::SetWatches { .. }) => true,
-            Some(ClientPacket::Connect { session, .. }) => session.is_some(),
-            Some(ClientPacket::Auth { .. } | ClientPacket::Ping) | None => false,
-        }
-    }
-
-    /// Whether there is something to read on a client's connection.
-    pub fn has_packet(&self, client: ClientId) -> bool {
-        let link = &self.links.links[client.index()];
-        link.open && (link.hung_up || !link.to_client.is_empty())
-    }
-
-    /// Whether something else than the next packet can be a client's next input: what waits in its
-    /// inbox already, an answer from outside, a message, a timer if `timers` fire, a cancellation if
-    /// there are `cancels`.
-    pub fn has_other_inputs(&self, client: ClientId, timers: bool, cancels: bool) -> bool {
-        self.clients[client.index()].awaits_the_world(timers, cancels)
-    }
-
-    /// The prefix at which the server takes the oldest packet of this client, where there is only
-    /// one answer, which nobody else's steps can change: a sync; the return of a session that is
-    /// over; the return of one that is not, if it has no write under way and cannot expire.
-    pub fn only_answer(&self, client: ClientId, can_expire: bool) -> Option<Zxid> {
-        let link = &self.links.links[client.index()];
-        match link.to_server.front().filter(|_| link.is_served())? {
-            ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
-                let settled = !self.is_alive(*session)
-                    || (!can_expire && !self.links.late.contains_key(session));
-                settled.then(|| self.log.up_to(*last_zxid_seen).zxid())
-            }
-            ClientPacket::Request { request, .. } if matches!(**request, Request::Sync { .. }) => {
-                Some(link.view)
-            }
-            _ => None,
-        }
+    /// What waits for a client's server: the oldest packet on its connection.
+    pub fn oldest_packet(&self, client: ClientId) -> Option<&ClientPacket> {
+        self.links.links[client.index()].to_server.front()
     }
 
     /// How many numbers a client's program has drawn.

@@ -116,11 +116,21 @@ impl Link {
     /// The next transaction that this client hears of: one that fires its watch or ends its session
     /// (semantics 2.5 rule 3, 3.1). What lies before it is silent.
     pub(super) fn next_heard(&self, log: &Log) -> Option<Zxid> {
+        self.next_heard_by(&self.watches, self.view, log)
+    }
+
+    /// The same for a connection with these watches whose server is at `view`.
+    pub(super) fn next_heard_by(
+        &self,
+        watches: &WatchTable,
+        view: Zxid,
+        log: &Log,
+    ) -> Option<Zxid> {
         let session = self.session?;
-        let heard = log.after(self.view).iter().find(|entry| {
+        let heard = log.after(view).iter().find(|entry| {
             let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else { return false };
             (txn.session == session && matches!(txn.body, TxnBody::CloseSession { .. }))
-                || applied.changes.iter().any(|change| self.watches.fires(change))
+                || applied.changes.iter().any(|change| watches.fires(change))
         });
         heard.map(|entry| entry.zxid())
     }

@@ -2,31 +2,43 @@
 
 use crate::fingerprint::Fingerprint;
 use crate::tree::{Applied, DataTree};
-use crate::txn::Txn;
+use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
 use std::sync::Arc;
 
 /// A position in the log.
 #[derive(Debug)]
 pub(super) struct Entry {
+    zxid: Zxid,
     /// The transaction; `None` at the beginning.
     pub(super) txn: Option<Arc<Txn>>,
     /// What it did.
     pub(super) applied: Option<Applied>,
     /// The tree after it.
     pub(super) tree: DataTree,
-    /// Of this entry's tree and all before it, added up.
+    /// Of this entry and all before it, added up: what clients can tell of them.
     sum: Fingerprint,
+    /// Of all transactions up to here, as monitors can tell them.
+    told: Fingerprint,
 }
 
 impl Entry {
-    pub(super) fn zxid(&self) -> Zxid {
-        self.txn.as_ref().map_or(Zxid::ZERO, |txn| txn.zxid)
+    /// The beginning of a log, with nothing before it.
+    fn first(zxid: Zxid, tree: DataTree) -> Entry {
+        let sum = Fingerprint::of(&("log", zxid, &tree));
+        Entry { zxid, txn: None, applied: None, tree, sum, told: Fingerprint::default() }
     }
 
-    /// What this entry's tree adds to the sum: which tree it is, and that it is at this place.
-    fn part(zxid: Zxid, tree: &DataTree) -> Fingerprint {
-        Fingerprint::of(&("log", zxid, tree.digest()))
+    pub(super) fn zxid(&self) -> Zxid {
+        self.zxid
+    }
+
+    /// What an entry adds to the sum: that it is at this place, its tree (what quotas' statistics say
+    /// included), which watches it fires, and whose session it ends. Two transactions can come to the
+    /// same tree and fire different watches.
+    fn part(txn: &Txn, applied: &Applied, tree: &DataTree) -> Fingerprint {
+        let ends = matches!(txn.body, TxnBody::CloseSession { .. }).then_some(txn.session);
+        Fingerprint::of(&("log", txn.zxid, tree, &applied.changes, ends))
     }
 }
 
@@ -36,9 +48,7 @@ pub(super) struct Log(Arc<Vec<Arc<Entry>>>);
 
 impl Log {
     pub(super) fn new() -> Log {
-        let tree = DataTree::new();
-        let sum = Entry::part(Zxid::ZERO, &tree);
-        Log(Arc::new(vec![Arc::new(Entry { txn: None, applied: None, tree, sum })]))
+        Log(Arc::new(vec![Arc::new(Entry::first(Zxid::ZERO, DataTree::new()))]))
     }
 
     /// Appends a transaction and applies it.
@@ -46,9 +56,11 @@ impl Log {
         let last = self.last();
         assert!(txn.zxid > last.zxid(), "{} is appended after {}", txn.zxid, last.zxid());
         let (mut tree, mut sum) = (last.tree.clone(), last.sum);
-        let applied = Some(tree.apply(&txn));
-        sum.add(Entry::part(txn.zxid, &tree));
-        let entry = Arc::new(Entry { txn: Some(txn), applied, tree, sum });
+        let applied = tree.apply(&txn);
+        sum.add(Entry::part(&txn, &applied, &tree));
+        let told = Fingerprint::of(&(last.told, &*txn));
+        let (zxid, txn, applied) = (txn.zxid, Some(txn), Some(applied));
+        let entry = Arc::new(Entry { zxid, txn, applied, tree, sum, told });
         match Arc::get_mut(&mut self.0) {
             Some(entries) => entries.push(entry),
             None => {
@@ -59,6 +71,18 @@ impl Log {
             }
         }
         self.last()
+    }
+
+    /// What there is now has always been there.
+    pub(super) fn begin_here(&mut self) {
+        let last = self.last();
+        *self = Log(Arc::new(vec![Arc::new(Entry::first(last.zxid, last.tree.clone()))]));
+    }
+
+    /// All transactions so far, as monitors can tell them: what clients can tell of the log is less.
+    #[cfg(feature = "explore")]
+    pub(super) fn told(&self) -> Fingerprint {
+        self.last().told
     }
 
     /// Forgets what lies before the last entry that is not above `floor`: nobody will look there

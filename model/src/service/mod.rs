@@ -35,6 +35,8 @@ mod log;
 mod pieces;
 pub mod retake;
 mod serve;
+#[cfg(feature = "explore")]
+mod steady;
 
 pub use choices::Prefixes;
 #[cfg(feature = "explore")]
@@ -165,6 +167,7 @@ impl Service {
             assert!(done.is_ok(), "{path} cannot be set up: {done:?}");
         }
         self.prep.make_mut().sessions_mut().remove(SessionId(0));
+        self.log.begin_here();
     }
 
     /// A client machine reads the next packet of its connection, or its end.
@@ -215,23 +218,33 @@ impl Service {
         whole
     }
 
-    /// No server will ever again show less of the log than this.
+    /// No server will ever again show less of the log than this, whatever goes wrong.
     fn floor(&self) -> Zxid {
-        let shown =
-            self.clients.iter().zip(&self.links.links).filter_map(|(node, link)| floor(node, link));
+        let floor = |(node, link): (&Tracked<_>, &Tracked<_>)| floor(node, link, true);
+        let shown = self.clients.iter().zip(&self.links.links).filter_map(floor);
         shown.min().unwrap_or(self.log.last().zxid())
     }
 }
 
-/// No server will ever again show this client less of the log than this; `None` where no server
-/// will show it anything.
-fn floor(node: &ClientNode, link: &Link) -> Option<Zxid> {
-    let alive = node.program == ProgramState::Running && node.machine.state().is_alive();
-    let accepted = link.open && link.session.is_some();
-    alive.then(|| match accepted {
-        true => link.view.min(node.machine.last_zxid()),
-        false => node.machine.last_zxid(),
-    })
+/// No server will ever again show this client less of the log than this; `None` where none will show
+/// it anything that is there already.
+///
+/// While connections can be lost that is the log's beginning, for every program that has not
+/// finished: it can begin a new session at any time (after an expiry, after its own close, as its own
+/// replacement), which has seen nothing, and a lost connection takes that to a server that lags as far
+/// as it likes. Where no connection can be lost any more, a new session begins at the log's end.
+fn floor(node: &ClientNode, link: &Link, can_lose: bool) -> Option<Zxid> {
+    if node.program == ProgramState::Finished {
+        return None;
+    }
+    if can_lose {
+        return Some(Zxid::ZERO);
+    }
+    if link.open && link.session.is_some() {
+        return Some(link.view);
+    }
+    let returns = node.machine.state().is_alive() && node.machine.session().is_some();
+    returns.then(|| node.machine.last_zxid())
 }
 
 /// Tells equal parts in different places apart. Fingerprints are uniform, so a turn of the bits

@@ -10,7 +10,7 @@ use super::{Links, Service, floor};
 use crate::config::Config;
 use crate::fingerprint::{Fingerprint, Tracked};
 use crate::id::{ClientId, SessionId};
-use crate::machines::{ClientNode, Resources};
+use crate::machines::{ClientNode, ProgramState, Resources};
 use crate::server::prep::Prep;
 use crate::zxid::Zxid;
 use std::collections::{BTreeMap, VecDeque};
@@ -48,9 +48,15 @@ impl Share {
         Fingerprint::of(&(node, link, &self.late, self.sessions))
     }
 
-    /// No server will ever again show this client less of the log than this.
+    /// No server will ever again show this client less of the log than this, if no connection is lost
+    /// (any more).
     pub(crate) fn floor(&self) -> Option<Zxid> {
-        floor(&self.node, &self.link)
+        floor(&self.node, &self.link, false)
+    }
+
+    /// Whether the client's program has finished: no server shows it anything any more.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.node.program == ProgramState::Finished
     }
 }
 
@@ -63,6 +69,11 @@ impl Common {
     /// The log's fingerprint, from where it can still be seen.
     pub(crate) fn log(&self, floor: Zxid) -> Fingerprint {
         self.log.fingerprint(floor)
+    }
+
+    /// The fingerprint of all transactions, as monitors can tell them.
+    pub(crate) fn told(&self) -> Fingerprint {
+        self.log.told()
     }
 
     /// The end of the log.

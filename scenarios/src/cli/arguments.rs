@@ -30,8 +30,26 @@ pub(super) enum Command {
     Explore(Box<ExploreArguments>),
     /// Compare the model with a real ZooKeeper, answer by answer
     Conform(ConformArguments),
+    /// Compare searches of generated programs, to see that none misses anything
+    FuzzExplorer(FuzzArguments),
     /// List the scenarios with their mutants and marks
     List,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct FuzzArguments {
+    /// How many cases, or which ones (the end is excluded) [default: 1000]
+    #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
+    pub(super) cases: Option<String>,
+    /// The seed that the cases are drawn from [default: 1]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Leave out a case with more states than this [default: 20,000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) max_states: Option<String>,
+    /// Plant a mistake in a reduction's condition; `all` plants one after the other
+    #[arg(long, value_name = "NAME")]
+    pub(super) flaw: Option<String>,
 }
 
 // All values are text here: what they mean is checked where the sentence about it is written.

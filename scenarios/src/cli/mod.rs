@@ -1,4 +1,4 @@
-//! The command line: `run`, `explore`, `replay`, `conform` and `list`.
+//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
 //! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
@@ -8,6 +8,7 @@ mod arguments;
 mod cases;
 mod conform;
 mod explore;
+mod fuzz;
 mod guard;
 mod list;
 mod output;
@@ -46,6 +47,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
+        Some(Command::FuzzExplorer(arguments)) => fuzz::fuzz(&arguments),
         Some(Command::List) => Ok(output::emit(&list::listing(entries), 0)),
     };
     outcome.unwrap_or_else(|sentence| complain(&sentence))

@@ -138,7 +138,6 @@ impl Question<'_> {
         let Shortest { steps, objection, left_out, proven } = shortest;
         let retaken = retake(&self.scenario, &self.drawn, &steps);
         let Retaken { hash, lines, .. } = retaken.expect("programs can be explored");
-        let common = self.model.common().len();
         let violation = Violation {
             objection: objection.clone(),
             seed: None,
@@ -147,7 +146,7 @@ impl Question<'_> {
             hash,
         };
         report.verdict = Verdict::Violated(Box::new(violation.clone()));
-        let length = steps.len().saturating_sub(common);
+        let length = steps.len();
         report.finding = Some(Finding {
             scenario: report.title(),
             violation,

@@ -2,9 +2,10 @@
 
 use super::Recipes;
 use super::pieces::{Choices, Number, Transition};
+use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::State;
-use crate::effect::{Effects, Status};
+use crate::effect::Effects;
 use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
 use crate::id::ClientId;
@@ -14,9 +15,10 @@ use crate::step::Step;
 use crate::time::Time;
 use crate::zxid::Zxid;
 use stateright::Property;
+use std::sync::Arc;
 
-/// A choice of one client: steps of the world with what follows them quietly. It is a number in the
-/// tables of the model that offered it, and means nothing to another one.
+/// A choice of one client: a step, or a block of them. It is a number in the tables of the model that
+/// offered it, and means nothing to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Action {
     /// Whose choice it is.
@@ -29,66 +31,54 @@ pub struct Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Kind {
-    Ordinary,
-    Fault,
+    Block,
     Sleep,
 }
 
 impl Kind {
     fn of(self, choices: &Choices) -> &[Transition] {
         match self {
-            Kind::Ordinary => &choices.ordinary,
-            Kind::Fault => &choices.faults,
+            Kind::Block => &choices.blocks,
             Kind::Sleep => &choices.sleeps,
         }
     }
 }
 
 impl Recipes {
-    /// The scene before anything can go wrong: every program has a session.
-    pub(super) fn beginning(&self) -> (Scene, Option<Objection>) {
-        let mut scene = Scene { world: self.world(), left: self.budget, steps: Vec::new() };
-        let mut effects = Effects::default();
-        scene.world.begin(&mut effects);
-        let result = self.connect_all(&mut scene, &mut effects);
-        (scene, result.err())
+    /// The scene before anything has happened.
+    pub(super) fn beginning(&self) -> Scene {
+        let mut scene = Scene { world: self.world(), left: self.budget };
+        scene.world.begin(&mut Effects::default());
+        scene
     }
 
-    fn connect_all(&self, scene: &mut Scene, effects: &mut Effects) -> Result<(), Objection> {
+    /// The scene in which every client has its first session, and has done nothing else.
+    pub(super) fn all_joined(&self) -> Scene {
+        let mut scene = self.beginning();
+        let mut effects = Effects::default();
         for client in self.clients() {
-            let connection = scene.world.grain().connection(client);
-            let steps = [
-                Step::Start(client),
-                Step::Serve { client, prefix: Zxid::ZERO },
-                Step::ToClient(connection),
-            ];
-            for step in steps {
-                let status = scene.take(step, effects)?;
-                assert_eq!(status, Status::Done, "{step} of {client}'s first session");
+            let (start, input) = (Step::Start(client), Step::Input(client));
+            let joins = [start, input, Step::Serve { client, prefix: Zxid::ZERO }];
+            for step in joins {
+                // An objection here ends the search at its first step.
+                let _ = scene.take(step, &mut effects);
             }
         }
-        if self.reductions {
-            self.clients().try_for_each(|client| self.settle(scene, client, effects))?;
-        }
-        Ok(())
-    }
-
-    /// The steps that an action chooses, without those that follow quietly.
-    pub fn chosen(&self, action: &Action) -> &[Step] {
-        &self.transition_of(action).choices
+        scene
     }
 
     /// The steps of the world that an action takes in a state.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
-        let mut scene = self.scene(state);
-        let at_rest = action.kind == Kind::Sleep;
-        // An objection ends it: what was taken until then is what there is to tell.
-        for step in self.chosen(action) {
-            if self.run(&mut scene, action.client, *step, at_rest).is_err() {
-                break;
+        let at = usize::from(action.index);
+        match action.kind {
+            Kind::Block => self.steps_of_block(state, action.client, at),
+            Kind::Sleep => {
+                let mut steps = Vec::new();
+                let scene = self.scene(state);
+                scene.world.grain().sleeps(action.client, &mut steps);
+                vec![steps.swap_remove(at)]
             }
         }
-        scene.steps
     }
 
     /// Where clients are interchangeable, of those that have not acted yet only the first may.
@@ -100,6 +90,11 @@ impl Recipes {
 
     fn transition_of(&self, action: &Action) -> &Transition {
         &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
+    }
+
+    /// Whether nothing can happen that is neither a fault nor the end of a sleep.
+    fn is_idle(&self, state: &State) -> bool {
+        self.clients().all(|client| self.choices_at(self.choices(state, client)).idle)
     }
 
     fn add(&self, client: ClientId, choices: Number, kind: Kind, actions: &mut Vec<Action>) {
@@ -114,33 +109,46 @@ impl stateright::Model for Recipes {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let (scene, objection) = self.beginning();
-        vec![self.fold(&scene, objection)]
+        vec![self.fold(&self.beginning(), None)]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         if state.objection.is_some() {
             return;
         }
-        let mut all = [None; super::MAX_CLIENTS];
-        for client in self.clients().filter(|client| self.may_act(state, *client)) {
-            let choices = self.choices(state, client);
-            all[client.index()] = Some((client, choices));
-            self.add(client, choices, Kind::Ordinary, actions);
+        let able: Vec<(ClientId, Number)> = self
+            .clients()
+            .filter(|client| self.may_act(state, *client))
+            .map(|client| (client, self.choices(state, client)))
+            .collect();
+        if let Some((client, choices)) = able.iter().find(|(_, at)| self.choices_at(*at).joins) {
+            return self.add(*client, *choices, Kind::Block, actions);
         }
-        let kind = if actions.is_empty() { Kind::Sleep } else { Kind::Fault };
-        for (client, choices) in all.into_iter().flatten() {
-            self.add(client, choices, kind, actions);
+        // Where nothing can happen but that time passes, it passes; faults can strike all the same.
+        // Where not even that can happen, no fault makes up for it: the state is at rest, or stuck.
+        let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());
+        let passes = self.is_idle(state);
+        for (client, choices) in able {
+            if !passes || sleeps && !self.has(Flaw::NoFaultsInSleep) {
+                self.add(client, choices, Kind::Block, actions);
+            }
+            if passes {
+                self.add(client, choices, Kind::Sleep, actions);
+            }
         }
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
-        Some(last.after(self, action.client, self.transition_of(&action)))
+        let mut next = last.after(self, action.client, self.transition_of(&action));
+        if let Err(objection) = self.check(&next) {
+            next.objection = Some(Arc::new(objection));
+        }
+        Some(next)
     }
 
     fn format_action(&self, action: &Action) -> String {
-        let steps: Vec<String> = self.chosen(action).iter().map(Step::to_string).collect();
-        steps.join(", ")
+        let places = (action.index, action.choices.get());
+        format!("{}: {:?} {} of {}", action.client, action.kind, places.0, places.1)
     }
 
     fn format_step(&self, last: &State, action: Action) -> Option<String> {
@@ -181,6 +189,10 @@ impl Model for Recipes {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
+        // Somebody polls without end: that is neither an end nor a standstill.
+        if !self.is_idle(state) {
+            return Ok(());
+        }
         let mut scene = self.scene(state);
         waiting(&scene.world)?;
         scene.world.at_rest(Time::ZERO)?;
@@ -188,13 +200,12 @@ impl Model for Recipes {
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {
-        if state.left.timers > 0 {
-            return None;
-        }
-        let able = || self.clients().filter(|client| self.may_act(state, *client));
-        let choices = || able().map(|client| self.choices_at(self.choices(state, client)));
-        // Where nothing else can happen no timer is too early.
-        let early = choices().any(|choices| !choices.ordinary.is_empty());
-        (early && choices().any(|choices| choices.withheld)).then_some("the budget of timers")
+        let busy = |client: ClientId| !self.choices_at(self.choices(state, client)).idle;
+        let too_early = |client: ClientId| {
+            let choices = self.choices_at(self.choices(state, client));
+            choices.withheld_while_busy
+                || choices.withheld && self.clients().any(|other| other != client && busy(other))
+        };
+        self.clients().any(too_early).then_some("the budget of timers")
     }
 }

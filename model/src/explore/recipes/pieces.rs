@@ -14,7 +14,7 @@ use crate::property::{Monitors, Objection};
 use crate::service::{Common, Share};
 use crate::step::Step;
 use crate::zxid::Zxid;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,9 @@ pub(super) struct Client {
     /// Where its program stands.
     pub(super) place: Option<NodeId>,
     pub(super) fingerprint: Fingerprint,
+    /// Where no connection can be lost, the least of the log that it can be shown.
     pub(super) floor: Option<Zxid>,
+    pub(super) has_finished: bool,
 }
 
 /// All that is shared but for the monitors.
@@ -58,58 +60,91 @@ pub(super) struct Watchers {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// What some steps of a client, each with what follows quietly, make of it and what is shared.
+/// What a client's step, or a block of them, makes of it and what is shared.
 #[derive(Clone)]
 pub(super) struct Transition {
-    /// Steps that concern nobody else, and then one that may.
-    pub(super) choices: Box<[Step]>,
-    /// The clients that it changes; as a rule its own.
-    pub(super) clients: Changed,
+    /// The piece of the client that acts.
+    pub(super) client: Number,
+    /// Where it changes others too (programs send each other messages): all clients' pieces.
+    pub(super) all: Option<Arc<[Number]>>,
     pub(super) shared: Number,
     pub(super) watchers: Number,
-    /// How many steps of the world it is.
+    /// How many steps it is.
     pub(super) length: u32,
     /// What is left of the budget.
     pub(super) left: Budget,
     pub(super) objection: Option<Arc<Objection>>,
 }
 
-/// The clients that a transition changes.
-#[derive(Clone)]
-pub(super) enum Changed {
-    /// The one that acts.
-    Itself(Number),
-    /// All are told anew: programs have sent each other messages.
-    All(Arc<[Number]>),
+impl Transition {
+    /// Where it leads, as far as the client that acts can tell.
+    pub(super) fn place(&self) -> Place {
+        let Transition { client, shared, watchers, left, .. } = *self;
+        Place { client, shared, watchers, left }
+    }
 }
 
-/// What a client can do.
-pub(super) struct Choices {
-    /// What was left of the budget before.
+/// All that decides what a client can do: its own piece, those that all share, and the budget.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) client: Number,
+    pub(super) shared: Number,
+    pub(super) watchers: Number,
     pub(super) left: Budget,
-    /// No faults.
-    pub(super) ordinary: Vec<Transition>,
-    /// Faults, and timers that fire early.
-    pub(super) faults: Vec<Transition>,
-    /// Its program's timers, when nothing else can happen any more.
-    pub(super) sleeps: Vec<Transition>,
-    /// Whether its program sleeps and no timer may fire early.
+}
+
+impl Place {
+    /// What it is found by. A piece tells whose it is. The budget's 40 bits are folded into the places
+    /// of numbers that no search comes to: a table of 2^29 pieces is beyond any memory.
+    pub(super) fn key(&self) -> u128 {
+        let numbers = [self.client, self.shared, self.watchers].map(|at| u128::from(at.get()));
+        assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
+        numbers.iter().fold(self.left.packed(), |key, number| key << 29 | number)
+    }
+}
+
+/// One step that a client can take.
+#[derive(Clone)]
+pub(super) struct Took {
+    pub(super) step: Step,
+    /// Whether it can as well be taken at any later moment, see `steps.rs`.
+    pub(super) private: bool,
+    /// Whether no monitor minds when it is taken.
+    pub(super) invisible: bool,
+    /// Whether no monitor takes notice of it.
+    pub(super) unheard: bool,
+    pub(super) to: Transition,
+}
+
+/// The steps that a client can take at a place.
+pub(super) struct Steps {
+    /// Faults included, but for its program's timers where nothing else can happen.
+    pub(super) all: Vec<Took>,
+    /// Whether it can do nothing that is no fault.
+    pub(super) idle: bool,
+    /// Whether its program sleeps and no timer may end early.
     pub(super) withheld: bool,
-    /// Another client's piece was changed: what this client can do depends on more than its own.
+    /// Another client's piece was changed: what this client does depends on more than the place.
     pub(super) depends_on_others: bool,
 }
 
-impl Choices {
-    pub(super) fn new(left: Budget) -> Choices {
-        Choices {
-            left,
-            ordinary: Vec::new(),
-            faults: Vec::new(),
-            sleeps: Vec::new(),
-            withheld: false,
-            depends_on_others: false,
-        }
-    }
+/// What a client can do in a state, as actions of the search.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// Single steps, or blocks of them.
+    pub(super) blocks: Vec<Transition>,
+    /// Its program's timers, when nothing else can happen any more.
+    pub(super) sleeps: Vec<Transition>,
+    /// Whether it can do nothing that is no fault.
+    pub(super) idle: bool,
+    /// Whether all that it can do is to get a new session.
+    pub(super) joins: bool,
+    /// Whether its program sleeps at some place of its blocks where no timer may end early: which is
+    /// too early if another client can do something that is no fault.
+    pub(super) withheld: bool,
+    /// Whether it is too early for sure: at that place the client itself can do something else.
+    pub(super) withheld_while_busy: bool,
+    pub(super) depends_on_others: bool,
 }
 
 /// Everything of one kind, once, by fingerprint.
@@ -195,9 +230,12 @@ fn folded(key: u128) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
+/// A set of keys.
+pub(super) type Keys = HashSet<u128, BuildHasherDefault<Fold>>;
+
 /// Hashes a key that is one number. It never leaves the process.
 #[derive(Default)]
-struct Fold(u64);
+pub(super) struct Fold(u64);
 
 impl Hasher for Fold {
     fn finish(&self) -> u64 {
@@ -242,10 +280,12 @@ impl Weighed for Watchers {
 
 impl Weighed for Choices {
     fn heap_bytes(&self) -> usize {
-        let lists = [&self.ordinary, &self.faults, &self.sleeps];
-        let vectors = lists.map(|list| list.capacity() * size_of::<Transition>());
-        let steps =
-            lists.into_iter().flatten().map(|took| size_of_val(&*took.choices) + ALLOCATION);
-        vectors.iter().sum::<usize>() + steps.sum::<usize>()
+        (self.blocks.capacity() + self.sleeps.capacity()) * size_of::<Transition>()
+    }
+}
+
+impl Weighed for Steps {
+    fn heap_bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Took>() + ALLOCATION
     }
 }

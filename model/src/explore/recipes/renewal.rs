@@ -4,7 +4,7 @@
 //! Every number is a new one; nothing that can be seen depends on them.
 
 use super::expand::Tables;
-use super::pieces::{Changed, Choices, Number, Table, Transition};
+use super::pieces::{Choices, Number, Table, Transition};
 use super::{Recipes, State};
 use crate::explore::arena::Weighed;
 use std::sync::Arc;
@@ -51,8 +51,9 @@ impl Recipes {
             state.watchers = renewal.watchers(before.watchers);
             for (was, is) in before.clients.iter().zip(&state.clients) {
                 let (Some(was), Some(is)) = (was, is) else { continue };
-                if let Some(choices) = old.choices.find(before.key(*was)) {
-                    renewal.choices(state.key(*is), choices);
+                let (was, is) = (before.place_of(*was), state.place_of(*is));
+                if let Some(choices) = old.choices.find(was.key()) {
+                    renewal.choices(is.key(), choices);
                 }
             }
         }
@@ -101,21 +102,18 @@ impl Renewal<'_> {
             return;
         }
         let choices = self.old.choices.get(number);
-        let [ordinary, faults, sleeps] = [&choices.ordinary, &choices.faults, &choices.sleeps]
+        let [blocks, sleeps] = [&choices.blocks, &choices.sleeps]
             .map(|all| all.iter().map(|took| self.transition(took)).collect());
-        let kept = Choices { ordinary, faults, sleeps, ..*choices };
+        let kept = Choices { blocks, sleeps, ..*choices };
         let kept = self.new.choices.number(key, || kept);
         self.choices.or_keep(number, || kept);
     }
 
     fn transition(&mut self, took: &Transition) -> Transition {
-        let clients = match &took.clients {
-            Changed::Itself(number) => Changed::Itself(self.client(*number)),
-            Changed::All(all) => {
-                Changed::All(all.iter().map(|number| self.client(*number)).collect())
-            }
-        };
+        let all = took.all.as_ref();
+        let all = all.map(|all| all.iter().map(|number| self.client(*number)).collect());
+        let client = self.client(took.client);
         let (shared, watchers) = (self.shared(took.shared), self.watchers(took.watchers));
-        Transition { clients, shared, watchers, ..took.clone() }
+        Transition { client, all, shared, watchers, ..took.clone() }
     }
 }

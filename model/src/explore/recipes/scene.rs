@@ -11,25 +11,22 @@ use crate::time::Time;
 use crate::timer::Timer;
 use crate::world::World;
 
-/// A world, what is left of the budget, and the steps taken since the last action began.
+/// A world, and what is left of the budget.
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) world: World<Memo, Service>,
     pub(super) left: Budget,
-    pub(super) steps: Vec<Step>,
 }
 
 impl Scene {
-    /// Takes one step, without what follows.
+    /// Takes one step.
     ///
     /// # Errors
     /// An objection.
     pub(super) fn take(&mut self, step: Step, effects: &mut Effects) -> Result<Status, Objection> {
         effects.clear();
-        self.steps.push(step);
         let status = self.world.apply(Time::ZERO, &step, effects)?;
         if status != Status::Done {
-            self.steps.pop();
             return Ok(status);
         }
         judge(&effects.events)?;

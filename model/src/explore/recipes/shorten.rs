@@ -1,14 +1,14 @@
 //! The shortest way to a violation.
 //!
-//! A reduced search takes quiet steps together with the one before them, so the fewest steps *there*
-//! may hold some that the violation does not need. Two things are done about it:
+//! A reduced search lets every client join, so the fewest steps *there* may hold some that the violation
+//! does not need; depth first, a way is as long as it happens to be. Two things are done about it:
 //!
 //! 1. Steps are left out, in ever smaller groups, as long as what remains is a run within the budget
 //!    whose end violates the same property (delta debugging). It is deterministic and quick.
-//! 2. An unreduced search, which takes every step by itself, looks for a way with fewer steps than
-//!    that. Where it sees everything up to there, the way is proven to be the shortest.
+//! 2. A search breadth first, without that reduction, looks for a way with fewer steps than that. Where
+//!    it sees everything up to there, the way is proven to be the shortest.
 
-use super::{Action, Budget, Recipes};
+use super::{Action, Budget, Recipes, Reductions};
 use crate::explore::{Bound, Counterexample, Ending, Observer, Options, Strategy, search};
 use crate::grain::Grain;
 use crate::host::Host;
@@ -31,7 +31,7 @@ pub struct Shortest {
     pub objection: Objection,
     /// How many steps were left out of the way that the search found.
     pub left_out: usize,
-    /// Whether an unreduced search has seen that there is no shorter way.
+    /// Whether a search has seen that there is no shorter way.
     pub proven: bool,
 }
 
@@ -54,24 +54,24 @@ impl Recipes {
         let (steps, objection) = self.shorten(&all, &counterexample.objection.property)?;
         let left_out = all.len() - steps.len();
         let mut shortest = Shortest { steps, objection, left_out, proven: false };
-        let length = shortest.steps.len().saturating_sub(self.common().len());
+        let length = shortest.steps.len();
         if length > WORTH {
             return Some(shortest);
         }
-        let unreduced = self.unreduced();
+        let straight = self.straight();
         let options = Options {
             strategy: Strategy::BreadthFirst,
             max_depth: Some(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)),
             ..options.clone()
         };
-        match search(&unreduced, &options, observer).ending {
+        match search(&straight, &options, observer).ending {
             Ending::Exhausted { .. } => shortest.proven = true,
             Ending::Bounded { by: Bound::Depth(_) | Bound::Withheld(_), .. } => {
                 shortest.proven = true;
             }
             Ending::Bounded { .. } => {}
             Ending::Violated(found) if found.shortest => {
-                let steps = unreduced.all_steps(&found);
+                let steps = straight.all_steps(&found);
                 if steps.len() < shortest.steps.len() {
                     shortest = Shortest {
                         left_out: all.len() - steps.len(),
@@ -87,8 +87,7 @@ impl Recipes {
         Some(shortest)
     }
 
-    /// Leaves steps out as long as the same property is violated at the end, within the budget. The
-    /// clients' first sessions stay: every way begins with them.
+    /// Leaves steps out as long as the same property is violated at the end, within the budget.
     pub fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let mut best = self.violating(steps, property)?;
         loop {
@@ -107,10 +106,9 @@ impl Recipes {
 
     /// Groups of steps that stand together, from the last to the first.
     fn leave_out_groups(&self, best: &mut (Vec<Step>, Objection), size: usize, property: &str) {
-        let common = self.common().len();
         let mut end = best.0.len();
-        while end > common {
-            let start = end.saturating_sub(size).max(common);
+        while end > 0 {
+            let start = end.saturating_sub(size);
             let without: Vec<Step> = [&best.0[..start], &best.0[end..]].concat();
             if let Some(shorter) = self.shorter(best, &without, property) {
                 *best = shorter;
@@ -121,10 +119,9 @@ impl Recipes {
 
     /// The last steps of one client, the most first.
     fn leave_out_tails(&self, best: &mut (Vec<Step>, Objection), property: &str) {
-        let common = self.common();
         for client in 0..self.config.clients.len() {
             let own = |step: &Step| client_of(step).is_some_and(|owner| owner.index() == client);
-            let mut kept = common.iter().filter(|step| own(step)).count();
+            let mut kept = 0;
             while kept < best.0.iter().filter(|step| own(step)).count() {
                 let mut seen = 0;
                 let mut is_kept = |step: &&Step| {
@@ -160,24 +157,27 @@ impl Recipes {
         Some((taken, objection))
     }
 
-    /// The same without reductions; its programs share what they have been through.
-    pub fn unreduced(&self) -> Recipes {
+    /// The same with these reductions; its programs share what they have been through.
+    pub fn with_reductions(&self, reductions: Reductions) -> Recipes {
         Recipes {
             config: Arc::clone(&self.config),
             setup: self.setup.clone(),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
+            looks_back: self.looks_back,
+            told_matters: self.told_matters,
             budget: self.budget,
-            reductions: false,
-            reads_matter: self.reads_matter,
+            reductions,
+            flaw: self.flaw,
             tables: super::expand::Tables::new(),
             beginning_of_each: None,
         }
     }
 
-    /// The steps that begin every run, with or without reductions: each client's first session.
-    pub fn common(&self) -> Vec<Step> {
-        self.unreduced().preamble()
+    /// The same with those reductions that keep the number of steps on a way: each way to a violation
+    /// can be put in the order of blocks, and what is left out of it then makes it shorter.
+    fn straight(&self) -> Recipes {
+        self.with_reductions(Reductions { joins: false, ..Reductions::ALL })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A state of the search over programs: numbers of its pieces.
 
-use super::pieces::{Changed, Number, Transition};
+use super::pieces::{Number, Place, Transition};
 use super::{Budget, Recipes};
 use crate::fingerprint::Fingerprint;
 use crate::id::ClientId;
@@ -36,33 +36,34 @@ impl State {
         self.fingerprint
     }
 
-    /// What the choices of a client whose piece is this are found by. A piece tells whose it is. The
-    /// budget's 40 bits are folded into the places of numbers that no search comes to: a table of
-    /// 2^29 pieces is beyond any memory.
-    pub(super) fn key(&self, client: Number) -> u128 {
-        let numbers = [client, self.shared, self.watchers].map(|number| u128::from(number.get()));
-        assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
-        numbers.iter().fold(self.left.packed(), |key, number| key << 29 | number)
+    /// The place of one of the clients.
+    pub(super) fn place(&self, client: ClientId) -> Place {
+        self.place_of(self.clients[client.index()].expect("there is such a client"))
+    }
+
+    /// The place of the client whose piece this is.
+    pub(super) fn place_of(&self, own: Number) -> Place {
+        Place { client: own, shared: self.shared, watchers: self.watchers, left: self.left }
+    }
+
+    /// The state with this client at another place. Its fingerprint is that of no state.
+    pub(super) fn at(&self, client: ClientId, place: Place) -> State {
+        let Place { client: own, shared, watchers, left } = place;
+        let mut next = State { shared, watchers, left, length: 0, ..self.clone() };
+        next.clients[client.index()] = Some(own);
+        next
     }
 
     /// The state after a transition of this client.
     pub(super) fn after(&self, model: &Recipes, client: ClientId, took: &Transition) -> State {
-        let mut next = State {
-            shared: took.shared,
-            watchers: took.watchers,
-            length: took.length,
-            objection: took.objection.clone(),
-            ..*self
-        };
-        match &took.clients {
-            Changed::Itself(number) => next.clients[client.index()] = Some(*number),
-            Changed::All(numbers) => {
-                for (place, number) in next.clients.iter_mut().zip(numbers.iter()) {
-                    *place = Some(*number);
-                }
+        let mut next = self.at(client, took.place());
+        next.length = took.length;
+        next.objection = took.objection.clone();
+        if let Some(all) = &took.all {
+            for (place, number) in next.clients.iter_mut().zip(all.iter()) {
+                *place = Some(*number);
             }
         }
-        next.left = took.left;
         next.fingerprint = model.fingerprint_of(&next);
         next
     }

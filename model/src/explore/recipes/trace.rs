@@ -15,14 +15,9 @@ use stateright::Model as _;
 use std::sync::Arc;
 
 impl Recipes {
-    /// The steps of the world before the first action.
-    pub fn preamble(&self) -> Vec<Step> {
-        self.beginning().0.steps
-    }
-
-    /// All steps of the world on this way, those before the first action included.
+    /// All steps of the world on this way.
     pub fn all_steps(&self, counterexample: &Counterexample<Action>) -> Vec<Step> {
-        let mut steps = self.preamble();
+        let mut steps = Vec::new();
         let mut state = self.init_states().swap_remove(counterexample.initial);
         for action in &counterexample.path {
             steps.extend(self.steps(&state, action));

@@ -71,7 +71,9 @@ impl Monitor for GuardedWrite {
     }
 
     fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
+        // A session that begins changes nothing that is looked at here.
+        let begins = |txn: &Txn| matches!(txn.body, TxnBody::CreateSession { .. });
+        matches!(event, Event::Committed { txn, .. } if !begins(txn))
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {

@@ -1,0 +1,100 @@
+//! Privacy, checked while it is used: in one state of so many, each private step of each client is held
+//! against each step that another client can take behind it.
+//!
+//! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
+//! one that says no and does mind the order is caught here.
+//!
+//! [`Monitor::minds_order`]: crate::property::Monitor::minds_order
+
+use super::Recipes;
+use super::pieces::{Place, Took};
+use super::state::State;
+use crate::id::ClientId;
+use crate::property::Objection;
+
+/// The property that a reduction's condition holds.
+pub const REDUCTION: &str = "a reduction's condition";
+
+/// One state in so many is checked.
+const RARITY: u128 = if cfg!(debug_assertions) { 16 } else { 1_024 };
+
+impl Recipes {
+    /// Checks a state if it is one of those that are.
+    ///
+    /// # Errors
+    /// Two steps that were taken for independent, and are not.
+    pub(super) fn check(&self, state: &State) -> Result<(), Objection> {
+        let is_chosen = (state.fingerprint.0 >> 64).is_multiple_of(RARITY);
+        if !is_chosen || !self.reductions.blocks || state.objection.is_some() {
+            return Ok(());
+        }
+        for client in self.clients() {
+            for took in self.steps_at(state, client).all.iter().filter(|took| took.private) {
+                let others = self.clients().filter(|other| *other != client);
+                others.into_iter().try_for_each(|other| self.swaps(state, client, took, other))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that `other` can do behind this step of `client` can be done before it instead.
+    fn swaps(
+        &self,
+        state: &State,
+        client: ClientId,
+        took: &Took,
+        other: ClientId,
+    ) -> Result<(), Objection> {
+        let behind = state.at(client, took.to.place());
+        for theirs in &self.steps_at(&behind, other).all {
+            let same = |took: &&Took, other: &Took| took.step == other.step;
+            let first = self.steps_at(state, other).all.iter().find(|took| same(took, theirs));
+            let swapped = first.is_some_and(|first| {
+                if first.to.objection.is_some() || theirs.to.objection.is_some() {
+                    return saw(first) == saw(theirs);
+                }
+                let between = self.after_step(state, other, first);
+                let second = self.steps_at(&between, client).all.iter().find(|it| same(it, took));
+                second.is_some_and(|second| {
+                    let one = pieces(&self.after_step(&between, client, second));
+                    second.private && one == pieces(&self.after_step(&behind, other, theirs))
+                })
+            });
+            if !swapped {
+                return Err(Objection::new(
+                    REDUCTION,
+                    format!(
+                        "`{}` was taken for a step that `{}` can as well come before, which is not so: a \
+                         monitor that minds the order of clients' events must say so (`minds_order`)",
+                        took.step, theirs.step
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state after a single step. Its fingerprint is that of no state.
+    fn after_step(&self, state: &State, client: ClientId, took: &Took) -> State {
+        let mut next = state.at(client, took.to.place());
+        if let Some(all) = &took.to.all {
+            for (place, number) in next.clients.iter_mut().zip(all.iter()) {
+                *place = Some(*number);
+            }
+        }
+        next
+    }
+}
+
+fn saw(took: &Took) -> Option<&str> {
+    took.to.objection.as_ref().map(|objection| &*objection.saw)
+}
+
+/// Equal ones are equal states.
+fn pieces(state: &State) -> (Vec<Option<Place>>, super::Budget) {
+    let place = |client: &Option<super::pieces::Number>| {
+        let (shared, watchers, left) = (state.shared, state.watchers, state.left);
+        client.map(|client| Place { client, shared, watchers, left })
+    };
+    (state.clients.iter().map(place).collect(), state.left)
+}

@@ -1,0 +1,139 @@
+//! Whether all searches of a case agree, and where not, what differs.
+
+use super::case::Case;
+use super::reach::{Reach, model, reach};
+use super::record::Ends;
+use std::fmt;
+use std::num::NonZeroUsize;
+use vivarium_model::explore::recipes::{Flaw, Reductions};
+use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
+
+/// Something that searches do not agree about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which search, in words.
+    pub search: String,
+    /// What it says otherwise than the search without reductions.
+    pub what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.search, self.what)
+    }
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// All agree.
+    Agree {
+        /// States without reductions.
+        plain: u64,
+        /// States with all of them.
+        reduced: u64,
+        /// Different outcomes.
+        outcomes: usize,
+    },
+    /// It takes too many states to be compared.
+    TooLarge,
+    /// They do not.
+    Differ(Difference),
+}
+
+/// The ways to reduce that are compared: all, and each without the others.
+pub fn ways() -> Vec<(&'static str, Reductions)> {
+    let none = Reductions::NONE;
+    vec![
+        ("all reductions", Reductions::ALL),
+        ("blocks alone", Reductions { blocks: true, ..none }),
+        ("inputs alone", Reductions { inputs: true, ..none }),
+        ("joins alone", Reductions { joins: true, ..none }),
+        ("prefixes alone", Reductions { prefixes: true, ..none }),
+        ("the past alone", Reductions { past: true, ..none }),
+    ]
+}
+
+/// Compares the searches of a case. `turn` chooses which of the rarer ones take part.
+pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compared {
+    let Some(plain) = reach(case, Reductions::NONE, None, most) else { return Compared::TooLarge };
+    let ways = ways();
+    let rare = 1 + (turn % (ways.len() as u64 - 1)) as usize;
+    let mut reduced = 0;
+    for at in [0, rare] {
+        let (name, reductions) = ways[at];
+        let Some(other) = reach(case, reductions, flaw, most) else {
+            let what = format!("more than {most} states, where {} are enough", plain.states);
+            return Compared::Differ(Difference { search: name.to_string(), what });
+        };
+        if at == 0 {
+            reduced = other.states;
+        }
+        if let Some(what) = differs(&plain, &other) {
+            return Compared::Differ(Difference { search: name.to_string(), what });
+        }
+    }
+    if let Some(difference) = by_strategy(case, &plain, reduced, flaw, turn) {
+        return Compared::Differ(difference);
+    }
+    Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len() }
+}
+
+fn differs(plain: &Reach, other: &Reach) -> Option<String> {
+    if let Some(missed) = plain.outcomes.difference(&other.outcomes).next() {
+        return Some(format!("never comes to `{missed}`"));
+    }
+    if let Some(made_up) = other.outcomes.difference(&plain.outcomes).next() {
+        return Some(format!("comes to `{made_up}`, which cannot be"));
+    }
+    match (plain.withheld, other.withheld) {
+        (true, false) => Some("does not say that a timer was kept from ending".to_string()),
+        (false, true) => Some("says that a timer was kept from ending, and none was".to_string()),
+        _ => None,
+    }
+}
+
+/// The search proper: one of its strategies, in one thread or two. Its verdict and its number of states
+/// are those of the model, whoever searches.
+fn by_strategy(
+    case: &Case,
+    plain: &Reach,
+    reduced: u64,
+    flaw: Option<Flaw>,
+    turn: u64,
+) -> Option<Difference> {
+    let ways = [
+        (Strategy::BreadthFirst, 1),
+        (Strategy::DepthFirst, 1),
+        (Strategy::BreadthFirst, 2),
+        (Strategy::DepthFirst, 2),
+    ];
+    let (strategy, threads) = ways[(turn % 4) as usize];
+    let mut options = Options::new(strategy);
+    options.threads = NonZeroUsize::new(threads).expect("some threads");
+    let model = model(case, Reductions::ALL, flaw, &Ends::default());
+    let ending = search(&model, &options, &Silent).ending;
+    let is_bad = |outcome: &&String| !outcome.starts_with("[[");
+    let bad = plain.outcomes.iter().find(is_bad);
+    let what = match (ending, bad) {
+        (Ending::Exhausted { states, .. }, None) if !plain.withheld && states == reduced => {
+            return None;
+        }
+        (Ending::Bounded { states, .. }, None) if plain.withheld && states == reduced => {
+            return None;
+        }
+        (Ending::Violated(found), _) => {
+            let objection = found.objection.to_string();
+            let known = |outcome: &String| outcome.ends_with(&objection);
+            if plain.outcomes.iter().any(known) {
+                return None;
+            }
+            format!("violated by `{objection}`, which cannot be")
+        }
+        (Ending::Exhausted { states, .. } | Ending::Bounded { states, .. }, None) => {
+            format!("{states} states, and {reduced} when they were counted in turn")
+        }
+        (_, Some(bad)) => format!("not violated, though there is `{bad}`"),
+    };
+    Some(Difference { search: format!("{strategy:?} in {threads} threads"), what })
+}

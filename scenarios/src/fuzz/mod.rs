@@ -1,0 +1,82 @@
+//! Whether "exhausted" means it: small programs are generated, and what searches reach is compared.
+//!
+//! Sets of outcomes are compared, not verdicts: what every program is told and writes down, in the
+//! order that is watched, what is committed, the tree that is left, standstills, violations, and
+//! whether a timer was kept from ending. The measure is a search without reductions, in which two
+//! states are one only if they are equal. Against it: all reductions, each by itself, breadth and
+//! depth first, one thread and two, whose numbers of states must be the same.
+//!
+//! What a difference finder finds is only as good as what it can see. So each reduction's condition can
+//! be broken on purpose ([`Flaw`]), and each of those mistakes must be found.
+
+mod case;
+mod compare;
+mod draw;
+mod reach;
+mod record;
+mod run;
+mod shrink;
+
+pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
+pub use compare::{Compared, Difference, compare, ways};
+pub use draw::draw;
+pub use reach::{Reach, reach};
+pub use shrink::shrink;
+pub use vivarium_model::explore::recipes::{Budget, Flaw, Reductions};
+
+/// So many states are a case that is worth comparing.
+pub const MOST_STATES: usize = 20_000;
+
+/// What came of many cases.
+#[derive(Clone, Debug, Default)]
+pub struct Fuzzed {
+    /// Cases that were compared.
+    pub compared: u64,
+    /// Cases that were too large.
+    pub too_large: u64,
+    /// States without reductions, and with them.
+    pub states: (u64, u64),
+    /// Different outcomes, added up.
+    pub outcomes: u64,
+    /// The first case whose searches differ, as small as it gets, and its number.
+    pub difference: Option<(u64, Case, Difference)>,
+}
+
+/// Compares the searches of so many cases of a seed; stops at the first difference. `progress` is told
+/// after each.
+pub fn fuzz(
+    seed: u64,
+    cases: std::ops::Range<u64>,
+    flaw: Option<Flaw>,
+    most: usize,
+    progress: &dyn Fn(&Fuzzed) -> bool,
+) -> Fuzzed {
+    let mut fuzzed = Fuzzed::default();
+    for number in cases {
+        let case = draw(seed, number);
+        match compare(&case, flaw, most, number) {
+            Compared::Agree { plain, reduced, outcomes } => {
+                fuzzed.compared += 1;
+                fuzzed.states.0 += plain;
+                fuzzed.states.1 += reduced;
+                fuzzed.outcomes += outcomes as u64;
+            }
+            Compared::TooLarge => fuzzed.too_large += 1,
+            Compared::Differ(first) => {
+                let differs =
+                    |case: &Case| matches!(compare(case, flaw, most, number), Compared::Differ(_));
+                let small = shrink(&case, differs);
+                let difference = match compare(&small, flaw, most, number) {
+                    Compared::Differ(difference) => difference,
+                    _ => first,
+                };
+                fuzzed.difference = Some((number, small, difference));
+                return fuzzed;
+            }
+        }
+        if !progress(&fuzzed) {
+            return fuzzed;
+        }
+    }
+    fuzzed
+}

@@ -1,0 +1,87 @@
+//! All that a case can come to, by a search of our own: no table of visited states but a set, no order
+//! but a queue.
+
+use super::case::{Case, PATHS, Statement, Watched};
+use super::record::{Ends, Recorder};
+use super::run::run;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, PoisonError};
+use vivarium_model::explore::Model;
+use vivarium_model::explore::recipes::{Flaw, Recipes, Reductions};
+use vivarium_model::handle::Program;
+
+/// What a case can come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The ends of runs, standstills and violations, in words.
+    pub outcomes: BTreeSet<String>,
+    /// Whether a timer had to be kept from ending somewhere.
+    pub withheld: bool,
+    /// Distinct states.
+    pub states: u64,
+}
+
+/// The model of a case; its recorder puts the ends of runs there.
+pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>, ends: &Ends) -> Recipes {
+    let clients = case.programs.len();
+    let at_once = matches!(case.watched, Watched::Words | Watched::Order);
+    let programs: Vec<Program> = case
+        .programs
+        .iter()
+        .map(|statements: &Vec<Statement>| run(statements, clients, at_once))
+        .collect();
+    let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
+    let setup = case.setup.then(|| Arc::from(PATHS[0]));
+    let model = Recipes::new(programs, vec![Box::new(recorder)], setup, case.budget);
+    let model = if case.chroot { model.last_client_below(PATHS[0]) } else { model };
+    let model = model.reduced_by(reductions);
+    match flaw {
+        Some(flaw) => model.flawed(flaw),
+        None => model,
+    }
+}
+
+/// All that a case can come to; `None` if it takes more than so many states.
+pub fn reach(
+    case: &Case,
+    reductions: Reductions,
+    flaw: Option<Flaw>,
+    most: usize,
+) -> Option<Reach> {
+    let ends = Ends::default();
+    let model = model(case, reductions, flaw, &ends);
+    let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
+    let mut seen = BTreeSet::new();
+    let mut open: VecDeque<_> = stateright::Model::init_states(&model).into();
+    seen.extend(open.iter().map(|state| model.fingerprint(state)));
+    let mut actions = Vec::new();
+    while let Some(state) = open.pop_front() {
+        if let Some(objection) = model.objection(&state) {
+            outcomes.insert(format!("violated: {objection}"));
+            continue;
+        }
+        actions.clear();
+        stateright::Model::actions(&model, &state, &mut actions);
+        let is_withheld = model.withheld(&state).is_some();
+        withheld |= is_withheld;
+        if actions.is_empty() && !is_withheld {
+            // An end that is as it must be is in `ends`.
+            outcomes.extend(model.at_rest(&state).err().map(|stuck| stuck.to_string()));
+        }
+        for action in actions.drain(..) {
+            let next = stateright::Model::next_state(&model, &state, action);
+            let next = next.expect("what is offered is possible");
+            if seen.insert(model.fingerprint(&next)) {
+                open.push_back(next);
+            }
+        }
+        if seen.len() > most {
+            return None;
+        }
+    }
+    if let Some(sentence) = model.trie().dependent() {
+        outcomes.insert(format!("no function of its inputs: {sentence}"));
+    }
+    outcomes.append(&mut ends.lock().unwrap_or_else(PoisonError::into_inner));
+    Some(Reach { outcomes, withheld, states: seen.len() as u64 })
+}

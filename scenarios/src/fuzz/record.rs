@@ -1,0 +1,203 @@
+//! What is watched of a case: a monitor that never objects and writes down what it is told.
+
+use super::case::Watched;
+use super::run::WROTE;
+use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use vivarium_model::event::{Event, Observation, Value};
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::txn::{Txn, TxnBody};
+
+/// The outcomes of all runs that have come to an end, for whoever compares.
+pub type Ends = Arc<Mutex<BTreeSet<String>>>;
+
+/// Writes down what happens, as far as it is watched, and at the end of a run the whole.
+#[derive(Clone)]
+pub struct Recorder {
+    watched: Watched,
+    /// By client; what comes from nobody in particular under client 0.
+    lines: Vec<Vec<String>>,
+    ends: Ends,
+}
+
+impl Recorder {
+    /// Of so many clients.
+    pub fn new(watched: Watched, clients: usize, ends: Ends) -> Recorder {
+        Recorder { watched, lines: vec![Vec::new(); clients + 1], ends }
+    }
+
+    /// Whether the order among clients is written down.
+    fn is_ordered(&self) -> bool {
+        match self.watched {
+            Watched::Ends | Watched::Words | Watched::Accounts => false,
+            Watched::Order | Watched::Commits | Watched::Everything | Watched::History => true,
+        }
+    }
+
+    fn write(&mut self, client: Option<ClientId>, line: String) {
+        match client.filter(|_| !self.is_ordered()) {
+            Some(client) => self.lines[usize::from(client.0)].push(line),
+            None => {
+                let who = client.map(|client| format!("{client} ")).unwrap_or_default();
+                self.lines[0].push(format!("{who}{line}"));
+            }
+        }
+    }
+
+    /// The end of a run in words: what was written down, and the tree.
+    fn whole(&self, view: View<'_>) -> String {
+        let tree = view.history.tree();
+        let znodes: Vec<String> = tree
+            .nodes()
+            .filter_map(|(path, znode)| {
+                let stat = tree.stat(path)?;
+                let owner = stat.ephemeral_owner.map_or(0, |owner| owner.0 >> 56);
+                let (version, cversion) = (stat.version, stat.cversion);
+                Some(format!("{path}={:?}v{version}c{cversion}o{owner}", znode.data))
+            })
+            .filter(|znode| !znode.starts_with("/zookeeper") && !znode.starts_with("/="))
+            .collect();
+        format!("{:?} leaves {}", self.lines, znodes.join(" "))
+    }
+}
+
+impl Monitor for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match self.watched {
+            Watched::Ends | Watched::Words | Watched::Order => {
+                matches!(event, Event::Observed { .. })
+            }
+            // Its own state knows nothing of the order of commits until it looks it up.
+            Watched::History => matches!(event, Event::Observed {
+                observation: Observation::Custom { name, .. }, ..
+            } if &**name == WROTE),
+            Watched::Commits => match event {
+                Event::Committed { txn, .. } => !matches!(txn.body, TxnBody::CreateSession { .. }),
+                Event::Observed { .. } => true,
+                _ => false,
+            },
+            Watched::Accounts => client_of(event).is_some(),
+            Watched::Everything => true,
+        }
+    }
+
+    fn minds_order(&self, event: &Event) -> bool {
+        match self.watched {
+            Watched::Commits => matches!(event, Event::Committed { .. }),
+            _ => self.is_ordered() && self.concerns(event),
+        }
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Committed { txn, .. } = event {
+            self.write(None, committed(txn));
+            return Ok(());
+        }
+        if self.watched == Watched::Commits {
+            let (Some(client), Some(line)) = (client_of(event), said(event)) else { return Ok(()) };
+            self.lines[usize::from(client.0)].push(line);
+            return Ok(());
+        }
+        let mut line = said(event).unwrap_or_else(|| in_words(event));
+        if self.watched == Watched::History {
+            let txns: Vec<String> = view.history.txns().iter().map(|txn| committed(txn)).collect();
+            line = format!("{line} after {}", txns.join(", "));
+        }
+        self.write(client_of(event), line);
+        Ok(())
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        let whole = self.whole(view);
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(whole);
+        Ok(())
+    }
+
+    fn hash(&self, hasher: &mut StableHasher) {
+        self.lines.hash(hasher);
+    }
+
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+}
+
+/// What a program said or has written down.
+fn said(event: &Event) -> Option<String> {
+    let Event::Observed { observation: Observation::Custom { name, fields }, .. } = event else {
+        return None;
+    };
+    let value = fields.first().map(|(_, value)| match value {
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Text(text) => text.to_string(),
+    });
+    let value = value.unwrap_or_default();
+    Some(if &**name == WROTE { value } else { format!("{name} {value}") })
+}
+
+/// A transaction without its zxid.
+fn committed(txn: &Txn) -> String {
+    match &txn.body {
+        TxnBody::CreateSession { .. } => format!("a session of {}", txn.session.0 >> 56),
+        TxnBody::CloseSession { .. } => format!("the end of a session of {}", txn.session.0 >> 56),
+        body => format!("{body} by {}", txn.session.0 >> 56),
+    }
+}
+
+fn in_words(event: &Event) -> String {
+    match event {
+        Event::Sent { xid, request, .. } => format!("sends {} {request}", xid.0),
+        Event::Replied { xid, result, .. } => match result {
+            Ok(_) => format!("is answered {}", xid.0),
+            Err(error) => format!("is answered {} {error}", xid.0),
+        },
+        Event::Lost { xid, .. } => format!("loses {}", xid.0),
+        Event::Session { state, .. } => format!("is {state:?}"),
+        Event::Notified { event, .. } => format!("hears of {:?} {}", event.kind, event.path),
+        Event::Rearming { .. } => "sets watches again".into(),
+        Event::Rearmed { .. } => "has its watches again".into(),
+        Event::Authenticating { .. } => "proves an identity".into(),
+        Event::Authenticated { .. } => "has proved it".into(),
+        Event::Started { .. } => "starts".into(),
+        Event::Finished { result, .. } => format!("ends {result:?}"),
+        Event::Panicked { message, .. } => format!("panics {message}"),
+        Event::Killed { .. } => "is killed".into(),
+        Event::Cancelled { .. } => "is cancelled".into(),
+        Event::ResourceWrite { accepted, .. } => format!("writes outside: {accepted}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn client_of(event: &Event) -> Option<ClientId> {
+    match event {
+        Event::Sent { client, .. }
+        | Event::Replied { client, .. }
+        | Event::Lost { client, .. }
+        | Event::Session { client, .. }
+        | Event::Notified { client, .. }
+        | Event::Rearming { client, .. }
+        | Event::Rearmed { client, .. }
+        | Event::Authenticating { client, .. }
+        | Event::Authenticated { client, .. }
+        | Event::Observed { client, .. }
+        | Event::Started { client }
+        | Event::Finished { client, .. }
+        | Event::Panicked { client, .. }
+        | Event::Killed { client }
+        | Event::Cancelled { client, .. }
+        | Event::ResourceWrite { client, .. } => Some(*client),
+        _ => None,
+    }
+}

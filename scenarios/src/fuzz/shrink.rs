@@ -1,0 +1,75 @@
+//! The smallest case that still shows a difference.
+
+use super::case::{Call, Case, Statement, Watched};
+
+/// Makes a case smaller as long as `fails` says that it still shows what it showed.
+pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut best = case.clone();
+    while let Some(smaller) = smaller(&best).into_iter().find(|smaller| fails(smaller)) {
+        best = smaller;
+    }
+    best
+}
+
+/// Cases that are a little smaller than this one, or simpler.
+fn smaller(case: &Case) -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Case)| {
+        let mut other = case.clone();
+        change(&mut other);
+        if other != *case && !other.programs.is_empty() {
+            all.push(other);
+        }
+    };
+    for client in 0..case.programs.len() {
+        with(&|case| drop(case.programs.remove(client)));
+        for at in 0..case.programs[client].len() {
+            with(&|case| _ = case.programs[client].remove(at));
+        }
+    }
+    with(&|case| case.budget.lost = case.budget.lost.saturating_sub(1));
+    with(&|case| case.budget.expiries = case.budget.expiries.saturating_sub(1));
+    with(&|case| case.budget.cancels = case.budget.cancels.saturating_sub(1));
+    with(&|case| case.budget.timers = case.budget.timers.saturating_sub(1));
+    with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
+    with(&|case| (case.setup, case.chroot) = (false, false));
+    with(&|case| case.chroot = false);
+    for client in 0..case.programs.len() {
+        for at in 0..case.programs[client].len() {
+            for simpler in simpler(case.programs[client][at]) {
+                with(&|case| case.programs[client][at] = simpler);
+            }
+        }
+    }
+    if case.watched != Watched::Ends {
+        with(&|case| case.watched = Watched::Ends);
+    }
+    all
+}
+
+/// What a statement is made of.
+fn simpler(statement: Statement) -> Vec<Statement> {
+    match statement {
+        Statement::Join(one, other) | Statement::Race(one, other) => {
+            vec![Statement::Do(one), Statement::Do(other)]
+        }
+        Statement::Retry(call)
+        | Statement::Timeout(call)
+        | Statement::Cancellable(call)
+        | Statement::Spawn(call) => vec![Statement::Do(call)],
+        Statement::AwaitOr(call) => vec![Statement::Await, Statement::Do(call)],
+        Statement::Do(call) => plainer(call).map(Statement::Do).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn plainer(call: Call) -> Option<Call> {
+    match call {
+        Call::CreateSequential(path) | Call::CreateContainer(path) => Some(Call::Create(path)),
+        Call::SetFirst(path, byte) => Some(Call::SetData(path, byte)),
+        Call::GetData(path) | Call::GetChildren(path) | Call::CountAll(path) => {
+            Some(Call::Exists(path))
+        }
+        _ => None,
+    }
+}
