@@ -7,7 +7,6 @@ pub use std::time::Duration;
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
-pub use vivarium_model::fingerprint::StableHasher;
 pub use vivarium_model::handle::{
     Cancelled, Either, MultiError, PersistentWatch, SessionEvents, TimedOut, Watch, ZooKeeper,
     join, join_all, race,
@@ -18,7 +17,7 @@ pub use vivarium_model::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
     SessionState, Version, WatchedEvent, WatcherType,
 };
-pub use vivarium_model::property::{Class, Monitor, Objection, View};
+pub use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::Time;
 pub use vivarium_model::zxid::Zxid;

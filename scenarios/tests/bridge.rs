@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
 use vivarium_model::service::Bridge;
 use vivarium_model::time::Time;
 use vivarium_sim::{HostKind, RunOptions, run};
@@ -33,7 +33,7 @@ fn record(name: &str, seed: u64) -> Vec<Event> {
     let mut scenario = (entry.build)(&Switches::default());
     let recorder = Recorder::default();
     let prototype = recorder.clone();
-    scenario.monitors = Arc::new(move |_drawn| vec![prototype.clone_box()]);
+    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
     let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
     let report = run(&scenario, seed, &options);
     assert_eq!(report.violation.map(|violation| violation.objection), None, "{name}, seed {seed}");
@@ -41,8 +41,8 @@ fn record(name: &str, seed: u64) -> Vec<Event> {
 }
 
 /// Writes down what happens.
-#[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<Event>>>);
+#[derive(Clone, Default, Hash)]
+struct Recorder(Unhashed<Arc<Mutex<Vec<Event>>>>);
 
 impl Monitor for Recorder {
     fn name(&self) -> &'static str {
@@ -54,9 +54,6 @@ impl Monitor for Recorder {
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
         Ok(())
-    }
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -66,7 +66,7 @@ fn decode(data: &[u8]) -> BTreeMap<u32, u32> {
 }
 
 /// No client counts to a number twice.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 struct CountsUp(BTreeMap<ClientId, i64>);
 
 impl Monitor for CountsUp {
@@ -91,10 +91,6 @@ impl Monitor for CountsUp {
             return Err(Objection::new(self.name(), saw));
         }
         Ok(())
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

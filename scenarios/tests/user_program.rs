@@ -6,7 +6,6 @@
 #![cfg(feature = "explore")]
 
 use std::collections::BTreeSet;
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium::prelude::*;
 use vivarium_model::fingerprint::Fingerprint;
@@ -79,7 +78,7 @@ async fn delete(zookeeper: &ZooKeeper, session: SessionId, path: &str) {
 }
 
 /// Who has left stays away.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 struct StaysAway(BTreeSet<Arc<str>>);
 
 impl Monitor for StaysAway {
@@ -109,14 +108,6 @@ impl Monitor for StaysAway {
                 format!("{worker} stands, and its worker has left"),
             )),
         }
-    }
-
-    fn hash(&self, mut hasher: &mut StableHasher) {
-        self.0.hash(&mut hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -16,7 +16,6 @@ use super::{Class, Monitor, Objection, View};
 use crate::config::{Config, ServerOptions};
 use crate::error::Error;
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::history::History;
 use crate::id::{ClientId, SessionId, Xid};
 use crate::op::{Op, Request, Response, SessionState};
@@ -24,11 +23,10 @@ use crate::server::local::creates_ephemeral;
 use crate::txn::TxnBody;
 use crate::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// The monitor of H5.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct AcknowledgedWrite {
     /// The zxid of each living session's last acknowledged write.
     acknowledged: BTreeMap<SessionId, Zxid>,
@@ -224,18 +222,6 @@ impl Monitor for AcknowledgedWrite {
             _ => {}
         }
         Ok(())
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        let Self { acknowledged, read_only, global, options: _ } = self;
-        Hash::hash(acknowledged, hasher);
-        if !read_only.is_empty() || !global.is_empty() {
-            Hash::hash(&(read_only, global), hasher);
-        }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -7,13 +7,11 @@
 
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::history::History;
 use crate::id::ServerId;
 use crate::txn::Txn;
 use crate::zxid::Zxid;
 use std::collections::BTreeMap;
-use std::hash::Hash;
 
 const NAME: &str = "S2 committed prefix agreement";
 
@@ -50,7 +48,7 @@ pub fn check_commit(history: &History, txn: &Txn) -> Result<Commit, Objection> {
 }
 
 /// The monitor of S2.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct CommittedPrefix {
     /// Up to where each serving server has applied.
     applied: BTreeMap<ServerId, Zxid>,
@@ -138,14 +136,6 @@ impl Monitor for CommittedPrefix {
             _ => Ok(()),
         };
         seen.map_err(|saw| Objection::new(NAME, saw))
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&self.applied, hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

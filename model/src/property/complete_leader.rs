@@ -10,7 +10,7 @@ use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
 
 /// The monitor of S4. It has no state of its own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct CompleteLeader;
 
 impl CompleteLeader {
@@ -46,10 +46,6 @@ impl Monitor for CompleteLeader {
                  at {last_zxid}, although {committed} is committed."
             ),
         ))
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(*self)
     }
 }
 

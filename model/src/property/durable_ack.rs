@@ -8,7 +8,7 @@ use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
 
 /// The monitor of S12. It has no state of its own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct DurableAck;
 
 impl DurableAck {
@@ -68,10 +68,6 @@ impl Monitor for DurableAck {
             }
             _ => Ok(()),
         }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(*self)
     }
 }
 

@@ -22,17 +22,15 @@
 use super::{Class, Monitor, Objection, View};
 use crate::config::{ClientConfig, Config, ServerOptions};
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::id::{ClientId, ServerId, SessionId};
 use crate::op::{Response, SessionState};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// The monitor of H8.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct EndedSession {
     /// Leaders that have not left their role, with their epochs.
     leading: BTreeMap<ServerId, Epoch>,
@@ -227,22 +225,6 @@ impl Monitor for EndedSession {
             _ => Ok(()),
         };
         seen.map_err(|saw| Objection::new(self.name(), saw))
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        let Self { leading, unknown, closing, ended, connected, local, options: _, give_up: _ } =
-            self;
-        Hash::hash(&(leading, unknown, closing, ended), hasher);
-        if !connected.is_empty() {
-            Hash::hash(connected, hasher);
-        }
-        if !local.is_empty() {
-            Hash::hash(local, hasher);
-        }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

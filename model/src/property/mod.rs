@@ -18,6 +18,7 @@ mod one_leader;
 mod prefix_read;
 mod read_only;
 mod reply_order;
+mod state;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -33,10 +34,10 @@ pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
 pub use reply_order::ReplyOrder;
+pub use state::{MonitorState, Unhashed};
 
 use crate::config::Config;
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::history::History;
 use crate::service::Bridge;
 use crate::time::Time;
@@ -86,7 +87,9 @@ impl fmt::Display for Objection {
 }
 
 /// A property of a run.
-pub trait Monitor: Send + Sync {
+///
+/// Its state is copied and hashed by what it derives: `#[derive(Clone, Hash)]` ([`MonitorState`]).
+pub trait Monitor: MonitorState + Send + Sync {
     /// The property's id and name, e.g. `S5 no phantom`.
     fn name(&self) -> &'static str;
 
@@ -140,24 +143,10 @@ pub trait Monitor: Send + Sync {
         Ok(())
     }
 
-    /// Writes the monitor's state into a fingerprint ([`Class::Event`] monitors must).
-    fn hash(&self, hasher: &mut StableHasher) {
-        let _ = hasher;
-    }
-
     /// What the monitor counted or measured without judging it, for reports: a name with its unit,
-    /// and the value. Never part of the hash.
+    /// and the value. Never part of the hash: it is kept in something [`Unhashed`].
     fn measured(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
-    }
-
-    /// A copy with the same state.
-    fn clone_box(&self) -> Box<dyn Monitor>;
-}
-
-impl Clone for Box<dyn Monitor> {
-    fn clone(&self) -> Box<dyn Monitor> {
-        self.clone_box()
     }
 }
 
@@ -201,6 +190,7 @@ mod tests {
         session, txn, z,
     };
     use super::*;
+    use crate::fingerprint::Fingerprint;
     use crate::op::{Response, SessionState};
     use crate::txn::TxnBody;
     use crate::zxid::Epoch;
@@ -208,7 +198,7 @@ mod tests {
     use std::sync::Arc;
 
     /// All of ZooKeeper's monitors as one.
-    #[derive(Clone)]
+    #[derive(Clone, Hash)]
     struct All(Vec<Box<dyn Monitor>>);
 
     impl Monitor for All {
@@ -221,19 +211,12 @@ mod tests {
         fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
             self.0.iter_mut().try_for_each(|monitor| monitor.event(view, event))
         }
-        fn clone_box(&self) -> Box<dyn Monitor> {
-            Box::new(self.clone())
-        }
     }
 
     impl All {
         /// The monitors' states, each by its name.
-        fn states(&self) -> Vec<(&'static str, crate::fingerprint::Fingerprint)> {
-            let state = |monitor: &dyn Monitor| {
-                let mut hasher = StableHasher::new();
-                monitor.hash(&mut hasher);
-                (monitor.name(), hasher.fingerprint())
-            };
+        fn states(&self) -> Vec<(&'static str, Fingerprint)> {
+            let state = |monitor: &dyn Monitor| (monitor.name(), Fingerprint::of(monitor));
             self.0.iter().map(|monitor| state(&**monitor)).collect()
         }
     }

@@ -3,22 +3,14 @@
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
 use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 /// The monitors of a world. Cloning shares each until it is next told something.
 #[derive(Clone)]
 pub struct Monitors(Vec<Tracked<Slot>>);
 
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 struct Slot(Box<dyn Monitor>);
-
-impl Hash for Slot {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let mut hasher = StableHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.fingerprint().hash(state);
-    }
-}
 
 impl Monitors {
     /// These monitors.

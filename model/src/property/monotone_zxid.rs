@@ -5,15 +5,13 @@
 
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::id::SessionId;
 use crate::op::SessionState;
 use crate::zxid::Zxid;
 use std::collections::BTreeMap;
-use std::hash::Hash;
 
 /// The monitor of H3.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct MonotoneZxid {
     /// The largest header zxid of each living session.
     seen: BTreeMap<SessionId, Zxid>,
@@ -59,14 +57,6 @@ impl Monitor for MonotoneZxid {
             _ => {}
         }
         Ok(())
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&self.seen, hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

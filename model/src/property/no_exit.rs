@@ -8,7 +8,7 @@ use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
 
 /// The monitor of S13. It has no state of its own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct NoExit;
 
 impl Monitor for NoExit {
@@ -30,10 +30,6 @@ impl Monitor for NoExit {
             self.name(),
             format!("{server} exited, although its disk is sound: {reason}."),
         ))
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(*self)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::id::ServerId;
 use crate::zxid::Zxid;
 
 /// The monitor of S5. It has no state of its own: the history has a digest for every prefix.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct NoPhantom;
 
 impl NoPhantom {
@@ -69,10 +69,6 @@ impl Monitor for NoPhantom {
             Event::Serving { server, zxid, digest } => self.check(view, *server, *zxid, *digest),
             _ => Ok(()),
         }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(*self)
     }
 }
 

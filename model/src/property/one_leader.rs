@@ -6,14 +6,12 @@
 
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::id::ServerId;
 use crate::zxid::Epoch;
 use std::collections::BTreeMap;
-use std::hash::Hash;
 
 /// The monitor of S1.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct OneLeader {
     established: BTreeMap<Epoch, ServerId>,
 }
@@ -54,14 +52,6 @@ impl Monitor for OneLeader {
                 ),
             )),
         }
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&self.established, hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// The monitor of H4. It keeps the whole past, so it is for the simulator only; in the explorer, S5
 /// guards the trees that reads are answered from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct PrefixRead {
     paths: BTreeMap<ZnodePath, Past>,
     /// Up to where the past is known.
@@ -39,7 +39,7 @@ pub struct PrefixRead {
 }
 
 /// What a path was in every prefix.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Past {
     /// From which zxid the znode was what; `None` where it was absent. In zxid order.
     versions: Vec<(Zxid, Option<Content>)>,
@@ -49,13 +49,13 @@ struct Past {
     changes: Vec<ChildChange>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Content {
     data: Data,
     stat: Stat,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct ChildChange {
     zxid: Zxid,
     created: bool,
@@ -357,10 +357,6 @@ impl Monitor for PrefixRead {
             }
             _ => Ok(()),
         }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -33,9 +33,4 @@ impl ReadOnlySessions {
     pub(crate) fn contains(&self, client: ClientId, session: SessionId) -> bool {
         self.0.get(&client) == Some(&session)
     }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }

@@ -6,14 +6,12 @@
 
 use super::{Class, Monitor, Objection, View};
 use crate::event::Event;
-use crate::fingerprint::StableHasher;
 use crate::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::op::SessionState;
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::Hash;
 
 /// The monitor of H2.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct ReplyOrder {
     /// Requests that wait for their reply, per connection, oldest first.
     waiting: BTreeMap<ClientConnection, Waiting>,
@@ -103,14 +101,6 @@ impl Monitor for ReplyOrder {
             _ => {}
         }
         Ok(())
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        Hash::hash(&self.waiting, hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

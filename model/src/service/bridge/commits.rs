@@ -34,7 +34,7 @@ use crate::zxid::Epoch;
 use std::sync::Arc;
 
 /// A write that was sent and has no place in the log yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Write {
     pub(super) xid: Xid,
     pub(super) request: Arc<Request>,

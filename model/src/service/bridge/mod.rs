@@ -43,22 +43,23 @@ use crate::config::Config;
 use crate::event::Event;
 use crate::id::{ClientId, SessionId};
 use crate::packet::ClientPacket;
-use crate::property::{Class, Monitor, Objection, View};
+use crate::property::{Class, Monitor, Objection, Unhashed, View};
 use crate::zxid::Zxid;
 use sessions::{Account, Client, Leaders};
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The monitor that compares a run with the service grain. It keeps as much of the log as somebody
 /// can still be shown, so it is for the simulator only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Bridge {
     config: Arc<Config>,
     log: Log,
     sessions: BTreeMap<SessionId, Account>,
     clients: BTreeMap<ClientId, Client>,
     leaders: Leaders,
-    counts: Counts,
+    counts: Unhashed<Counts>,
 }
 
 /// What was compared, and what of it was anything but plain.
@@ -82,6 +83,12 @@ struct Counts {
     read_only: u64,
 }
 
+impl Hash for Log {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fingerprint(self.first().zxid()).hash(state);
+    }
+}
+
 impl Default for Bridge {
     fn default() -> Bridge {
         Bridge::new()
@@ -97,7 +104,7 @@ impl Bridge {
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
             leaders: Leaders::default(),
-            counts: Counts::default(),
+            counts: Unhashed::default(),
         }
     }
 
@@ -208,11 +215,11 @@ impl Monitor for Bridge {
     }
 
     fn measured(&self) -> Vec<(&'static str, u64)> {
-        let Counts { decided, failed, moved, late, pending, .. } = self.counts;
-        let Counts { reads, stale, fired, made_up, .. } = self.counts;
+        let Counts { decided, failed, moved, late, pending, .. } = *self.counts;
+        let Counts { reads, stale, fired, made_up, .. } = *self.counts;
         let Counts { accepted, accepted_after_close, begun_before_close, unknown, .. } =
-            self.counts;
-        let Counts { local, upgraded, read_only, .. } = self.counts;
+            *self.counts;
+        let Counts { local, upgraded, read_only, .. } = *self.counts;
         [
             ("writes decided alike", decided),
             ("of these, failed alike", failed),
@@ -240,10 +247,6 @@ impl Monitor for Bridge {
             .filter(|(_, count)| *count > 0),
         )
         .collect()
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// How a session began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Home {
     /// Its createSession is in the log.
     Log,
@@ -43,7 +43,7 @@ pub(super) enum Home {
 }
 
 /// A session, from its createSession on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Account {
     pub(super) home: Home,
     /// Where it began.
@@ -102,7 +102,7 @@ impl Account {
 }
 
 /// A client machine, from its first session on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Client {
     /// The session that it has.
     pub(super) session: Option<SessionId>,
@@ -120,7 +120,7 @@ pub(super) struct Client {
 }
 
 /// A client's connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Connection {
     /// What the service grain has of it. To the server: what is not answered yet. To the client:
     /// the notifications that must come next.
@@ -151,7 +151,7 @@ impl Connection {
 type Moment = u64;
 
 /// Who leads, and who has lately.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Leaders {
     now: Moment,
     leading: BTreeMap<ServerId, Epoch>,

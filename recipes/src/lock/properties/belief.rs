@@ -14,24 +14,22 @@
 //! (museum rows 23 and 24).
 
 use crate::lock::properties::{creation, is_closed};
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Belief {
     lock: Arc<str>,
     held: Vec<Held>,
-    // Measured only: neither is hashed, and no verdict depends on them.
-    open: Vec<Overlap>,
-    measured: ZombieOverlaps,
+    // Measured only: no verdict depends on them.
+    open: Unhashed<Vec<Overlap>>,
+    measured: Unhashed<ZombieOverlaps>,
 }
 
 /// How often and for how long two programs believed at once, legally.
@@ -67,14 +65,14 @@ impl Belief {
         Belief {
             lock: lock_directory.into(),
             held: Vec::new(),
-            open: Vec::new(),
-            measured: ZombieOverlaps::default(),
+            open: Unhashed::default(),
+            measured: Unhashed::default(),
         }
     }
 
     /// What was measured so far; an overlap that still lasts is counted, but its time is not.
     pub fn zombie_overlaps(&self) -> ZombieOverlaps {
-        self.measured
+        *self.measured
     }
 
     fn observed(
@@ -225,10 +223,6 @@ impl Monitor for Belief {
         Ok(())
     }
 
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.held.hash(hasher);
-    }
-
     fn measured(&self) -> Vec<(&'static str, u64)> {
         let microseconds = |span: Duration| span.as_micros() as u64;
         vec![
@@ -236,10 +230,6 @@ impl Monitor for Belief {
             ("zombie overlap, total microseconds", microseconds(self.measured.total)),
             ("zombie overlap, longest microseconds", microseconds(self.measured.longest)),
         ]
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -12,7 +12,7 @@ use vivarium_model::event::{Event, Observation};
 use vivarium_model::property::{Class, Monitor, Objection, View};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Exclusion {
     lock: Arc<str>,
 }
@@ -63,10 +63,6 @@ impl Monitor for Exclusion {
                 ),
             )),
         }
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

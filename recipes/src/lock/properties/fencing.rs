@@ -9,16 +9,14 @@
 
 use crate::lock::properties::{creation, is_closed};
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::property::{Class, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Fencing {
     lock: Arc<str>,
     /// All tokens granted so far: as many as there were grants.
@@ -111,15 +109,6 @@ impl Monitor for Fencing {
             }
             _ => Ok(()),
         }
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.granted.hash(hasher);
-        self.accepted.hash(hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

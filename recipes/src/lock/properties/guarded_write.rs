@@ -7,16 +7,14 @@
 
 use crate::lock::contender::Contender;
 use std::collections::BTreeSet;
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::Event;
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Class, Monitor, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct GuardedWrite {
     lock: Arc<str>,
     /// The contenders that stand after the last transaction. The tree of the history cannot answer:
@@ -81,14 +79,6 @@ impl Monitor for GuardedWrite {
             Event::Committed { txn, .. } => self.apply(view, txn, &txn.body),
             _ => Ok(()),
         }
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.standing.hash(hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

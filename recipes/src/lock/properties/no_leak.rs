@@ -24,7 +24,7 @@ use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct NoLeak {
     lock: Arc<str>,
     bound: Duration,
@@ -34,7 +34,7 @@ pub struct NoLeak {
 }
 
 /// An attempt whose session may still be open.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Watched {
     client: ClientId,
     session: Option<SessionId>,
@@ -218,10 +218,6 @@ impl Monitor for NoLeak {
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -11,16 +11,14 @@
 //! ways to one state stay one.
 
 use crate::lock::properties::contenders;
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::property::{Class, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct NoLeakAtRest {
     lock: Arc<str>,
     /// By client, and each client's in the order in which they began.
@@ -173,14 +171,6 @@ impl Monitor for NoLeakAtRest {
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.attempts.hash(hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -6,16 +6,14 @@
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
 use crate::lock::contender::Contender;
-use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::property::{Class, Monitor, Objection, View};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct NoSelfWait {
     lock: Arc<str>,
     running: Vec<Running>,
@@ -136,14 +134,6 @@ impl Monitor for NoSelfWait {
             _ => {}
         }
         Ok(())
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.running.hash(hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

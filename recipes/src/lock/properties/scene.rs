@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::fingerprint::{Fingerprint, StableHasher};
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
 use vivarium_model::op::SessionState;
@@ -123,9 +123,8 @@ impl<M: Monitor> Scene<M> {
 
     /// The fingerprint of the monitor's state.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
-        let mut hasher = StableHasher::new();
-        self.monitor.hash(&mut hasher);
-        hasher.fingerprint()
+        let monitor: &dyn Monitor = &self.monitor;
+        Fingerprint::of(monitor)
     }
 }
 

@@ -1,0 +1,115 @@
+//! The state of a monitor: copied and hashed by construction, so that none can be forgotten.
+
+use super::Monitor;
+use crate::fingerprint::StableHasher;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+
+/// What an engine does with a monitor's state. Every [`Monitor`] that is [`Clone`] and [`Hash`] has
+/// it, and there is no other way to have it: a monitor derives both, and all its fields take part.
+///
+/// A search takes two states for one if all their parts hash alike. A monitor with a field outside of
+/// its hash would make it take two for one that differ in this field, and see only what one of them
+/// leads to: a quiet "held". What is counted for reports alone is [`Unhashed`], and says so.
+pub trait MonitorState {
+    /// A copy with the same state.
+    fn clone_box(&self) -> Box<dyn Monitor>;
+
+    /// Writes the state into a fingerprint.
+    fn hash_state(&self, hasher: &mut StableHasher);
+}
+
+impl<T: Monitor + Clone + Hash + 'static> MonitorState for T {
+    fn clone_box(&self) -> Box<dyn Monitor> {
+        Box::new(self.clone())
+    }
+
+    fn hash_state(&self, hasher: &mut StableHasher) {
+        self.hash(hasher);
+    }
+}
+
+impl Clone for Box<dyn Monitor> {
+    fn clone(&self) -> Box<dyn Monitor> {
+        (**self).clone_box()
+    }
+}
+
+impl Hash for dyn Monitor + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut hasher = StableHasher::new();
+        self.hash_state(&mut hasher);
+        hasher.finished().hash(state);
+    }
+}
+
+/// A part of a monitor that its hash leaves out.
+///
+/// It may be used for what is counted or measured for reports ([`Monitor::measured`]) and for nothing
+/// else. The rule: whatever the value is, now and later, the monitor objects to the same events in
+/// the same words, and its hashed parts become the same. Only what reports say may depend on it.
+/// Otherwise a search takes states for one that are not, and can miss a violation. (A monitor of
+/// [`Class::Run`](super::Class::Run) is in no search; there it is for what has no hash.)
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unhashed<T>(pub T);
+
+impl<T> Hash for Unhashed<T> {
+    fn hash<H: Hasher>(&self, _state: &mut H) {}
+}
+
+impl<T> Deref for Unhashed<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Unhashed<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Class, Objection, View};
+    use super::*;
+    use crate::event::Event;
+    use crate::fingerprint::Fingerprint;
+
+    /// Objects to the third event. Nobody has written a hash for it.
+    #[derive(Clone, Debug, Default, Hash)]
+    struct Third {
+        seen: u32,
+        told: Unhashed<u32>,
+    }
+
+    impl Monitor for Third {
+        fn name(&self) -> &'static str {
+            "third"
+        }
+        fn class(&self) -> Class {
+            Class::Event
+        }
+        fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
+            self.seen += 1;
+            match self.seen {
+                3 => Err(Objection::new(self.name(), "that was the third")),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    fn of(monitor: Third) -> Fingerprint {
+        let monitor: Box<dyn Monitor> = Box::new(monitor);
+        assert_eq!(Fingerprint::of(&monitor.clone()), Fingerprint::of(&monitor));
+        Fingerprint::of(&monitor)
+    }
+
+    #[test]
+    fn a_derived_state_is_told_apart_but_for_what_is_unhashed() {
+        let with = |seen, told| of(Third { seen, told: Unhashed(told) });
+        assert_ne!(with(1, 0), with(2, 0));
+        assert_eq!(with(1, 0), with(1, 7));
+    }
+}

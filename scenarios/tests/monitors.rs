@@ -1,0 +1,104 @@
+//! What a search knows of a monitor, it knows by construction: its state, and how far back it looks.
+#![cfg(feature = "explore")]
+
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium::prelude::*;
+use vivarium_model::explore::recipes::{Budget, Recipes};
+use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
+use vivarium_model::handle::{Program, program};
+
+/// Each reader looks once whether the flag is there and says so; the writer sets it.
+fn readers_and_writer() -> Vec<Program> {
+    let reader = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let seen = zookeeper.exists("/flag").await.map_err(|error| error.to_string())?;
+        zookeeper.custom("looked", &[("seen", i64::from(seen.is_some()).into())]);
+        Ok(())
+    };
+    let writer = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let created = zookeeper.create("/flag", b"", CreateMode::Persistent).await;
+        created.map(drop).map_err(|error| error.to_string())
+    };
+    vec![program(reader), program(reader), program(reader), program(writer)]
+}
+
+/// Counts the readers that saw what is wanted of them, in some state of its own, and objects to the
+/// third. It has no hash but the one that it derives.
+#[derive(Clone, Hash)]
+struct Third<C> {
+    wanted: [bool; 3],
+    met: C,
+}
+
+/// Where a monitor keeps its count.
+trait Count: Clone + Hash + Send + Sync + 'static {
+    fn up(&mut self) -> u32;
+}
+
+impl Count for u32 {
+    fn up(&mut self) -> u32 {
+        *self += 1;
+        *self
+    }
+}
+
+impl Count for Unhashed<u32> {
+    fn up(&mut self) -> u32 {
+        (**self).up()
+    }
+}
+
+impl<C: Count> Monitor for Third<C> {
+    fn name(&self) -> &'static str {
+        "third"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Observed { client, observation, .. } = event else { return Ok(()) };
+        let Observation::Custom { fields, .. } = observation else { return Ok(()) };
+        let seen = matches!(fields.as_slice(), [(_, Value::Number(1))]);
+        if seen == self.wanted[client.index()] && self.met.up() == 3 {
+            return Err(Objection::new(self.name(), "the third saw what was wanted"));
+        }
+        Ok(())
+    }
+}
+
+/// Of all that can be wanted of three readers, what a search finds to happen.
+fn found<C: Count + Default>() -> Vec<[bool; 3]> {
+    let all = (0..8).map(|bits| [1, 2, 4].map(|bit| bits & bit != 0));
+    let happens = |wanted: &[bool; 3]| {
+        let monitor = Third { wanted: *wanted, met: C::default() };
+        let model = Recipes::new(
+            readers_and_writer(),
+            vec![Box::new(monitor)],
+            [] as [Arc<str>; 0],
+            Budget::default(),
+        );
+        match search(&model, &Options::new(Strategy::BreadthFirst), &Silent).ending {
+            Ending::Violated(found) => found.objection.property == "third",
+            Ending::Exhausted { .. } => false,
+            Ending::Bounded { by, .. } => panic!("bounded by {by}"),
+        }
+    };
+    all.filter(happens).collect()
+}
+
+/// Readers may see the flag or not, in every combination. A reader that has finished leaves no trace
+/// but in the monitor, so its count must be part of the state.
+#[test]
+fn a_monitor_that_counts_is_part_of_the_state_without_a_word() {
+    assert_eq!(found::<u32>().len(), 8);
+}
+
+/// The mistake, made on purpose: what is said not to matter, and does, hides violations.
+#[test]
+fn a_count_that_is_unhashed_and_matters_is_missed() {
+    assert!(found::<Unhashed<u32>>().len() < 8);
+}
