@@ -89,8 +89,7 @@ impl Ghosts {
     /// # Errors
     /// A monitor's objection.
     pub(crate) fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
-        self.monitors.at_rest(view)
+        self.monitors.at_rest(View::new(at, &self.history))
     }
 
     /// The run is over.
@@ -98,8 +97,7 @@ impl Ghosts {
     /// # Errors
     /// A monitor's objection.
     pub(crate) fn end(&mut self, at: Time) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
-        self.monitors.end(view)
+        self.monitors.end(View::new(at, &self.history))
     }
 
     fn one_event(
@@ -112,10 +110,10 @@ impl Ghosts {
             Event::Proposed { txn, .. } => {
                 self.proposed.insert(txn.zxid, Arc::clone(txn));
             }
-            Event::Committed { txn, .. } => self.commit(txn)?,
+            Event::Committed { txn, .. } => return self.committed(at, txn, event),
             _ => {}
         }
-        self.tell(at, event)?;
+        self.monitors.event(View::new(at, &self.history), event)?;
         if let Event::Established { leader, epoch, last_zxid } = *event {
             self.commit_initial_history(at, leader, last_zxid, added)?;
             // What an older epoch proposed and this leader does not have is dead: every later leader
@@ -125,17 +123,17 @@ impl Ghosts {
         Ok(())
     }
 
-    fn tell(&mut self, at: Time, event: &Event) -> Result<(), Objection> {
-        let view = View { at, history: &self.history };
+    /// Takes a commit in and tells it; `event` is of this transaction.
+    fn committed(&mut self, at: Time, txn: &Arc<Txn>, event: &Event) -> Result<(), Objection> {
+        let view = match check_commit(&self.history, txn)? {
+            Commit::New => {
+                Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
+                self.proposed.remove(&txn.zxid);
+                View::of_new(at, &self.history)
+            }
+            Commit::Known => View::new(at, &self.history),
+        };
         self.monitors.event(view, event)
-    }
-
-    fn commit(&mut self, txn: &Arc<Txn>) -> Result<(), Objection> {
-        if check_commit(&self.history, txn)? == Commit::New {
-            Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
-            self.proposed.remove(&txn.zxid);
-        }
-        Ok(())
     }
 
     /// An activation commits all of the leader's history. What of it is new here are proposals of
@@ -159,9 +157,8 @@ impl Ghosts {
                     ),
                 ));
             };
-            self.commit(&txn)?;
-            let event = Event::Committed { leader, txn };
-            self.tell(at, &event)?;
+            let event = Event::Committed { leader, txn: Arc::clone(&txn) };
+            self.committed(at, &txn, &event)?;
             added.push(event);
         }
         Ok(())

@@ -17,9 +17,9 @@ fn counted(events: Vec<Event>) -> String {
         if let Event::Committed { txn, .. } = event {
             history.commit(txn.clone());
         }
-        marks.event(View { at: Time::ZERO, history: &history }, event);
+        marks.event(View::new(Time::ZERO, &history), event);
     }
-    marks.finish(View { at: Time::ZERO, history: &history });
+    marks.finish(View::new(Time::ZERO, &history));
     let line = |(mark, count): (&Mark, &u64)| format!("{mark} {count}");
     marks.counts().iter().map(line).collect::<Vec<_>>().join("; ")
 }

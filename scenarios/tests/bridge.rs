@@ -61,7 +61,7 @@ impl Monitor for Recorder {
 fn judge(events: &[Event]) -> (Result<(), (usize, Objection)>, Bridge) {
     let mut bridge = Bridge::new();
     let history = History::new();
-    let view = View { at: Time::ZERO, history: &history };
+    let view = View::new(Time::ZERO, &history);
     for (at, event) in events.iter().enumerate().filter(|(_, event)| bridge_hears(event)) {
         if let Err(objection) = bridge.event(view, event) {
             return (Err((at, objection)), bridge);

@@ -102,3 +102,81 @@ fn a_monitor_that_counts_is_part_of_the_state_without_a_word() {
 fn a_count_that_is_unhashed_and_matters_is_missed() {
     assert!(found::<Unhashed<u32>>().len() < 8);
 }
+
+/// Objects whenever it is shown a transaction that is not the one that it is told of.
+#[derive(Clone, Hash)]
+struct Peeks {
+    looks_back: LooksBack,
+    class: Class,
+    /// The last transaction that it was told of.
+    told: Zxid,
+}
+
+impl Peeks {
+    fn look(&self, view: View<'_>, of: Option<Zxid>) -> Result<(), Objection> {
+        let shown: Vec<Zxid> = view.history.txns().iter().map(|txn| txn.zxid).collect();
+        assert_eq!(view.history.get(self.told).is_some(), shown.contains(&self.told));
+        match shown.iter().find(|zxid| Some(**zxid) != of) {
+            None => Ok(()),
+            Some(zxid) => Err(Objection::new(self.name(), format!("{zxid} is shown"))),
+        }
+    }
+}
+
+impl Monitor for Peeks {
+    fn name(&self) -> &'static str {
+        "peeks"
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        self.looks_back
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Committed { txn, .. } = event else { return self.look(view, None) };
+        assert_eq!(view.history.get(txn.zxid).map(|it| it.zxid), Some(txn.zxid));
+        self.look(view, Some(txn.zxid))?;
+        self.told = txn.zxid;
+        Ok(())
+    }
+
+    fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.look(view, None)
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.look(view, None)
+    }
+}
+
+/// What becomes of a client that creates and deletes, under such a monitor, in a search or a sweep.
+fn peeks(looks_back: LooksBack, class: Class) -> Test {
+    let work = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        // Whatever becomes of them: only the commits matter here.
+        let _ = zookeeper.create("/a", b"", CreateMode::Persistent).await;
+        let _ = zookeeper.delete("/a", Version::Any).await;
+        Ok(())
+    };
+    Test::new("peeks", work).monitor(Peeks { looks_back, class, told: Zxid::ZERO })
+}
+
+/// In every state of a search, and in runs with all faults, whatever the monitor's class.
+#[test]
+fn who_looks_at_the_tip_is_shown_nothing_of_the_past() {
+    peeks(LooksBack::Tip, Class::Event).explore(&Exploration::new().clients(2).lost(1).kills(1));
+    for class in [Class::Event, Class::Run] {
+        let test = peeks(LooksBack::Tip, class).clients(2).faults(Faults::ALL);
+        test.seeds(50).run();
+    }
+}
+
+#[test]
+#[should_panic(expected = "is shown")]
+fn who_looks_back_is_shown_the_past() {
+    peeks(LooksBack::Whole, Class::Event).explore(&Exploration::new().clients(1));
+}

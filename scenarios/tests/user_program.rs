@@ -90,6 +90,10 @@ impl Monitor for StaysAway {
         Class::Event
     }
 
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         matches!(event, Event::Observed { .. } | Event::Committed { .. })
     }

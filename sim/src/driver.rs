@@ -36,7 +36,7 @@ const SUPERVISION: Duration = Duration::from_secs(1);
 pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
     let mut driver = Driver::new(subject, drawn, keep);
     let outcome = driver.story();
-    let view = View { at: driver.heap.now(), history: driver.subject.history() };
+    let view = View::new(driver.heap.now(), driver.subject.history());
     driver.record.close(drawn, outcome, &driver.effects, view)
 }
 
@@ -187,7 +187,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.effects.clear();
         let outcome = self.subject.step(now, &step, &mut self.effects);
         if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
-            let view = View { at: now, history: self.subject.history() };
+            let view = View::new(now, self.subject.history());
             self.record.step(step, &self.effects, view);
         }
         let status = outcome?;

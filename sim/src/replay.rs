@@ -66,14 +66,14 @@ pub(crate) fn retake<S: Subject>(
             Ok(Status::Done) => read(&mut programs, &effects),
             Err(objection) => Err(objection),
         };
-        let view = View { at: *at, history: subject.history() };
+        let view = View::new(*at, subject.history());
         record.step(*step, &effects, view);
         if outcome.is_err() {
             return (record.close(drawn, outcome, &effects, view), skipped);
         }
     }
     let outcome = finale(&mut subject, &programs, end, expected);
-    let view = View { at: end, history: subject.history() };
+    let view = View::new(end, subject.history());
     (record.close(drawn, outcome, &effects, view), skipped)
 }
 

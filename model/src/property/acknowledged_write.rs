@@ -204,11 +204,11 @@ impl Monitor for AcknowledgedWrite {
                 let reply = Reply { session: *session, xid: *xid, zxid: *zxid, request, result };
                 if reply.is_of_write() && !self.is_without_transaction(*client, &reply) {
                     let told = Err(Error::SessionExpired);
-                    let reply = match self.is_ephemeral_on_local(&reply, view.history) {
+                    let reply = match self.is_ephemeral_on_local(&reply, view.history.whole()) {
                         true => Reply { result: &told, ..reply },
                         false => reply,
                     };
-                    reply.check(view.history).map_err(objection)?;
+                    reply.check(view.history.whole()).map_err(objection)?;
                     self.acknowledged.insert(*session, *zxid);
                 }
             }

@@ -118,11 +118,11 @@ impl Monitor for CommittedPrefix {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let seen = match event {
             Event::Committed { txn, .. } => {
-                let commit = check_commit(view.history, txn)?;
+                let commit = check_commit(view.history.whole(), txn)?;
                 assert_eq!(commit, Commit::Known, "the world commits {txn} before it reports it");
-                self.committed(view.history, txn)
+                self.committed(view.history.whole(), txn)
             }
-            Event::Applied { server, txn, .. } => self.applied(view.history, *server, txn),
+            Event::Applied { server, txn, .. } => self.applied(view.history.whole(), *server, txn),
             Event::Serving { server, zxid, .. } => {
                 self.applied.insert(*server, *zxid);
                 Ok(())

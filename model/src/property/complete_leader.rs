@@ -35,7 +35,7 @@ impl Monitor for CompleteLeader {
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Established { leader, epoch, last_zxid } = event else { return Ok(()) };
-        let committed = view.history.last_up_to(epoch.opening());
+        let committed = view.history.whole().last_up_to(epoch.opening());
         if *last_zxid >= committed {
             return Ok(());
         }

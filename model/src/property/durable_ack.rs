@@ -55,7 +55,7 @@ impl Monitor for DurableAck {
                 // An opening zxid stands for the committed prefix below it: its epoch had a leader,
                 // whose history became committed when it was activated.
                 let vouched = match history.is_opening() {
-                    true => view.history.last_up_to(*history),
+                    true => view.history.whole().last_up_to(*history),
                     false => *history,
                 };
                 if *durable >= vouched {

@@ -19,7 +19,7 @@
 //!   ephemeral; to all else the leader lets a session pass that it does not track (2.6), even one
 //!   that was closed.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::config::{ClientConfig, Config, ServerOptions};
 use crate::event::Event;
 use crate::id::{ClientId, ServerId, SessionId};
@@ -180,6 +180,10 @@ impl Monitor for EndedSession {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn begin(&mut self, config: &Arc<Config>) {

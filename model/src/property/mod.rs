@@ -21,6 +21,7 @@ mod reply_order;
 mod state;
 #[cfg(test)]
 pub(crate) mod testing;
+mod view;
 
 pub use acknowledged_write::AcknowledgedWrite;
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
@@ -35,25 +36,14 @@ pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
 pub use reply_order::ReplyOrder;
 pub use state::{MonitorState, Unhashed};
+pub use view::{Committed, LooksBack, View};
 
 use crate::config::Config;
 use crate::event::Event;
-use crate::history::History;
 use crate::service::Bridge;
-use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-
-/// What a monitor may look at beside the event itself.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// Virtual time; [`Time::ZERO`] always in the explorer.
-    pub at: Time,
-    /// The committed history. On [`Event::Committed`] it contains that transaction already, and as
-    /// its last one if the transaction is new.
-    pub history: &'a History,
-}
 
 /// Which engines a monitor is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,6 +101,13 @@ pub trait Monitor: MonitorState + Send + Sync {
     /// Asked, as [`Monitor::concerns`], about kinds: what is inside the event may be made up.
     fn minds_order(&self, event: &Event) -> bool {
         self.concerns(event)
+    }
+
+    /// How far back it looks in the committed history: the same for all its life. One that looks at
+    /// the [tip](LooksBack::Tip) only is shown no more, by any engine, and spares a search the states
+    /// that differ in nothing but how their tree came about.
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Whole
     }
 
     /// Told before the first event how the run is configured.

@@ -1,6 +1,6 @@
 //! All monitors of a world, shared until one of them moves.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
 use std::hash::Hash;
@@ -10,17 +10,39 @@ use std::hash::Hash;
 pub struct Monitors(Vec<Tracked<Slot>>);
 
 #[derive(Clone, Hash)]
-struct Slot(Box<dyn Monitor>);
+struct Slot {
+    monitor: Box<dyn Monitor>,
+    /// Asked once: it does not change.
+    looks_back: LooksBack,
+}
+
+impl Slot {
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.monitor.event(view.within(self.looks_back), event)
+    }
+
+    fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.monitor.at_rest(view.within(self.looks_back))
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.monitor.end(view.within(self.looks_back))
+    }
+}
 
 impl Monitors {
     /// These monitors.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
-        Monitors(monitors.into_iter().map(|monitor| Tracked::new(Slot(monitor))).collect())
+        let slot = |monitor: Box<dyn Monitor>| {
+            let looks_back = monitor.looks_back();
+            Tracked::new(Slot { monitor, looks_back })
+        };
+        Monitors(monitors.into_iter().map(slot).collect())
     }
 
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Monitor> {
-        self.0.iter().map(|slot| &*slot.0)
+        self.0.iter().map(|slot| &*slot.monitor)
     }
 
     /// Whether none of them was told anything since one set was cloned from the other.
@@ -38,13 +60,21 @@ impl Monitors {
         self.iter().any(|monitor| monitor.minds_order(event))
     }
 
-    /// Tells those whom it concerns.
+    /// Whether any of those that both engines have ([`Class::Event`]) looks back further than the tip
+    /// of the committed history. Then states that differ in its past only are not the same.
+    pub fn look_back(&self) -> bool {
+        self.0
+            .iter()
+            .any(|slot| slot.monitor.class() == Class::Event && slot.looks_back == LooksBack::Whole)
+    }
+
+    /// Tells those whom it concerns, each as much of the history as it looks at.
     ///
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let mut concerned = self.0.iter_mut().filter(|slot| slot.0.concerns(event));
-        concerned.try_for_each(|slot| slot.make_mut().0.event(view, event))
+        let mut concerned = self.0.iter_mut().filter(|slot| slot.monitor.concerns(event));
+        concerned.try_for_each(|slot| slot.make_mut().event(view, event))
     }
 
     /// Tells all that nothing can happen any more but that time passes.
@@ -52,7 +82,7 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().0.at_rest(view))
+        self.0.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
     }
 
     /// Tells all that the run has ended.
@@ -60,13 +90,13 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().0.end(view))
+        self.0.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
     }
 
     /// Of the states of those that both engines have ([`Class::Event`]).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = StableHasher::new();
-        let hashed = self.0.iter().filter(|slot| slot.0.class() == Class::Event);
+        let hashed = self.0.iter().filter(|slot| slot.monitor.class() == Class::Event);
         hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
         whole.finished()
     }

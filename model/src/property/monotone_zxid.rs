@@ -3,7 +3,7 @@
 //! The header zxids of a session's replies never decrease, also across reconnects to other servers:
 //! a server that is behind what the client has seen hangs up on it (semantics 2.1 rule 2, 4.6).
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 use crate::id::SessionId;
 use crate::op::SessionState;
@@ -31,6 +31,10 @@ impl Monitor for MonotoneZxid {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {

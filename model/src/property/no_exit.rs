@@ -4,7 +4,7 @@
 //! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
 //! must never be is a panic, which every engine reports as a violation as well.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 
 /// The monitor of S13. It has no state of its own.
@@ -18,6 +18,10 @@ impl Monitor for NoExit {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn concerns(&self, event: &Event) -> bool {

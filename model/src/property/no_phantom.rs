@@ -28,7 +28,7 @@ impl NoPhantom {
         zxid: Zxid,
         digest: Fingerprint,
     ) -> Result<(), Objection> {
-        if view.history.digest_at(zxid) == digest {
+        if view.history.whole().digest_at(zxid) == digest {
             return Ok(());
         }
         Err(Objection::new(

@@ -4,7 +4,7 @@
 //! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
 //! specifications, semantics 8.1).
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 use crate::id::ServerId;
 use crate::zxid::Epoch;
@@ -30,6 +30,10 @@ impl Monitor for OneLeader {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -4,7 +4,7 @@
 //! each, and none to a request that it did not send there (semantics 2.8 rule 5, 4.5). A broken
 //! connection takes all outstanding replies with it.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 use crate::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::op::SessionState;
@@ -81,6 +81,10 @@ impl Monitor for ReplyOrder {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {

@@ -82,12 +82,16 @@ impl<M: Monitor> Trial<M> {
 
     /// What the world does with an event.
     pub(crate) fn feed(&mut self, event: &Event) -> Result<(), Objection> {
+        let mut is_new = false;
         if let Event::Committed { txn, .. } = event
             && check_commit(&self.history, txn)? == Commit::New
         {
             self.history.commit(Arc::clone(txn));
+            is_new = true;
         }
-        self.monitor.event(View { at: Time::ZERO, history: &self.history }, event)
+        let view = if is_new { View::of_new } else { View::new };
+        let view = view(Time::ZERO, &self.history).within(self.monitor.looks_back());
+        self.monitor.event(view, event)
     }
 
     /// The monitor must accept this.

@@ -13,12 +13,13 @@
 //! a belief that is still there when its client is connected by another session is refused
 //! (museum rows 23 and 24).
 
-use crate::lock::properties::{creation, is_closed};
+use crate::lock::properties::creations::Creations;
+use crate::lock::properties::is_closed;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::zxid::Zxid;
 
@@ -26,6 +27,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct Belief {
     lock: Arc<str>,
+    creations: Creations,
     held: Vec<Held>,
     // Measured only: no verdict depends on them.
     open: Unhashed<Vec<Overlap>>,
@@ -62,8 +64,10 @@ struct Overlap {
 impl Belief {
     /// Watches the lock in this directory.
     pub fn new(lock_directory: &str) -> Belief {
+        let lock = lock_directory.into();
         Belief {
-            lock: lock_directory.into(),
+            creations: Creations::new(&lock),
+            lock,
             held: Vec::new(),
             open: Unhashed::default(),
             measured: Unhashed::default(),
@@ -84,7 +88,7 @@ impl Belief {
     ) -> Result<(), Objection> {
         match observation {
             Observation::Granted { lock, node, token, .. } if *lock == self.lock => {
-                let owner = creation(view.history, node, *token).map(|txn| txn.session);
+                let owner = self.creations.owner(node, *token);
                 self.granted(view, Held { client, token: *token, session: owner.or(session) })
             }
             Observation::Lost { lock, token } | Observation::Releasing { lock, token }
@@ -100,7 +104,7 @@ impl Belief {
     fn granted(&mut self, view: View<'_>, new: Held) -> Result<(), Objection> {
         for old in &self.held {
             let (smaller, larger) = if old.token < new.token { (old, &new) } else { (&new, old) };
-            if smaller.session.is_some_and(|session| !is_closed(view.history, session)) {
+            if smaller.session.is_some_and(|session| !is_closed(view, session)) {
                 return Err(Objection::new(
                     self.name(),
                     format!(
@@ -163,6 +167,10 @@ impl Monitor for Belief {
         Class::Event
     }
 
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
@@ -172,7 +180,8 @@ impl Monitor for Belief {
                     | Observation::Releasing { .. }
             ),
             Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Killed { .. }
+            Event::Committed { .. }
+            | Event::Killed { .. }
             | Event::Started { .. }
             | Event::Finished { .. }
             | Event::Panicked { .. } => true,
@@ -185,7 +194,8 @@ impl Monitor for Belief {
     fn minds_order(&self, event: &Event) -> bool {
         match event {
             Event::Session { .. } => false,
-            Event::Observed { observation: Observation::Granted { .. }, .. } => true,
+            Event::Committed { .. }
+            | Event::Observed { observation: Observation::Granted { .. }, .. } => true,
             Event::Observed { client, .. }
             | Event::Killed { client }
             | Event::Started { client }
@@ -198,6 +208,7 @@ impl Monitor for Belief {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.creations.see(view, event);
         match event {
             Event::Observed { client, session, observation, .. } => {
                 self.observed(view, *client, *session, observation)

@@ -6,21 +6,24 @@
 //! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
 //! contenders came, wherever the sequence counter stands (recipes 2.0).
 
-use crate::lock::properties::{contenders, creation};
+use crate::lock::properties::contenders;
+use crate::lock::properties::creations::Creations;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Exclusion {
     lock: Arc<str>,
+    creations: Creations,
 }
 
 impl Exclusion {
     /// Watches the lock in this directory.
     pub fn new(lock_directory: &str) -> Exclusion {
-        Exclusion { lock: lock_directory.into() }
+        let lock = lock_directory.into();
+        Exclusion { creations: Creations::new(&lock), lock }
     }
 }
 
@@ -33,22 +36,30 @@ impl Monitor for Exclusion {
         Class::Event
     }
 
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Observed { observation: Observation::Granted { .. }, .. })
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
-    // Without a state of its own there is nothing to hash.
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Observed { observation: Observation::Granted { .. }, .. }
+                | Event::Committed { .. }
+        )
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.creations.see(view, event);
         let Event::Observed { client, observation, .. } = event else { return Ok(()) };
         let Observation::Granted { lock, node, token, .. } = observation else { return Ok(()) };
         if *lock != self.lock {
             return Ok(());
         }
-        if creation(view.history, node, *token).is_none() {
+        if self.creations.owner(node, *token).is_none() {
             let saw = format!("{client} was granted {node}, which {token} did not create");
             return Err(Objection::new(self.name(), saw));
         }
-        let smaller = contenders(view.history, &self.lock)
+        let smaller = contenders(view, &self.lock)
             .filter(|(_, _, other)| other.czxid < *token)
             .min_by_key(|(_, _, other)| other.czxid);
         match smaller {
@@ -100,6 +111,19 @@ mod tests {
         let token = scene.create(S1, 2, &node("a", 0));
         scene.observe(1, S1, 3, granted("a", &node("a", 0), Zxid(token.0 + 7)));
         assert!(scene.end().is_some_and(|saw| saw.contains("did not create")));
+    }
+
+    #[test]
+    fn a_znode_that_is_gone_is_remembered_with_its_czxid() {
+        for off in [0, 1] {
+            let mut scene = scene();
+            let token = scene.create(S1, 2, &node("a", 0));
+            let deleted = scene.delete(S1, 3, &node("a", 0));
+            scene.report_again(token);
+            scene.report_again(deleted);
+            scene.observe(1, S1, 4, granted("a", &node("a", 0), Zxid(token.0 + off)));
+            assert_eq!(scene.end().is_some(), off == 1);
+        }
     }
 
     #[test]

@@ -7,18 +7,20 @@
 //! of this property: a resource that once accepted a smaller token after a larger one fences
 //! nothing.
 
-use crate::lock::properties::{creation, is_closed};
+use crate::lock::properties::creations::Creations;
+use crate::lock::properties::is_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Fencing {
     lock: Arc<str>,
+    creations: Creations,
     /// All tokens granted so far: as many as there were grants.
     granted: BTreeSet<Zxid>,
     /// The largest token that each resource accepted.
@@ -29,7 +31,12 @@ impl Fencing {
     /// Watches the lock in this directory, and every outside resource.
     pub fn new(lock_directory: &str) -> Fencing {
         let lock = lock_directory.into();
-        Fencing { lock, granted: BTreeSet::new(), accepted: BTreeMap::new() }
+        Fencing {
+            creations: Creations::new(&lock),
+            lock,
+            granted: BTreeSet::new(),
+            accepted: BTreeMap::new(),
+        }
     }
 
     fn grant(
@@ -44,7 +51,7 @@ impl Fencing {
             let saw = format!("{client} was granted token {token}, which was granted before");
             return Err(Objection::new(self.name(), saw));
         }
-        let zombie = session.is_none_or(|session| is_closed(view.history, session));
+        let zombie = session.is_none_or(|session| is_closed(view, session));
         match largest.filter(|largest| *largest > token && !zombie) {
             None => Ok(()),
             Some(largest) => Err(Objection::new(
@@ -84,16 +91,21 @@ impl Monitor for Fencing {
         Class::Event
     }
 
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => {
                 matches!(observation, Observation::Granted { .. })
             }
-            _ => matches!(event, Event::ResourceWrite { .. }),
+            _ => matches!(event, Event::ResourceWrite { .. } | Event::Committed { .. }),
         }
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.creations.see(view, event);
         match event {
             Event::Observed {
                 client,
@@ -101,7 +113,7 @@ impl Monitor for Fencing {
                 observation: Observation::Granted { lock, node, token, .. },
                 ..
             } if *lock == self.lock => {
-                let owner = creation(view.history, node, *token).map(|txn| txn.session);
+                let owner = self.creations.owner(node, *token);
                 self.grant(view, *client, *token, owner.or(*session))
             }
             Event::ResourceWrite { client, resource, token: Some(token), accepted: true } => {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// See the module.
@@ -68,6 +68,10 @@ impl Monitor for GuardedWrite {
         Class::Event
     }
 
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         // A session that begins changes nothing that is looked at here.
         let begins = |txn: &Txn| matches!(txn.body, TxnBody::CreateSession { .. });
@@ -76,7 +80,9 @@ impl Monitor for GuardedWrite {
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
-            Event::Committed { txn, .. } => self.apply(view, txn, &txn.body),
+            Event::Committed { txn, .. } if view.history.is_new(txn) => {
+                self.apply(view, txn, &txn.body)
+            }
             _ => Ok(()),
         }
     }
@@ -113,6 +119,20 @@ mod tests {
         scene.close(S1);
         scene.commit(S2, 4, guarded(&node("a", 0)));
         assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn a_report_of_what_is_committed_already_changes_nothing() {
+        let mut scene = scene();
+        let create = scene.create(S2, 1, &node("b", 1));
+        let write = scene.commit(S2, 2, guarded(&node("b", 1)));
+        scene.delete(S2, 3, &node("b", 1));
+        // The node stood when this was committed.
+        scene.report_again(write);
+        // It does not stand again.
+        scene.report_again(create);
+        scene.commit(S2, 4, guarded(&node("b", 1)));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M4 guarded writes: 1:8 multi [check /lock/b-lock-0000000001, setData /counter v1] by 0x2 committed although /lock/b-lock-0000000001 was gone");
     }
 
     #[test]

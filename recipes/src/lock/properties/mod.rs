@@ -15,9 +15,11 @@
 //! | M5 | an attempt that ended leaves no znode: within a time; at rest | run; event |
 //! | M6 | nobody waits for its own znode | event |
 //!
-//! All of them take one lock directory and ignore everything else.
+//! All of them take one lock directory and ignore everything else. None that a search asks looks back
+//! in the committed history: what it needs of the past is its own state.
 
 pub mod belief;
+mod creations;
 pub mod exclusion;
 pub mod fencing;
 pub mod guarded_write;
@@ -37,13 +39,10 @@ pub use no_self_wait::NoSelfWait;
 
 use crate::lock::contender::{self, Contender};
 use std::sync::Arc;
-use vivarium_model::history::History;
 use vivarium_model::id::SessionId;
-use vivarium_model::property::Monitor;
+use vivarium_model::property::{Monitor, View};
 use vivarium_model::time::Duration;
 use vivarium_model::tree::Znode;
-use vivarium_model::txn::{Txn, TxnBody};
-use vivarium_model::zxid::Zxid;
 
 /// All monitors of the lock in `lock_directory`. `bound` is M5's: how long a session must have been
 /// connected after an attempt's end before a znode left over is a leak (see [`NoLeak`]); where time
@@ -61,11 +60,11 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
 }
 
 /// The contenders that stand in the committed history: full path, attempt id and znode.
-fn contenders(
-    history: &History,
-    directory: &str,
-) -> impl Iterator<Item = (String, Option<String>, Arc<Znode>)> {
-    let tree = history.tree();
+fn contenders<'a>(
+    view: View<'a>,
+    directory: &'a str,
+) -> impl Iterator<Item = (String, Option<String>, Arc<Znode>)> + 'a {
+    let tree = view.history.tree();
     let names = tree.children(directory).unwrap_or_default();
     names.into_iter().filter_map(move |name| {
         let contender = Contender::parse(&name)?;
@@ -75,21 +74,18 @@ fn contenders(
     })
 }
 
-/// The transaction with zxid `czxid`, if it is the one that created `path`.
-fn creation<'a>(history: &'a History, path: &str, czxid: Zxid) -> Option<&'a Arc<Txn>> {
-    history.get(czxid).filter(|txn| creates(&txn.body, path))
-}
-
-/// Whether a transaction creates the znode `wanted`.
-fn creates(body: &TxnBody, wanted: &str) -> bool {
-    match body {
-        TxnBody::Create { path, .. } => path.as_str() == wanted,
-        TxnBody::Multi(parts) => parts.iter().any(|part| creates(part, wanted)),
-        _ => false,
-    }
-}
-
 /// Whether a session has ended (or never began) in the committed history.
-fn is_closed(history: &History, session: SessionId) -> bool {
-    !history.tree().sessions().contains_key(&session)
+fn is_closed(view: View<'_>, session: SessionId) -> bool {
+    !view.history.tree().sessions().contains_key(&session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::property::Monitors;
+
+    #[test]
+    fn a_search_for_the_lock_need_not_tell_pasts_apart() {
+        assert!(!Monitors::new(monitors("/lock", Duration::ZERO)).look_back());
+    }
 }

@@ -15,7 +15,6 @@ use crate::lock::properties::contenders;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::op::SessionState;
 use vivarium_model::property::{Class, Monitor, Objection, View};
@@ -53,11 +52,11 @@ struct Watched {
 impl Watched {
     /// Whether a contender is this attempt's: by the id in its name, or, where the name has none,
     /// by the session and number of the request that made it (one attempt at a time per client).
-    fn made(&self, history: &History, attempt: Option<&str>, czxid: Zxid) -> bool {
+    fn made(&self, view: View<'_>, attempt: Option<&str>, czxid: Zxid) -> bool {
         if let Some(id) = attempt {
             return *id == *self.id;
         }
-        history.get(czxid).is_some_and(|txn| {
+        view.history.get(czxid).is_some_and(|txn| {
             Some(txn.session) == self.session
                 && txn.cxid >= self.first
                 && self.next.is_none_or(|next| txn.cxid < next)
@@ -82,8 +81,8 @@ impl NoLeak {
             return Ok(());
         }
         for attempt in self.attempts.iter().filter(|attempt| due(attempt)) {
-            let leak = contenders(view.history, &self.lock)
-                .find(|(_, id, node)| attempt.made(view.history, id.as_deref(), node.czxid));
+            let leak = contenders(view, &self.lock)
+                .find(|(_, id, node)| attempt.made(view, id.as_deref(), node.czxid));
             if let Some((path, _, node)) = leak {
                 let saw = format!(
                     "attempt {} of {} has ended and its session has been connected for {:?}, but \

@@ -14,7 +14,7 @@ use crate::lock::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -102,7 +102,7 @@ impl NoLeakAtRest {
     }
 
     fn check(&self, view: View<'_>) -> Result<(), Objection> {
-        for (path, id, node) in contenders(view.history, &self.lock) {
+        for (path, id, node) in contenders(view, &self.lock) {
             if let Some(attempt) = self.leaked(id.as_deref(), node.ephemeral_owner()) {
                 let saw = format!(
                     "attempt {} of {} has ended and nobody is about to delete {path} (czxid {}), \
@@ -123,6 +123,10 @@ impl Monitor for NoLeakAtRest {
 
     fn class(&self) -> Class {
         Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
     }
 
     fn concerns(&self, event: &Event) -> bool {

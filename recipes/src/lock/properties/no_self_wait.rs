@@ -6,11 +6,14 @@
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
 use crate::lock::contender::Contender;
+use crate::lock::properties::creations::created;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::{Event, Observation};
-use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, SessionId, Xid};
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::path::{self, ZnodePath};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -27,19 +30,27 @@ struct Running {
     id: Arc<str>,
     /// The number of its first request.
     first: Xid,
+    /// What its requests made in the lock's directory and still stands, where the name does not say
+    /// whose it is.
+    made: BTreeSet<ZnodePath>,
 }
 
 impl Running {
     /// Whether it made the znode `on`. One that is gone from the committed history already (the
     /// waiter's view is stale) is told by its name alone.
-    fn made(&self, history: &History, on: &str) -> bool {
-        let named = Contender::parse(vivarium_model::path::name(on))
-            .is_some_and(|contender| contender.attempt() == Some(&*self.id));
-        let requested = || {
-            let txn = history.tree().node(on).and_then(|node| history.get(node.czxid))?;
-            Some(Some(txn.session) == self.session && txn.cxid >= self.first)
-        };
-        named || requested().unwrap_or(false)
+    fn has_made(&self, on: &str) -> bool {
+        self.names(on) || self.made.contains(on)
+    }
+
+    /// Whether a znode has this attempt's id in its name.
+    fn names(&self, node: &str) -> bool {
+        let contender = Contender::parse(path::name(node));
+        contender.is_some_and(|contender| contender.attempt() == Some(&*self.id))
+    }
+
+    /// Whether a transaction is one of its requests.
+    fn has_sent(&self, txn: &Txn) -> bool {
+        Some(txn.session) == self.session && txn.cxid >= self.first
     }
 }
 
@@ -49,16 +60,31 @@ impl NoSelfWait {
         NoSelfWait { lock: lock_directory.into(), running: Vec::new() }
     }
 
-    fn waits(
-        &self,
-        view: View<'_>,
-        client: ClientId,
-        attempt: &Arc<str>,
-        on: &str,
-    ) -> Result<(), Objection> {
+    /// A new transaction: what it deletes is nobody's any more, and what it creates is made by the
+    /// attempts that sent it.
+    fn committed(&mut self, view: View<'_>, txn: &Txn) {
+        let tree = view.history.tree();
+        for running in &mut self.running {
+            // What a multi has deleted and created anew is its own.
+            let stood = |path: &ZnodePath| tree.node(path).is_some_and(|it| it.czxid < txn.zxid);
+            running.made.retain(stood);
+        }
+        created(&txn.body, &mut |path| {
+            if path::parent(path) != Some(&*self.lock) || tree.node(path).is_none() {
+                return;
+            }
+            for running in self.running.iter_mut().filter(|running| running.has_sent(txn)) {
+                if !running.names(path) {
+                    running.made.insert(path.clone());
+                }
+            }
+        });
+    }
+
+    fn waits(&self, client: ClientId, attempt: &Arc<str>, on: &str) -> Result<(), Objection> {
         let waiter =
             self.running.iter().find(|running| running.client == client && running.id == *attempt);
-        match waiter.filter(|waiter| waiter.made(view.history, on)) {
+        match waiter.filter(|waiter| waiter.has_made(on)) {
             None => Ok(()),
             Some(_) => {
                 let saw = format!("{client} waits for {on}, which attempt {attempt} made itself");
@@ -77,6 +103,10 @@ impl Monitor for NoSelfWait {
         Class::Event
     }
 
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
@@ -86,7 +116,8 @@ impl Monitor for NoSelfWait {
                     | Observation::Granted { .. }
                     | Observation::GaveUp { .. }
             ),
-            Event::Killed { .. }
+            Event::Committed { .. }
+            | Event::Killed { .. }
             | Event::Started { .. }
             | Event::Finished { .. }
             | Event::Panicked { .. } => true,
@@ -94,9 +125,17 @@ impl Monitor for NoSelfWait {
         }
     }
 
-    /// A client is only ever measured against its own attempt and its own znode.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
+    /// A client is only ever measured against its own attempt and its own znode. But that, where it
+    /// is not told by its name, anybody can delete.
+    fn minds_order(&self, event: &Event) -> bool {
+        match event {
+            Event::Committed { .. } => true,
+            Event::Observed { client, observation: Observation::Waiting { .. }, .. } => {
+                let mut own = self.running.iter().filter(|running| running.client == *client);
+                own.any(|running| !running.made.is_empty())
+            }
+            _ => false,
+        }
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -108,13 +147,14 @@ impl Monitor for NoSelfWait {
                         session: *session,
                         id: Arc::clone(attempt),
                         first: *next_xid,
+                        made: BTreeSet::new(),
                     };
                     // By client, so that the order in which they began leaves no trace.
                     let place = self.running.partition_point(|other| other.client <= *client);
                     self.running.insert(place, new);
                 }
                 Observation::Waiting { lock, attempt, on } if *lock == self.lock => {
-                    return self.waits(view, *client, attempt, on);
+                    return self.waits(*client, attempt, on);
                 }
                 Observation::Granted { lock, attempt, .. }
                 | Observation::GaveUp { lock, attempt }
@@ -125,6 +165,7 @@ impl Monitor for NoSelfWait {
                 }
                 _ => {}
             },
+            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(view, txn),
             Event::Killed { client }
             | Event::Started { client }
             | Event::Finished { client, .. }
@@ -141,6 +182,7 @@ impl Monitor for NoSelfWait {
 mod tests {
     use super::*;
     use crate::lock::properties::scene::*;
+    use vivarium_model::txn::TxnBody;
 
     fn scene() -> Scene<NoSelfWait> {
         Scene::new(NoSelfWait::new(LOCK))
@@ -164,6 +206,46 @@ mod tests {
         scene.create(S1, 3, "/lock/lock-0000000001");
         scene.observe(1, S1, 5, waiting("a", "/lock/lock-0000000000"));
         assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn a_znode_that_was_made_anew_is_whoevers_made_it_last() {
+        let nameless = "/lock/lock-0000000000";
+        let mut others = scene();
+        others.observe(1, S1, 2, attempt("a"));
+        others.create(S1, 2, nameless);
+        let replace =
+            TxnBody::Multi(vec![TxnBody::Delete { path: path(nameless) }, create(S2, nameless)]);
+        others.commit(S2, 1, replace);
+        others.observe(1, S1, 5, waiting("a", nameless));
+        assert_eq!(others.end(), None);
+
+        let mut own = scene();
+        own.observe(1, S1, 2, attempt("a"));
+        own.create(S2, 1, nameless);
+        own.delete(S2, 2, nameless);
+        let made = own.create(S1, 2, nameless);
+        own.report_again(made);
+        own.observe(1, S1, 5, waiting("a", nameless));
+        assert!(own.end().is_some());
+    }
+
+    #[test]
+    fn the_order_matters_where_somebody_else_could_delete_what_is_waited_for() {
+        let waits = |on: &str| Event::Observed {
+            client: ClientId(1),
+            session: Some(S1),
+            next_xid: Xid(5),
+            observation: waiting("a", on),
+        };
+        let mut scene = scene();
+        scene.observe(1, S1, 2, attempt("a"));
+        scene.create(S1, 2, &node("a", 0));
+        assert!(!scene.monitor.minds_order(&waits(&node("a", 0))), "its name says it");
+        scene.create(S1, 3, "/lock/lock-0000000001");
+        assert!(scene.monitor.minds_order(&waits("/lock/lock-0000000001")));
+        scene.delete(S2, 1, "/lock/lock-0000000001");
+        assert!(!scene.monitor.minds_order(&waits("/lock/lock-0000000001")));
     }
 
     #[test]

@@ -50,8 +50,14 @@ impl<M: Monitor> Scene<M> {
         let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
         let txn = Arc::new(Txn { zxid, session, cxid: Xid(cxid), time: 0, body });
         self.history.commit(Arc::clone(&txn));
-        self.event(Event::Committed { leader: ServerId(1), txn });
+        self.tell(true, &Event::Committed { leader: ServerId(1), txn });
         zxid
+    }
+
+    /// A leader reports a transaction that is committed already.
+    pub(crate) fn report_again(&mut self, zxid: Zxid) {
+        let txn = Arc::clone(self.history.get(zxid).expect("it is committed"));
+        self.tell(false, &Event::Committed { leader: ServerId(2), txn });
     }
 
     /// Commits a create; the directory is persistent, everything else ephemeral.
@@ -103,20 +109,25 @@ impl<M: Monitor> Scene<M> {
 
     /// Feeds the monitor; its first objection is kept.
     pub(crate) fn event(&mut self, event: Event) {
-        let view = View { at: self.at, history: &self.history };
-        let result = self.monitor.event(view, &event);
+        self.tell(false, &event);
+    }
+
+    fn tell(&mut self, is_new: bool, event: &Event) {
+        let view = if is_new { View::of_new } else { View::new };
+        let view = view(self.at, &self.history).within(self.monitor.looks_back());
+        let result = self.monitor.event(view, event);
         self.objection = self.objection.take().or(result.err());
     }
 
     /// Nothing can happen any more but that time passes; what the monitor objects to.
     pub(crate) fn at_rest(&mut self) -> Option<String> {
-        let view = View { at: self.at, history: &self.history };
+        let view = View::new(self.at, &self.history).within(self.monitor.looks_back());
         self.monitor.at_rest(view).err().map(|objection| objection.to_string())
     }
 
     /// The run ends; what the monitor objected to first.
     pub(crate) fn end(mut self) -> Option<String> {
-        let view = View { at: self.at, history: &self.history };
+        let view = View::new(self.at, &self.history).within(self.monitor.looks_back());
         let result = self.monitor.end(view);
         self.objection.or(result.err()).map(|objection| objection.to_string())
     }

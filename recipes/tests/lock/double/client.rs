@@ -178,9 +178,12 @@ impl Double {
     }
 
     pub(super) fn event(&mut self, event: Event) {
-        let view = View { at: self.at, history: &self.history };
+        // Each transaction is reported once, when it is the last.
+        let is_commit = matches!(event, Event::Committed { .. });
+        let view = if is_commit { View::of_new } else { View::new };
+        let view = view(self.at, &self.history);
         for monitor in &mut self.monitors {
-            let objection = monitor.event(view, &event).err();
+            let objection = monitor.event(view.within(monitor.looks_back()), &event).err();
             self.objections.extend(objection.map(|objection| objection.to_string()));
         }
     }

@@ -322,9 +322,10 @@ impl Double {
 
     /// The run ends: all that the monitors objected to.
     pub fn end(mut self) -> Vec<String> {
-        let view = View { at: self.at, history: &self.history };
+        let view = View::new(self.at, &self.history);
         for monitor in &mut self.monitors {
-            self.objections.extend(monitor.end(view).err().map(|objection| objection.to_string()));
+            let objection = monitor.end(view.within(monitor.looks_back())).err();
+            self.objections.extend(objection.map(|objection| objection.to_string()));
         }
         self.objections
     }

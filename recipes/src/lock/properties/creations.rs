@@ -1,0 +1,68 @@
+//! Who created which child of a lock's directory.
+//!
+//! A grant names a znode and its czxid. That znode may be gone: a program goes by what it has read,
+//! and a zombie's session is over. So whoever judges grants remembers what was created, and need not
+//! look back in the committed history.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::SessionId;
+use vivarium_model::path::{self, ZnodePath};
+use vivarium_model::property::View;
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Creations {
+    lock: Arc<str>,
+    by_czxid: BTreeMap<Zxid, Creation>,
+}
+
+/// What one transaction created.
+#[derive(Clone, Debug, Hash)]
+struct Creation {
+    session: SessionId,
+    nodes: Vec<ZnodePath>,
+}
+
+impl Creations {
+    /// Of this lock, from the start of the history.
+    pub(super) fn new(lock: &Arc<str>) -> Creations {
+        Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new() }
+    }
+
+    /// Takes an event in.
+    pub(super) fn see(&mut self, view: View<'_>, event: &Event) {
+        let Event::Committed { txn, .. } = event else { return };
+        if !view.history.is_new(txn) {
+            return;
+        }
+        let mut nodes = Vec::new();
+        created(&txn.body, &mut |path| {
+            if path::parent(path) == Some(&*self.lock) {
+                nodes.push(path.clone());
+            }
+        });
+        if !nodes.is_empty() {
+            self.by_czxid.insert(txn.zxid, Creation { session: txn.session, nodes });
+        }
+    }
+
+    /// The session whose transaction `czxid` created `node`; `None` if it did not.
+    pub(super) fn owner(&self, node: &str, czxid: Zxid) -> Option<SessionId> {
+        let creation = self.by_czxid.get(&czxid)?;
+        let created = creation.nodes.iter().any(|path| path.as_str() == node);
+        created.then_some(creation.session)
+    }
+}
+
+/// Each znode that a transaction creates.
+pub(super) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
+    match body {
+        TxnBody::Create { path, .. } => each(path),
+        TxnBody::Multi(parts) => parts.iter().for_each(|part| created(part, each)),
+        _ => {}
+    }
+}
