@@ -111,6 +111,12 @@ mod tests {
         let token = scene.create(S1, 2, &node("a", 0));
         scene.observe(1, S1, 3, granted("a", &node("a", 0), Zxid(token.0 + 7)));
         assert!(scene.end().is_some_and(|saw| saw.contains("did not create")));
+
+        let mut others = self::scene();
+        let first = others.create(S1, 2, &node("a", 0));
+        others.create(S2, 1, &node("b", 1));
+        others.observe(2, S2, 3, granted("b", &node("b", 1), first));
+        assert!(others.end().is_some_and(|saw| saw.contains("did not create")));
     }
 
     #[test]
