@@ -44,6 +44,16 @@ pub enum Bug {
     /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
     /// start. Repaired: reload from disk, as after a broken-off SNAP.
     FsyncErrorKeepsMemory,
+    /// A background snapshot is a file like any other as soon as it is written, although the log may
+    /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
+    /// log thread has appended it (semantics 4.5, 9 rule 6). It is not fsynced either, and
+    /// `PurgeTxnLog` counts files. A power loss that takes the log's tail and spares the snapshot
+    /// leaves a tree that no prefix yields, or a label beyond the log's end; the log goes on behind
+    /// that label and has a gap that only this one snapshot covers, until three newer ones, which the
+    /// next power loss can take, push it out. Found here, by a sweep. Repaired: a snapshot is fsynced,
+    /// and gets its name when the log is durable up to all that it may hold; none goes before a newer
+    /// one is durable.
+    SnapshotAheadOfLog,
     /// While a setACL is under way, requests behind it are still checked against the old ACL
     /// (`PrepRequestProcessor`: the change record gets the new aversion and keeps the list). Repaired:
     /// the record gets the list too. Found here, by reading; no monitor knows of permissions.
@@ -56,6 +66,10 @@ pub enum Bug {
     /// A `create2` inside a multi is taken for a `create` and tells no Stat (3.8.0;
     /// `MultiOperationRecord`).
     MultiTellsNoStat,
+    /// A gap in the log is replayed like any other log, and a learner takes a DIFF with a gap (up to
+    /// 3.9.3; ZOOKEEPER-4925). Today a start refuses a log with a gap above its snapshot
+    /// (`ZKDatabase.addCommittedProposal`).
+    GapsAreReplayed,
     /// A version comes to -1 on its way around, which as an expected version means any (up to 3.9;
     /// ZOOKEEPER-4743).
     VersionBecomesMinusOne,
@@ -110,7 +124,7 @@ impl Bug {
     ];
 
     /// All of them.
-    pub const ALL: [Bug; 18] = [
+    pub const ALL: [Bug; 20] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -120,10 +134,12 @@ impl Bug {
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
         Bug::FsyncErrorKeepsMemory,
+        Bug::SnapshotAheadOfLog,
         Bug::OutstandingAclIsOld,
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiTellsNoStat,
+        Bug::GapsAreReplayed,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
@@ -131,11 +147,12 @@ impl Bug {
         Bug::NoPersistentWatcherTypes,
     ];
 
-    /// What a client of release 3.8.0 sees that is otherwise today.
-    pub const OF_3_8_0: [Bug; 8] = [
+    /// What release 3.8.0 does otherwise than today.
+    pub const OF_3_8_0: [Bug; 9] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiTellsNoStat,
+        Bug::GapsAreReplayed,
         Bug::VersionBecomesMinusOne,
         Bug::OneWatchModePerPath,
         Bug::RecursiveWatchIsChildWatch,
@@ -155,10 +172,12 @@ impl Bug {
             Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
             Bug::AcksOutliveReconnect => "AcksOutliveReconnect",
             Bug::FsyncErrorKeepsMemory => "FsyncErrorKeepsMemory",
+            Bug::SnapshotAheadOfLog => "SnapshotAheadOfLog",
             Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
             Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
             Bug::EventsAskNoAcl => "EventsAskNoAcl",
             Bug::MultiTellsNoStat => "MultiTellsNoStat",
+            Bug::GapsAreReplayed => "GapsAreReplayed",
             Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
             Bug::OneWatchModePerPath => "OneWatchModePerPath",
             Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
@@ -201,10 +220,14 @@ impl Bug {
             Bug::FsyncErrorKeepsMemory => {
                 "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)"
             }
+            Bug::SnapshotAheadOfLog => {
+                "a background snapshot holds what its log may yet lose (HEAD)"
+            }
             Bug::OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
             Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
             Bug::EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
             Bug::MultiTellsNoStat => "create2 in a multi tells no Stat",
+            Bug::GapsAreReplayed => "a log with a gap is replayed (ZOOKEEPER-4925)",
             Bug::VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
             Bug::OneWatchModePerPath => {
                 "a watch takes the place of one of another kind on its path (ZOOKEEPER-4466)"

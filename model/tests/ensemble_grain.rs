@@ -161,6 +161,36 @@ fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
+/// Three servers that snapshot with every second transaction. What a snapshot is taken of is told by
+/// every order of appends and commits, so nothing is reduced, and breadth first it is too much.
+fn with_snapshots([txns, crashes]: [u8; 2], bugs: Bugs, max_states: u64) -> Ending<Action> {
+    let mut config = Config::new(3, 0);
+    (config.snap_count, config.bugs) = (2, bugs);
+    let (budget, monitors) = (Budget::new(3, txns, crashes), property::servers());
+    let model = EnsembleModel::new(config, budget, Election::Oracle, REDUCED, monitors);
+    let mut options = Options::new(Strategy::DepthFirst);
+    options.max_states = Some(max_states);
+    search(&model, &options, &Silent).ending
+}
+
+/// A commit that the server has not appended (no crash is needed to see what a start would load then), or
+/// not fsynced, is in its snapshot.
+#[test]
+fn a_snapshot_that_is_ahead_of_the_log_is_found() {
+    let bugs = Bugs::NONE.with(Bug::SnapshotAheadOfLog);
+    for (budget, states) in [([3, 0], 10_000), ([2, 1], 100_000)] {
+        let found = match with_snapshots(budget, bugs, states) {
+            Ending::Violated(found) => found.objection.property,
+            ending => panic!("{budget:?}: {ending:?}"),
+        };
+        assert!(found.starts_with("S6"), "{budget:?}: {found}");
+        match with_snapshots(budget, Bugs::NONE, states) {
+            Ending::Bounded { by: Bound::States(_), .. } => {}
+            ending => panic!("{budget:?}, repaired: {ending:?}"),
+        }
+    }
+}
+
 /// Half a million states, too many for a build for tests: `.ci/run` has the release build of the
 /// command line do the same search.
 #[test]

@@ -47,9 +47,11 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "RefuseNewerZxid", "progress", 70, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 372, 1_000),
     exhibit("churn", "TruncKeepsRecordBeyond", "S5", 372, 1_400),
-    exhibit("churn", "SnapKeepsOldLog", "S5", 21, 100),
+    exhibit("churn", "SnapKeepsOldLog", "S6", 651, 15_000),
     exhibit("churn", "InterruptedTruncKeepsTree", "S12", 187, 15_000),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 201, 1_200),
+    exhibit("churn", "SnapshotAheadOfLog", "S6", 24, 200),
+    exhibit("lock", "SnapshotAheadOfLog", "S6", 80, 2_000),
 ];
 
 fn entry(name: &str) -> Entry {
@@ -129,6 +131,24 @@ fn what_is_repaired_holds_where_head_does_not() {
     let run = find(&churn, &head, 0..200).expect("HEAD breaks a promise within 200 seeds");
     assert_holds(&churn, 0..run.seed + 100);
     assert_holds(&entry("lock"), 0..300);
+}
+
+/// A SNAP is durable and covers the gap below it, until snapshots that are not push it out.
+#[test]
+fn a_gap_that_only_snapshots_cover_which_a_crash_can_take() {
+    let churn = entry("churn");
+    let bugs = [Bug::SnapKeepsOldLog, Bug::SnapshotAheadOfLog];
+    let bugs = bugs.into_iter().fold(Release::Repaired.bugs(), |bugs, bug| bugs.with(bug));
+    let switches = Switches { bugs, ..Switches::default() };
+    let run = find(&churn, &switches, 0..50).expect("it shows in almost every second run");
+    let saw = run.violation.expect("it is a violation").objection.to_string();
+    assert!(saw.starts_with("S7 contiguous log: on the disk of server"), "{saw}");
+}
+
+/// The run that has shown what `SnapshotAheadOfLog` does to a client: a session that was lost.
+#[test]
+fn a_session_that_only_a_purged_snapshot_knew_of_is_kept() {
+    assert_holds(&entry("lock"), 2_175_754..2_175_755);
 }
 
 #[test]

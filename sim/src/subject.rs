@@ -14,12 +14,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
+use vivarium_model::ensemble::Ensemble;
 use vivarium_model::history::History;
 use vivarium_model::host::Host;
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use vivarium_model::machines::ProgramState;
+use vivarium_model::property::disks::Disks;
 use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -130,30 +132,52 @@ struct Run<W> {
 impl<W: WithSubject> Run<W> {
     fn under<H: Host>(self, host: H) -> W::Result {
         match self.spent {
-            None => self.with.run(World::new(self.config, host, self.monitors)),
+            None => self.with.run(Watched::new(self.config, host, self.monitors)),
             Some(spent) => {
                 let host = TimedHost::new(host, spent);
-                self.with.run(World::new(self.config, host, self.monitors))
+                self.with.run(Watched::new(self.config, host, self.monitors))
             }
         }
     }
 }
 
-impl<H: Host> Subject for World<H> {
+/// A world, and a look at its servers' disks, which monitors cannot see.
+struct Watched<H> {
+    world: World<H>,
+    disks: Disks,
+}
+
+impl<H: Host> Watched<H> {
+    fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> Watched<H> {
+        let world = World::new(config, host, monitors);
+        Watched { disks: Disks::new(world.ensemble()), world }
+    }
+
+    fn ensemble(&self) -> &Ensemble {
+        self.world.ensemble()
+    }
+}
+
+impl<H: Host> Subject for Watched<H> {
     fn begin(&mut self, effects: &mut Effects) {
-        World::begin(self, effects);
+        self.world.begin(effects);
     }
 
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
-        World::apply(self, at, step, effects)
+        let status = self.world.apply(at, step, effects)?;
+        if status == Status::Done {
+            self.disks.after(step, self.world.ensemble(), self.world.history())?;
+        }
+        Ok(status)
     }
 
     fn end(&mut self, at: Time) -> Result<(), Objection> {
-        World::end(self, at)
+        self.world.end(at)?;
+        Disks::end(self.world.ensemble(), self.world.history())
     }
 
     fn history(&self) -> &History {
-        World::history(self)
+        self.world.history()
     }
 
     fn is_serving(&self, server: ServerId) -> bool {
@@ -169,7 +193,7 @@ impl<H: Host> Subject for World<H> {
     }
 }
 
-impl<H: Host> Look for World<H> {
+impl<H: Host> Look for Watched<H> {
     fn servers(&self) -> u8 {
         self.ensemble().config().servers
     }

@@ -141,7 +141,7 @@ impl Ensemble {
             if process.writing().is_some() {
                 steps.push(Step::Write(server));
             }
-            if process.is_snapshotting() {
+            if process.can_snapshot(self.disk(server)) {
                 steps.push(Step::Snapshot(server));
             }
             if let Role::Leading(leader) = process.role() {

@@ -2,7 +2,8 @@
 //! (semantics 8.2, S3 and S6 to S9).
 //!
 //! They look at disks and memory directly, which events cannot tell. Only the servers that a step
-//! has changed are looked at, and durability only when a disk or the history has changed.
+//! has changed are looked at, and durability only when a disk or the history has changed. A sweep asks
+//! S6 and S7, and those only where a disk has changed for more than an append ([`super::disks`]).
 
 use super::Objection;
 use crate::config::Config;
@@ -41,7 +42,7 @@ pub(crate) fn of_server(
     disk_changed: bool,
 ) -> Result<(), Objection> {
     if disk_changed {
-        contiguous_log(server, disk)?;
+        contiguous_log(server, disk, 0)?;
         recoverable(server, disk, history)?;
         epochs(server, disk)?;
     }
@@ -93,7 +94,11 @@ pub(crate) fn durable_on<'a>(
 }
 
 /// S6: what a start would load is a prefix of the committed history, as far as it is committed.
-fn recoverable(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
+pub(super) fn recoverable(
+    server: ServerId,
+    disk: &Disk,
+    history: &History,
+) -> Result<(), Objection> {
     let (tree, _) = disk.load();
     let last = tree.last_processed();
     // What goes beyond the history is not committed yet, or never will be.
@@ -110,17 +115,21 @@ fn recoverable(server: ServerId, disk: &Disk, history: &History) -> Result<(), O
     ))
 }
 
-/// S7: zxids in the log grow, and by one inside an epoch.
-fn contiguous_log(server: ServerId, disk: &Disk) -> Result<(), Objection> {
-    let newest = disk.snapshots().last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
-    for pair in disk.log().windows(2) {
-        let (one, next) = (pair[0].zxid, pair[1].zxid);
+/// S7: above the newest snapshot that no crash can take, zxids in the log grow, and by one inside an
+/// epoch. Asked of the log's records from `from` on.
+pub(super) fn contiguous_log(server: ServerId, disk: &Disk, from: usize) -> Result<(), Objection> {
+    let durable = disk.snapshots().iter().rfind(|snapshot| snapshot.durable);
+    let label = durable.map_or(Zxid::ZERO, |snapshot| snapshot.label);
+    let log = &disk.log()[from..];
+    let first = log.first().filter(|_| from == 0).map(|txn| (label, txn.zxid));
+    let pairs = log.windows(2).map(|pair| (pair[0].zxid.max(label), pair[1].zxid));
+    for (one, next) in first.into_iter().chain(pairs).filter(|(_, next)| *next > label) {
         let follows =
             if next.epoch() > one.epoch() { next.counter() == 1 } else { one.next() == Some(next) };
-        if !follows && next > newest {
+        if !follows {
             return Err(Objection::new(
                 "S7 contiguous log",
-                format!("in the log of {server}, {next} comes directly after {one}."),
+                format!("on the disk of {server}, {next} comes directly after {one}."),
             ));
         }
     }
@@ -182,6 +191,7 @@ fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
 mod tests {
     use super::*;
     use crate::property::testing::{Bodies, ONE, txn, z};
+    use crate::release::Release;
     use crate::server::disk::Snapshot;
     use crate::txn::Txn;
     use crate::zxid::Epoch;
@@ -226,7 +236,8 @@ mod tests {
         half.append(Arc::clone(&history.txns()[1]));
         assert!(half.holds(z(1, 1)) && !half.holds(z(1, 2)));
         let content = Arc::new(history.tree().clone());
-        half.add_snapshot(Snapshot { label: z(1, 2), content, durable: true });
+        let snapshot = Snapshot { label: z(1, 2), content, durable: true };
+        half.add_snapshot(snapshot, Release::Repaired.bugs());
         assert!(half.holds(z(1, 2)));
     }
 
@@ -245,13 +256,32 @@ mod tests {
 
     #[test]
     fn a_log_with_a_gap() {
-        let mut third = (*history().txns()[0]).clone();
+        let (history, bugs) = (history(), Release::Repaired.bugs());
+        let mut third = (*history.txns()[0]).clone();
         third.zxid = z(1, 3);
-        let holed = disk(&[Arc::clone(&history().txns()[0]), Arc::new(third)]);
-        assert_eq!(contiguous_log(ONE, &disk(history().txns())), Ok(()));
+        let mut holed = disk(&[Arc::clone(&history.txns()[0]), Arc::new(third)]);
+        assert_eq!(contiguous_log(ONE, &disk(history.txns()), 0), Ok(()));
         assert_eq!(
-            words(contiguous_log(ONE, &holed)),
-            "S7 contiguous log: in the log of server 1, 1:3 comes directly after 1:1."
+            words(contiguous_log(ONE, &holed, 0)),
+            "S7 contiguous log: on the disk of server 1, 1:3 comes directly after 1:1."
+        );
+        assert_eq!(contiguous_log(ONE, &holed, 1), Ok(()), "that record was looked at");
+        // A snapshot that holds what is missing makes it good, if no crash can take it.
+        let content = Arc::new(history.tree().clone());
+        let covering = Snapshot { label: z(1, 2), content, durable: false };
+        holed.add_snapshot(covering.clone(), bugs);
+        assert!(contiguous_log(ONE, &holed, 0).is_err());
+        holed.add_snapshot(Snapshot { durable: true, ..covering }, bugs);
+        assert_eq!(contiguous_log(ONE, &holed, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_log_that_does_not_begin_where_its_snapshot_ends() {
+        let history = history();
+        let late = disk(&history.txns()[1..]);
+        assert_eq!(
+            words(contiguous_log(ONE, &late, 0)),
+            "S7 contiguous log: on the disk of server 1, 1:2 comes directly after 0:0."
         );
     }
 

@@ -7,6 +7,7 @@
 mod acknowledged_write;
 mod committed_prefix;
 mod complete_leader;
+pub mod disks;
 mod durable_ack;
 mod ended_session;
 pub mod invariants;

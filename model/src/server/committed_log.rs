@@ -3,6 +3,8 @@
 //! While LOOKING it also holds what was replayed from the log without having been committed
 //! (semantics 6.8); a leader's activation commits just that.
 
+use crate::config::Config;
+use crate::release::Bug;
 use crate::txn::Txn;
 use crate::zxid::Zxid;
 use std::collections::VecDeque;
@@ -23,23 +25,23 @@ impl Hash for CommittedLog {
 }
 
 impl CommittedLog {
-    /// Adds a transaction and forgets the oldest beyond `limit`. One that is not newer than the last
-    /// is there already.
-    pub fn add(&mut self, txn: Arc<Txn>, limit: usize) {
+    /// Adds a transaction and forgets the oldest beyond `commit_log_count`. One that is not newer than
+    /// the last is there already.
+    pub fn add(&mut self, txn: Arc<Txn>, config: &Config) {
         if let Some(last) = self.txns.back() {
             if txn.zxid <= last.zxid {
                 return;
             }
-            // Since 3.9.4 a gap is refused (ZOOKEEPER-4925): a hole would be served to others.
+            // A gap would be served to others (semantics 6.4). A start refuses it before.
             debug_assert!(
-                txn.zxid.epoch() > last.zxid.epoch() || Some(txn.zxid) == last.zxid.next(),
+                config.bugs.has(Bug::GapsAreReplayed) || !is_gap(last.zxid, txn.zxid),
                 "{} follows {} in committedLog",
                 txn.zxid,
                 last.zxid
             );
         }
         self.txns.push_back(txn);
-        if self.txns.len() > limit {
+        if self.txns.len() > config.commit_log_count {
             self.txns.pop_front();
         }
     }
@@ -58,4 +60,10 @@ impl CommittedLog {
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Txn>> {
         self.txns.iter()
     }
+}
+
+/// Whether a transaction is missing between these two, as `addCommittedProposal` tells it: where an
+/// epoch ends nobody can.
+pub fn is_gap(one: Zxid, next: Zxid) -> bool {
+    next.epoch() == one.epoch() && one.next() != Some(next)
 }

@@ -4,6 +4,7 @@
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
 
+use super::committed_log::is_gap;
 use crate::release::{Bug, Bugs};
 use crate::step::Tail;
 use crate::tree::DataTree;
@@ -144,7 +145,7 @@ impl Disk {
     }
 
     /// Adds a snapshot.
-    pub fn add_snapshot(&mut self, snapshot: Snapshot) {
+    pub fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
         match self.snapshots.get_mut(at) {
             // A durable one of that label is as good: recovery from either yields the same.
@@ -158,14 +159,21 @@ impl Disk {
         // Older snapshots are of use only where newer ones can be lost or cut away: keep three, as
         // autopurge does, and the first.
         if self.snapshots.len() > 4 {
-            self.snapshots.remove(1);
+            self.snapshots.remove(self.to_be_purged(bugs));
         }
+    }
+
+    /// The oldest snapshot but the first; the one behind it where a crash could take all newer ones.
+    fn to_be_purged(&self, bugs: Bugs) -> usize {
+        let is_needed =
+            self.snapshots[1].durable && !self.snapshots[2..].iter().any(|it| it.durable);
+        if is_needed && !bugs.has(Bug::SnapshotAheadOfLog) { 2 } else { 1 }
     }
 
     /// A SNAP was taken over: its snapshot replaces what was there (see [`Bug::SnapKeepsOldLog`]).
     pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         if bugs.has(Bug::SnapKeepsOldLog) {
-            self.add_snapshot(snapshot);
+            self.add_snapshot(snapshot, bugs);
         } else {
             self.snapshots = vec![snapshot];
             self.log.clear();
@@ -187,6 +195,11 @@ impl Disk {
             self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
+        let newest = self.snapshots.iter().rfind(|snapshot| snapshot.label <= zxid);
+        let from = newest.map_or(0, |snapshot| self.first_above(snapshot.label));
+        if has_gap(&self.log[from..keep]) && !bugs.has(Bug::SnapKeepsOldLog) {
+            return false;
+        }
         if bugs.has(Bug::TruncKeepsRecordBeyond)
             && self.log[..keep].last().is_none_or(|last| last.zxid < zxid)
         {
@@ -243,11 +256,22 @@ impl Disk {
         let mut tree = DataTree::clone(&newest.content);
         tree.set_last_processed(newest.label);
         tree.count_quotas_anew();
-        let from = self.log.partition_point(|txn| txn.zxid <= newest.label);
+        let from = self.first_above(newest.label);
         for txn in &self.log[from..] {
             tree.apply(txn);
         }
         (tree, from)
+    }
+
+    /// Whether a transaction is missing in the log from its record `from` on. What is missing between
+    /// the snapshot and that record is not seen: nobody asks (semantics 6.9).
+    pub fn has_gap(&self, from: usize) -> bool {
+        has_gap(&self.log[from..])
+    }
+
+    /// Where in the log the replay above a snapshot begins.
+    fn first_above(&self, label: Zxid) -> usize {
+        self.log.partition_point(|txn| txn.zxid <= label)
     }
 
     /// A process starts: the checks of semantics 6.2 against the loaded database's last zxid.
@@ -280,6 +304,10 @@ impl Disk {
     }
 }
 
+fn has_gap(records: &[Arc<Txn>]) -> bool {
+    records.windows(2).any(|pair| is_gap(pair[0].zxid, pair[1].zxid))
+}
+
 impl Hash for Disk {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for txn in &self.log {
@@ -294,83 +322,5 @@ impl Hash for Disk {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::acl::AclList;
-    use crate::path::ZnodePath;
-    use crate::release::Release;
-    use crate::tree::{EphemeralType, Znode};
-
-    #[test]
-    fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
-        let mut disk = Disk::new();
-        let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
-        let content = Arc::new(DataTree::empty());
-        disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
-        assert!(!disk.truncate(Zxid::new(Epoch(1), 2), bugs), "nothing to rebuild 1:2 from");
-        assert!(disk.truncate(Zxid::ZERO, bugs));
-        let (tree, _) = disk.load();
-        assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
-    }
-
-    /// The statistics in a snapshot are those of the moment when they were written; whoever loads it
-    /// counts what it holds (semantics 1.10).
-    #[test]
-    fn quotas_are_counted_when_a_snapshot_is_loaded() {
-        let mut content = DataTree::new();
-        let data =
-            |path: &str| if path.ends_with("stats") { &b"count=9,bytes=9"[..] } else { b"x" };
-        let quota = ["/m", "/m/zookeeper_limits", "/m/zookeeper_stats"]
-            .into_iter()
-            .map(|path| format!("{}{path}", crate::tree::quota::ROOT));
-        for (at, path) in quota.chain(["/m".into(), "/m/x".into()]).enumerate() {
-            let (zxid, acl) = (Zxid::new(Epoch(1), at as u32 + 1), AclList::OPEN);
-            let node = Znode::created(zxid, 0, data(&path).into(), EphemeralType::Void, acl);
-            content.load_node(ZnodePath::new(path).expect("valid"), Arc::new(node));
-        }
-        let digest = content.digest();
-        let mut disk = Disk::new();
-        let label = Zxid::new(Epoch(1), 9);
-        disk.add_snapshot(Snapshot { label, content: Arc::new(content), durable: true });
-        let (tree, _) = disk.load();
-        let statistics = tree.node("/zookeeper/quota/m/zookeeper_stats").expect("loaded");
-        assert_eq!(String::from_utf8_lossy(&statistics.data), "count=2,bytes=2");
-        assert_eq!(tree.digest(), digest);
-    }
-
-    /// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
-    /// the server crashed before its epoch file.
-    fn with_an_old_tmp_file() -> Disk {
-        let (accepted_epoch, current_epoch_tmp) = (Epoch(3), Some(Epoch(2)));
-        Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..Disk::new() }
-    }
-
-    #[test]
-    fn a_start_takes_no_epoch_older_than_its_log() {
-        let mut disk = with_an_old_tmp_file();
-        let last = Epoch(3).opening().next().expect("a new epoch has room");
-        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
-        assert_eq!(disk.current_epoch(), Epoch(3));
-
-        let mut disk = with_an_old_tmp_file();
-        assert_eq!(disk.check_epochs(last, Release::Head.bugs()), Ok(()));
-        assert_eq!(disk.current_epoch(), Epoch(2), "HEAD takes what the file says");
-    }
-
-    #[test]
-    fn a_start_takes_a_tmp_file_that_is_newer_than_its_log() {
-        let mut disk = Disk { accepted_epoch: Epoch(4), ..with_an_old_tmp_file() };
-        disk.write_current_epoch_tmp(Epoch(4));
-        let last = Epoch(3).opening().next().expect("a new epoch has room");
-        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
-        assert_eq!(disk.current_epoch(), Epoch(4));
-    }
-
-    #[test]
-    fn a_tmp_file_is_left_alone_where_the_epoch_is_new_enough() {
-        let mut disk = with_an_old_tmp_file();
-        let last = Epoch(1).opening().next().expect("a new epoch has room");
-        assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
-        assert_eq!((disk.current_epoch(), disk.current_epoch_tmp()), (Epoch(1), Some(Epoch(2))));
-    }
-}
+#[path = "disk_tests.rs"]
+mod tests;

@@ -33,6 +33,7 @@ use crate::fingerprint::Tracked;
 use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
 use crate::network::Network;
 use crate::packet::{LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket, Vote};
+use crate::release::Bug;
 use crate::step::Step;
 use crate::time::Time;
 use crate::timer::ServerTimer;
@@ -155,11 +156,14 @@ impl Server {
             context.disk.make_mut().mend();
         }
         let (tree, from) = context.disk.load();
+        if context.disk.has_gap(from) && !context.config.bugs.has(Bug::GapsAreReplayed) {
+            return Err("a transaction is missing in its log");
+        }
         let last = tree.last_processed();
         context.disk.make_mut().check_epochs(last, context.config.bugs)?;
         let mut committed_log = CommittedLog::default();
         for txn in &context.disk.log()[from..] {
-            committed_log.add(Arc::clone(txn), context.config.commit_log_count);
+            committed_log.add(Arc::clone(txn), context.config);
         }
         let mut server = Server {
             id: context.id,
@@ -359,8 +363,12 @@ impl Server {
         if self.to_ack.is_empty() {
             return false;
         }
+        let snapshot_waits = self.snapshot_waits(context.disk);
         if context.disk.unsynced() > 0 {
             context.disk.make_mut().fsync();
+        }
+        if snapshot_waits && self.can_snapshot(context.disk) {
+            context.effects.due(Step::Snapshot(self.id));
         }
         let durable = context.disk.last_durable();
         for zxid in std::mem::take(&mut self.to_ack) {

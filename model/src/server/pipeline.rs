@@ -190,7 +190,7 @@ impl Server {
     pub(super) fn deliver(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
         let Applied { result, changes } =
             Arc::make_mut(&mut self.tree).apply_with(&txn, context.config.bugs);
-        self.committed_log.add(Arc::clone(&txn), context.config.commit_log_count);
+        self.committed_log.add(Arc::clone(&txn), context.config);
         self.applied_at_leader(&txn, context);
         if self.is_serving() {
             context.effects.event(Event::Applied {

@@ -92,7 +92,7 @@ impl Server {
         self.tree = Arc::new(tree);
         self.committed_log.clear();
         for txn in &context.disk.log()[from..] {
-            self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
+            self.committed_log.add(Arc::clone(txn), context.config);
         }
     }
 
@@ -102,7 +102,7 @@ impl Server {
         let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
         for txn in &context.disk.log()[from..] {
             Arc::make_mut(&mut self.tree).apply(txn);
-            self.committed_log.add(Arc::clone(txn), context.config.commit_log_count);
+            self.committed_log.add(Arc::clone(txn), context.config);
         }
     }
 

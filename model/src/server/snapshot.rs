@@ -1,9 +1,13 @@
 //! The background snapshot: written piece by piece while transactions go on being applied, so that
 //! its content may be ahead of its label (semantics 6.9).
+//!
+//! What is applied can be ahead of the server's own log as well (semantics 4.5), so a snapshot that is
+//! written waits for the log before it counts (see [`Bug::SnapshotAheadOfLog`]).
 
-use super::disk::Snapshot;
+use super::disk::{Disk, Snapshot};
 use super::{Context, Server};
 use crate::path::ZnodePath;
+use crate::release::Bug;
 use crate::step::Step;
 use crate::tree::DataTree;
 use crate::zxid::Zxid;
@@ -15,6 +19,9 @@ pub struct SnapshotInProgress {
     label: Zxid,
     content: DataTree,
     cursor: Option<ZnodePath>,
+    /// All is written, and of no transaction above this one: it waits until the log is durable up to
+    /// there.
+    waits_for: Option<Zxid>,
 }
 
 impl Server {
@@ -38,35 +45,54 @@ impl Server {
             content.load_session(*session, *timeout);
         }
         let label = self.tree.last_processed();
-        self.snapshot = Some(SnapshotInProgress { label, content, cursor: None });
+        self.snapshot = Some(SnapshotInProgress { label, content, cursor: None, waits_for: None });
         context.effects.due(Step::Snapshot(self.id));
     }
 
-    /// Whether a snapshot is being written.
-    pub fn is_snapshotting(&self) -> bool {
-        self.snapshot.is_some()
+    /// Whether a snapshot has a piece to write, or is written and need not wait any more.
+    pub fn can_snapshot(&self, disk: &Disk) -> bool {
+        self.snapshot.is_some() && !self.snapshot_waits(disk)
     }
 
-    /// Writes the next piece.
+    /// Whether a snapshot is written and waits for the log.
+    pub(super) fn snapshot_waits(&self, disk: &Disk) -> bool {
+        let waits_for = self.snapshot.as_ref().and_then(|snapshot| snapshot.waits_for);
+        waits_for.is_some_and(|zxid| zxid > disk.last_durable())
+    }
+
+    /// Writes the next piece; behind the last one, and behind the log, the snapshot is there.
     pub fn snapshot_next(&mut self, context: &mut Context<'_>) -> bool {
-        let Some(mut snapshot) = self.snapshot.take() else { return false };
-        let size = context.config.snapshot_piece;
-        let piece = self.tree.nodes_after(snapshot.cursor.as_ref(), size);
-        let is_last = piece.len() < size;
-        for (path, node) in piece {
-            snapshot.cursor = Some(path.clone());
-            snapshot.content.load_node(path, node);
+        if !self.can_snapshot(context.disk) {
+            return false;
         }
-        if is_last {
-            let SnapshotInProgress { label, mut content, .. } = snapshot;
-            content.set_last_processed(label);
-            let content = Arc::new(content);
-            context.disk.make_mut().add_snapshot(Snapshot { label, content, durable: false });
-        } else {
-            self.snapshot = Some(snapshot);
-            context.effects.due(Step::Snapshot(self.id));
+        let Some(snapshot) = &mut self.snapshot else { return false };
+        if snapshot.waits_for.is_none() {
+            let size = context.config.snapshot_piece;
+            let piece = self.tree.nodes_after(snapshot.cursor.as_ref(), size);
+            let is_last = piece.len() < size;
+            for (path, node) in piece {
+                snapshot.cursor = Some(path.clone());
+                snapshot.content.load_node(path, node);
+            }
+            if !is_last {
+                context.effects.due(Step::Snapshot(self.id));
+                return true;
+            }
+            snapshot.waits_for = Some(self.tree.last_processed());
+        }
+        let is_unsynced = context.config.bugs.has(Bug::SnapshotAheadOfLog);
+        if is_unsynced || !self.snapshot_waits(context.disk) {
+            self.end_snapshot(!is_unsynced, context);
         }
         true
+    }
+
+    fn end_snapshot(&mut self, durable: bool, context: &mut Context<'_>) {
+        let snapshot = self.snapshot.take().expect("it was just written");
+        let SnapshotInProgress { label, mut content, .. } = snapshot;
+        content.set_last_processed(label);
+        let snapshot = Snapshot { label, content: Arc::new(content), durable };
+        context.disk.make_mut().add_snapshot(snapshot, context.config.bugs);
     }
 
     /// A snapshot of the present tree in one piece, while nothing is applied.

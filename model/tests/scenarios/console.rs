@@ -9,7 +9,7 @@ use vivarium_model::effect::Status;
 use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId, Machine, ServerId};
 use vivarium_model::op::{CreateMode, Request};
-use vivarium_model::release::Release;
+use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::timer::{ServerTimer, Timer};
 
@@ -22,7 +22,7 @@ pub const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
         "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head] [read-only [strict-clients]] \
-[local-sessions [upgrading]]",
+[local-sessions [upgrading]] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
@@ -33,7 +33,7 @@ pub const COMMANDS: &[(&str, &str, Command)] = &[
     ("hold", "<kind> ...: do no such step until it is released", hold),
     ("release", "<kind> ...|all", release),
     ("fire", "init-limit|leader-silent|ping|finalize <server>: a timer, now", fire),
-    ("crash", "1 [survive=n] [torn] [packets=n]", crash),
+    ("crash", "1 [survive=n] [torn] [snapshots] [packets=n]", crash),
     ("restart", "1", restart),
     ("rejoin", "1: leaves its role, memory kept", rejoin),
     ("cut", "1 2: nothing passes between two servers", cut),
@@ -231,6 +231,10 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     }
     if words.contains(&"head") {
         config.bugs = Release::Head.bugs();
+    }
+    for name in words.iter().filter_map(|word| word.strip_prefix("bug=")) {
+        let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
+        config.bugs = config.bugs.with(bug.ok_or_else(|| format!("no bug {name}"))?);
     }
     *console = Console::default();
     console.engine = Some(Engine::with_host(config, Puppets::default()));

@@ -13,6 +13,7 @@ use vivarium_model::host::{Host, Input, Operation, Output};
 use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::property::Objection;
+use vivarium_model::property::disks::Disks;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
@@ -121,6 +122,7 @@ pub struct Engine<H = Scripts> {
     pub now: u64,
     pub events: Vec<Event>,
     pub steps: u64,
+    disks: Disks,
     /// Prints every step: for whoever looks into a failing seed.
     pub verbose: bool,
 }
@@ -137,6 +139,7 @@ impl<H: Host> Engine<H> {
         let monitors = vivarium_model::property::zookeeper();
         let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
+            disks: Disks::new(world.ensemble()),
             world,
             due: Vec::new(),
             timers: BTreeMap::new(),
@@ -198,6 +201,10 @@ impl<H: Host> Engine<H> {
             self.due.push(step);
         } else {
             self.steps += 1;
+        }
+        // Last, so that a story can go on behind such an objection.
+        if status == Status::Done {
+            self.disks.after(&step, self.world.ensemble(), self.world.history())?;
         }
         Ok(status)
     }

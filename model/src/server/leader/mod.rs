@@ -297,7 +297,7 @@ impl Server {
         match writing {
             Writing::LeadSnapshot => {
                 let snapshot = self.whole_snapshot(false);
-                context.disk.make_mut().add_snapshot(snapshot);
+                context.disk.make_mut().add_snapshot(snapshot, context.config.bugs);
                 self.begin_discovery(context);
             }
             Writing::AcceptedEpoch => self.epoch_accepted(context),

@@ -68,7 +68,7 @@ impl Server {
         if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
             Arc::make_mut(&mut self.tree).apply(&txn);
-            self.committed_log.add(txn, context.config.commit_log_count);
+            self.committed_log.add(txn, context.config);
         }
     }
 
@@ -139,7 +139,7 @@ impl Server {
         if has_gap {
             context.disk.make_mut().replace_by_snapshot(snapshot, bugs);
         } else {
-            context.disk.make_mut().add_snapshot(snapshot);
+            context.disk.make_mut().add_snapshot(snapshot, bugs);
         }
         self.logged_since_snapshot = 0;
     }
@@ -152,7 +152,7 @@ impl Server {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
             context.disk.make_mut().append(Arc::clone(&txn));
             Arc::make_mut(&mut self.tree).apply(&txn);
-            self.committed_log.add(txn, context.config.commit_log_count);
+            self.committed_log.add(txn, context.config);
         }
         let next =
             if learner.committed.is_empty() { Writing::SyncFsync } else { Writing::SyncAppend };

@@ -1,0 +1,217 @@
+//! S6 and S7 in a sweep: asked of a disk when a step has changed it.
+//!
+//! Most steps change no disk, and most that do append a record: then S7 looks at that one, and a start
+//! would load what it would have loaded before, with that record. So the whole is asked where the log was
+//! cut or the snapshots are others, before each start of a server, and at the end.
+
+use super::Objection;
+use super::invariants::{contiguous_log, recoverable};
+use crate::ensemble::Ensemble;
+use crate::history::History;
+use crate::id::ServerId;
+use crate::server::disk::Disk;
+use crate::step::Step;
+use crate::zxid::Zxid;
+
+/// What was seen of the servers' disks.
+#[derive(Clone, Debug)]
+pub struct Disks {
+    seen: Vec<Outline>,
+}
+
+/// By what one step's change of a disk is noticed: no step replaces records or snapshots by as many
+/// others with the same ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outline {
+    records: usize,
+    last: Option<Zxid>,
+    snapshots: Snapshots,
+}
+
+/// How many there are, how many of them are durable, and the newest one's label.
+type Snapshots = (usize, usize, Option<Zxid>);
+
+impl Outline {
+    fn of(disk: &Disk) -> Outline {
+        let snapshots = disk.snapshots();
+        let durable = snapshots.iter().filter(|snapshot| snapshot.durable).count();
+        let newest = snapshots.last().map(|snapshot| snapshot.label);
+        Outline {
+            records: disk.log().len(),
+            last: disk.log().last().map(|txn| txn.zxid),
+            snapshots: (snapshots.len(), durable, newest),
+        }
+    }
+
+    /// Whether the disk that had this outline has only more records now.
+    fn has_only_grown(&self, now: &Outline, disk: &Disk) -> bool {
+        let same_end = self.records.checked_sub(1).map(|last| disk.log().get(last));
+        self.snapshots == now.snapshots
+            && same_end.is_none_or(|end| end.map(|txn| txn.zxid) == self.last)
+    }
+}
+
+impl Disks {
+    /// Before the first step.
+    pub fn new(ensemble: &Ensemble) -> Disks {
+        let outline = |server| Outline::of(ensemble.disk(server));
+        Disks { seen: ensemble.config().server_ids().map(outline).collect() }
+    }
+
+    /// A step was done.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn after(
+        &mut self,
+        step: &Step,
+        ensemble: &Ensemble,
+        history: &History,
+    ) -> Result<(), Objection> {
+        let Some(server) = ensemble.taker(step) else { return Ok(()) };
+        let disk = ensemble.disk(server);
+        let now = Outline::of(disk);
+        let before = std::mem::replace(&mut self.seen[server.index()], now);
+        let starts = matches!(step, Step::Restart(_));
+        if before == now && !starts {
+            return Ok(());
+        }
+        if before.has_only_grown(&now, disk) && !starts {
+            return contiguous_log(server, disk, before.records.saturating_sub(1));
+        }
+        whole(server, disk, history)
+    }
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn end(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+        let mut servers = ensemble.config().server_ids();
+        servers.try_for_each(|server| whole(server, ensemble.disk(server), history))
+    }
+}
+
+fn whole(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
+    contiguous_log(server, disk, 0)?;
+    recoverable(server, disk, history)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::property::testing::{Bodies, ONE, TWO, txn, z};
+    use crate::release::Release;
+    use crate::server::disk::Snapshot;
+    use crate::txn::Txn;
+    use std::sync::Arc;
+
+    /// /a, /b and /c are committed at 1:1 to 1:3.
+    fn history() -> History {
+        let mut history = History::new();
+        for (zxid, path) in [(z(1, 1), "/a"), (z(1, 2), "/b"), (z(1, 3), "/c")] {
+            let body = Bodies(&history).create(path, "");
+            history.commit(txn(zxid, 0, body));
+        }
+        history
+    }
+
+    /// Server 1 with the first so many of these on its disk, durable, and the look that saw them.
+    fn scene(history: &History, count: usize) -> (Ensemble, Disks) {
+        let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
+        let mut disks = Disks::new(&ensemble);
+        for txn in &history.txns()[..count] {
+            disk(&mut ensemble).append(Arc::clone(txn));
+            assert_eq!(disks.after(&Step::Append(ONE), &ensemble, history), Ok(()));
+        }
+        disk(&mut ensemble).fsync();
+        (ensemble, disks)
+    }
+
+    fn disk(ensemble: &mut Ensemble) -> &mut Disk {
+        ensemble.servers[ONE.index()].make_mut().disk.make_mut()
+    }
+
+    fn property(result: Result<(), Objection>) -> String {
+        result.expect_err("it is a violation").property
+    }
+
+    #[test]
+    fn an_append_behind_a_gap() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 1);
+        disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
+        // It was the step of that server that did it.
+        assert_eq!(disks.after(&Step::Append(TWO), &ensemble, &history), Ok(()));
+        let objection = disks.after(&Step::Append(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S7 contiguous log");
+        assert_eq!(disks.after(&Step::Fsync(ONE), &ensemble, &history), Ok(()), "it was said");
+    }
+
+    #[test]
+    fn a_purge_that_leaves_a_gap_uncovered() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 1);
+        let content = Arc::new(history.tree().clone());
+        let covering = Snapshot { label: z(1, 3), content, durable: true };
+        let bugs = Release::Head.bugs();
+        disk(&mut ensemble).add_snapshot(covering.clone(), bugs);
+        assert_eq!(disks.after(&Step::Snapshot(ONE), &ensemble, &history), Ok(()));
+        let said: Vec<bool> = (4..8)
+            .map(|counter| {
+                let snapshot =
+                    Snapshot { label: z(1, counter), durable: false, ..covering.clone() };
+                let body = crate::txn::TxnBody::Error(crate::error::Error::NoNode);
+                disk(&mut ensemble).append(txn(z(1, counter), 0, body));
+                disk(&mut ensemble).add_snapshot(snapshot, bugs);
+                disks.after(&Step::Snapshot(ONE), &ensemble, &history).is_err()
+            })
+            .collect();
+        assert_eq!(said, [false, false, true, true], "it is the fifth that is one too many");
+    }
+
+    #[test]
+    fn a_snapshot_that_is_ahead_of_its_label_and_of_the_log() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 2);
+        let content = Arc::new(history.tree().clone());
+        let snapshot = Snapshot { label: z(1, 1), content, durable: true };
+        disk(&mut ensemble).add_snapshot(snapshot, Release::Repaired.bugs());
+        let objection = disks.after(&Step::Snapshot(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S6 durable recovery");
+    }
+
+    /// An append is not asked what it does to the tree: that is asked when a start loads it, and at the
+    /// end.
+    #[test]
+    fn a_record_that_is_not_what_was_committed() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 1);
+        let wrong: Arc<Txn> = txn(z(1, 2), 0, Bodies(&history).create("/wrong", ""));
+        disk(&mut ensemble).append(wrong);
+        assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
+        let objection = disks.after(&Step::Restart(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S6 durable recovery");
+        assert_eq!(property(Disks::end(&ensemble, &history)), "S6 durable recovery");
+    }
+
+    #[test]
+    fn a_log_that_was_cut() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 3);
+        assert!(disk(&mut ensemble).truncate(z(1, 1), Release::Repaired.bugs()));
+        let step = Step::Fsync(ONE);
+        assert_eq!(disks.after(&step, &ensemble, &history), Ok(()));
+        disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
+        assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
+        // Cut and grown in one step, as when a role is left: not grown only.
+        let (mut ensemble, mut disks) = scene(&history, 3);
+        assert!(disk(&mut ensemble).truncate(z(1, 1), Release::Repaired.bugs()));
+        for zxid in [z(1, 3), z(1, 4), z(1, 5)] {
+            let body = crate::txn::TxnBody::Error(crate::error::Error::NoNode);
+            disk(&mut ensemble).append(txn(zxid, 0, body));
+        }
+        assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
+    }
+}
