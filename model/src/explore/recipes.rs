@@ -10,7 +10,7 @@
 //! | Reduction | Condition | Where it is looked after |
 //! |---|---|---|
 //! | **blocks**: a client's private steps come right before its next step that is not, or where it has to wait | a private step can be taken later, past anything that others do, with no difference to anybody (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
-//! | **joins**: a client that does nothing but ask for a new session goes first | all that it can do there is its own affair or the new session itself; no monitor minds when that is committed; a session that is there earlier has a server that can show all that one of a later session can, and more | generated programs |
+//! | **joins**: a client that does nothing but ask for a new session goes first | all that it can do there is its own affair or the new session itself; no monitor minds when that is committed, or looks at the history; a session that is there earlier has a server that can show all that one of a later session can, and more | generated programs |
 //! | **prefixes**: of the prefixes that come to the same, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid tells the prefix | generated programs |
 //! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs |
 //!
@@ -53,7 +53,7 @@ use crate::config::Config;
 use crate::explore::memo::Memo;
 use crate::explore::trie::Trie;
 use crate::handle::Program;
-use crate::property::Monitor;
+use crate::property::{LooksBack, Monitor, Monitors};
 use crate::service::{Prefixes, Service};
 use crate::world::World;
 use std::sync::Arc;
@@ -67,8 +67,8 @@ pub struct Recipes {
     budget: Budget,
     reductions: Reductions,
     flaw: Option<Flaw>,
-    /// Whether a monitor looks things up in the history.
-    looks_back: bool,
+    /// How far back monitors look in the history.
+    looks_back: LooksBack,
     /// Whether a monitor takes notice of what clients are told.
     told_matters: bool,
     tables: expand::Tables,
@@ -98,7 +98,7 @@ impl Recipes {
             config: Arc::new(Config::new(1, clients)),
             setup: setup.into_iter().collect(),
             trie: Arc::new(Trie::new(programs)),
-            looks_back: !monitors.is_empty() && std::env::var_os("NOLB").is_none(),
+            looks_back: Monitors::new(monitors.clone()).look_back(),
             told_matters: told::matters(&monitors),
             monitors,
             budget,

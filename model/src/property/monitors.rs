@@ -22,11 +22,11 @@ impl Slot {
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.monitor.at_rest(view.within(self.looks_back))
+        self.monitor.at_rest(view.within(self.looks_back.max(LooksBack::Tip)))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.monitor.end(view.within(self.looks_back))
+        self.monitor.end(view.within(self.looks_back.max(LooksBack::Tip)))
     }
 }
 
@@ -60,12 +60,11 @@ impl Monitors {
         self.iter().any(|monitor| monitor.minds_order(event))
     }
 
-    /// Whether any of those that both engines have ([`Class::Event`]) looks back further than the tip
-    /// of the committed history. Then states that differ in its past only are not the same.
-    pub fn look_back(&self) -> bool {
-        self.0
-            .iter()
-            .any(|slot| slot.monitor.class() == Class::Event && slot.looks_back == LooksBack::Whole)
+    /// How far back those look that both engines have ([`Class::Event`]). Where one looks at all of the
+    /// history, states that differ in its past only are not the same.
+    pub fn look_back(&self) -> LooksBack {
+        let asked = self.0.iter().filter(|slot| slot.monitor.class() == Class::Event);
+        asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
     /// Tells those whom it concerns, each as much of the history as it looks at.

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// ([`Monitor::looks_back`](super::Monitor::looks_back)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LooksBack {
+    /// At nothing, as long as the run goes on; at its end, and where nothing can happen but that time
+    /// passes, at the tree. When sessions begin, it cannot tell then.
+    Nothing,
     /// At the tree as it is now, and on [`Event::Committed`](crate::event::Event::Committed) at what
     /// a new transaction did. What it needs of the past it keeps in its own state.
     Tip,
@@ -67,13 +70,19 @@ pub struct Committed<'a> {
 
 impl<'a> Committed<'a> {
     /// The zxid of the last committed transaction.
+    ///
+    /// # Panics
+    /// If the monitor has said that it looks at nothing.
     pub fn last(self) -> Zxid {
-        self.history.last()
+        self.tip().last()
     }
 
     /// The tree after the last transaction, with the sessions.
+    ///
+    /// # Panics
+    /// If the monitor has said that it looks at nothing.
     pub fn tree(self) -> &'a DataTree {
-        self.history.tree()
+        self.tip().tree()
     }
 
     /// Whether the event is the first report of this transaction's commit. It can be reported again,
@@ -88,7 +97,7 @@ impl<'a> Committed<'a> {
         match (self.reach, self.last_is_new) {
             (LooksBack::Whole, _) => all,
             (LooksBack::Tip, true) => &all[all.len() - 1..],
-            (LooksBack::Tip, false) => &[],
+            (LooksBack::Tip, false) | (LooksBack::Nothing, _) => &[],
         }
     }
 
@@ -113,8 +122,15 @@ impl<'a> Committed<'a> {
         self.history
     }
 
+    fn tip(self) -> &'a History {
+        let looks = self.reach >= LooksBack::Tip;
+        assert!(looks, "a monitor looks at the history, which it says it does not");
+        self.history
+    }
+
     fn has(self, zxid: Zxid) -> bool {
-        self.reach == LooksBack::Whole || (self.last_is_new && zxid == self.history.last())
+        let is_tip = self.last_is_new && zxid == self.history.last();
+        self.reach == LooksBack::Whole || self.reach == LooksBack::Tip && is_tip
     }
 }
 

@@ -47,6 +47,11 @@ impl Service {
         standing == Some(Standing::Busy) && !self.clients[client.index()].has_input()
     }
 
+    /// Whether the client is connected: what its program asks for is sent at once.
+    pub fn sends_at_once(&self, client: ClientId) -> bool {
+        matches!(self.standing(client), Some(Standing::Busy | Standing::Idle))
+    }
+
     /// Whether a write or the end of a session of this client is under way.
     pub fn has_commit_under_way(&self, client: ClientId) -> bool {
         let link = &self.links.links[client.index()];

@@ -127,7 +127,7 @@ pub enum Answer {
 }
 
 /// What is watched, and so what makes one run another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watched {
     /// What each program has written down at its end.
     Ends,

@@ -7,8 +7,8 @@ use vivarium_sim::random::{Random, Seeds};
 /// The case with this number of a seed.
 pub fn draw(seed: u64, number: u64) -> Case {
     let mut dice = Seeds::new(seed).stream("case of the explorer", number);
-    let clients = [1, 1, 2, 2, 2, 2, 3, 3, 4][dice.below(9) as usize];
-    let most = [6, 4, 3, 2][clients - 1];
+    let clients = [1, 1, 1, 2, 2, 2, 2, 2, 3, 4][dice.below(10) as usize];
+    let most = [5, 3, 2, 1][clients - 1];
     let programs = (0..clients).map(|_| program(&mut dice, most)).collect();
     let watched = [
         Watched::Ends,
@@ -27,7 +27,11 @@ pub fn draw(seed: u64, number: u64) -> Case {
 
 fn budget(dice: &mut Random, clients: usize) -> Budget {
     let mut budget = Budget::default();
-    let faults = if clients > 2 { dice.below(2) } else { dice.below(4) };
+    let faults = match clients {
+        1 => dice.below(4),
+        2 => dice.below(3),
+        _ => dice.below(6) / 5,
+    };
     for _ in 0..faults {
         let kind = match dice.below(10) {
             0..4 => &mut budget.lost,

@@ -3,30 +3,28 @@
 use super::case::Watched;
 use super::run::WROTE;
 use std::collections::BTreeSet;
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use vivarium_model::event::{Event, Observation, Value};
-use vivarium_model::fingerprint::StableHasher;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// The outcomes of all runs that have come to an end, for whoever compares.
 pub type Ends = Arc<Mutex<BTreeSet<String>>>;
 
 /// Writes down what happens, as far as it is watched, and at the end of a run the whole.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub struct Recorder {
     watched: Watched,
     /// By client; what comes from nobody in particular under client 0.
     lines: Vec<Vec<String>>,
-    ends: Ends,
+    ends: Unhashed<Ends>,
 }
 
 impl Recorder {
     /// Of so many clients.
     pub fn new(watched: Watched, clients: usize, ends: Ends) -> Recorder {
-        Recorder { watched, lines: vec![Vec::new(); clients + 1], ends }
+        Recorder { watched, lines: vec![Vec::new(); clients + 1], ends: Unhashed(ends) }
     }
 
     /// Whether the order among clients is written down.
@@ -92,6 +90,13 @@ impl Monitor for Recorder {
         }
     }
 
+    fn looks_back(&self) -> LooksBack {
+        match self.watched {
+            Watched::History => LooksBack::Whole,
+            _ => LooksBack::Nothing,
+        }
+    }
+
     fn minds_order(&self, event: &Event) -> bool {
         match self.watched {
             Watched::Commits => matches!(event, Event::Committed { .. }),
@@ -122,14 +127,6 @@ impl Monitor for Recorder {
         let whole = self.whole(view);
         self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(whole);
         Ok(())
-    }
-
-    fn hash(&self, hasher: &mut StableHasher) {
-        self.lines.hash(hasher);
-    }
-
-    fn clone_box(&self) -> Box<dyn Monitor> {
-        Box::new(self.clone())
     }
 }
 

@@ -17,6 +17,7 @@ use super::state::State;
 use super::steps::ends_sleep;
 use crate::id::ClientId;
 use crate::packet::ClientPacket;
+use crate::property::LooksBack;
 use crate::step::Step;
 
 /// A block goes through so many places at most. One that is larger (a program that polls without end)
@@ -111,7 +112,9 @@ impl Walk<'_> {
             next += 1;
         }
         let asks = self.endings.iter().any(|(_, last)| last.is_some());
-        self.choices.joins = joins && asks && self.model.reductions.joins;
+        let unseen = self.model.looks_back == LooksBack::Nothing
+            || self.model.has(Flaw::JoinIgnoresMonitors);
+        self.choices.joins = joins && asks && unseen && self.model.reductions.joins;
     }
 
     /// What a place says of the whole.

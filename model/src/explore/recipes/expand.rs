@@ -8,7 +8,7 @@ use super::state::{MAX_CLIENTS, State};
 use crate::explore::memo::Memo;
 use crate::fingerprint::Fingerprint;
 use crate::id::ClientId;
-use crate::property::Objection;
+use crate::property::{LooksBack, Objection};
 use crate::service::{Common, Service};
 use crate::world::World;
 use crate::zxid::Zxid;
@@ -155,7 +155,8 @@ impl Recipes {
 
     /// Of what all share, all but the log as clients can be shown it: with what monitors can look up.
     fn rest(&self, common: &Common) -> Fingerprint {
-        let looks_back = self.looks_back && !self.has(Flaw::PastIgnoresMonitors);
+        let looks_back =
+            self.looks_back == LooksBack::Whole && !self.has(Flaw::PastIgnoresMonitors);
         Fingerprint::of(&(common.rest(), looks_back.then(|| common.told())))
     }
 

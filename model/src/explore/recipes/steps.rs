@@ -125,10 +125,15 @@ impl Recipes {
                 }
                 _ => false,
             };
-            // A monitor's account of the client itself has what it is told in order.
-            let unheard = took.unheard
-                || !self.told_matters && !service.has_commit_under_way(client)
-                || self.has(Flaw::HeardAtOnce);
+            // A monitor's account of the client has what it sends and is told in order.
+            let unheard = match service.sends_at_once(client) {
+                true => {
+                    let told = self.told_matters || service.has_commit_under_way(client);
+                    took.unheard || !told
+                }
+                false => took.unheard && !self.told_matters,
+            };
+            let unheard = unheard || self.has(Flaw::HeardAtOnce);
             at_once && took.private && unheard
         };
         if let Some(at) = all.iter().position(is_at_once) {

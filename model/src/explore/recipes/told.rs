@@ -1,4 +1,4 @@
-//! What ZooKeeper tells a client: replies and notifications.
+//! What clients send and are told: requests, replies and notifications.
 //!
 //! Which prefix of the log a server was at, a client is told by replies only: by their zxid. So the
 //! reduction of prefixes is out of the question where a monitor takes notice of them.
@@ -13,7 +13,7 @@ use crate::property::{Monitor, Monitors, Objection};
 use crate::zxid::Zxid;
 use std::sync::Arc;
 
-/// Whether any monitor takes notice of what clients are told, as it says itself of made-up events.
+/// Whether any monitor takes notice of what clients send and are told, as it says itself of made-up events.
 pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
     let (client, session, xid, zxid) = (ClientId(1), SessionId(1), Xid(1), Zxid(1));
     let connection = ClientConnection { client, slot: 0 };
@@ -22,8 +22,10 @@ pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
         Event::Replied { client, session, connection, xid, zxid, request, result }
     };
     let path = || Arc::from("/a");
+    let request = Arc::new(Request::Sync { path: path() });
     let event = WatchedEvent { kind: EventType::NodeDeleted, path: path(), zxid };
     let told = [
+        Event::Sent { client, session, connection, xid, request },
         replied(Request::Sync { path: path() }),
         replied(Request::Exists { path: path(), watch: false }),
         replied(Request::GetChildren { path: path(), watch: false }),
@@ -34,8 +36,8 @@ pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
 }
 
 impl Recipes {
-    /// Checks that a monitor which takes no notice of made-up replies and notifications takes none of
-    /// a real one.
+    /// Checks that a monitor which takes no notice of made-up events of this kind takes none of a
+    /// real one.
     ///
     /// # Errors
     /// It does.
@@ -45,7 +47,13 @@ impl Recipes {
         events: &[Event],
     ) -> Result<(), Objection> {
         let tells = |event: &&Event| {
-            matches!(event, Event::Replied { .. } | Event::Rearmed { .. } | Event::Notified { .. })
+            matches!(
+                event,
+                Event::Sent { .. }
+                    | Event::Replied { .. }
+                    | Event::Rearmed { .. }
+                    | Event::Notified { .. }
+            )
         };
         if self.told_matters || !self.reductions.any() {
             return Ok(());
@@ -56,7 +64,7 @@ impl Recipes {
             Some(monitor) => Err(Objection::new(
                 REDUCTION,
                 format!(
-                    "`{}` takes notice of something that a client is told, and said of others that it does not: what a monitor \
+                    "`{}` takes notice of something that a client sends or is told, and said of others that it does not: what a monitor \
                      says of its concern is about kinds of events (`concerns`)",
                     monitor.name()
                 ),

@@ -82,10 +82,10 @@ fn is_closed(view: View<'_>, session: SessionId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vivarium_model::property::Monitors;
+    use vivarium_model::property::{LooksBack, Monitors};
 
     #[test]
     fn a_search_for_the_lock_need_not_tell_pasts_apart() {
-        assert!(!Monitors::new(monitors("/lock", Duration::ZERO)).look_back());
+        assert_eq!(Monitors::new(monitors("/lock", Duration::ZERO)).look_back(), LooksBack::Tip);
     }
 }
