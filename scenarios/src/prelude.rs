@@ -8,8 +8,8 @@ pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
 pub use vivarium_model::handle::{
-    Cancelled, Either, MultiError, PersistentWatch, SessionEvents, TimedOut, Watch, ZooKeeper,
-    join, join_all, race,
+    Cancelled, Either, MultiError, PersistentWatch, Round, SessionEvents, TimedOut, Watch,
+    ZooKeeper, join, join_all, race,
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, SessionId};

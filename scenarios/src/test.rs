@@ -3,9 +3,10 @@
 use crate::engine;
 use crate::seeds::{SeedRange, parse_seed};
 use std::fmt;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
 #[cfg(feature = "explore")]
@@ -49,7 +50,7 @@ impl Test {
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let run = program(run);
-        Test::of(name, Choice::from(1), Arc::new(move |_rounds| Arc::clone(&run)))
+        Test::of(name, Choice::from(1), Arc::new(move |_rounds| run.clone()))
     }
 
     /// A test of a program that repeats what it does: how often is drawn by each seed from `rounds`,
@@ -65,6 +66,36 @@ impl Test {
             program(move |zookeeper| run(zookeeper, rounds))
         };
         Test::of(name, rounds.into(), Arc::new(of_rounds))
+    }
+
+    /// A test of a program that is a loop, written as its round: what one round hands on is all that
+    /// the next one has of it, and the first one begins with `first`.
+    ///
+    /// It runs as the loop would. To a search it is smaller: a round that begins with a state that was
+    /// there before is where the program was before, however it came there ([`rounds`]).
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// let attempt = |zookeeper: ZooKeeper, attempt: u32| async move {
+    ///     zookeeper.connect().await;
+    ///     match zookeeper.create("/member", b"", CreateMode::Persistent).await {
+    ///         Ok(_) | Err(Error::NodeExists) => Ok(Round::Done),
+    ///         Err(Error::ConnectionLoss) if attempt < 3 => Ok(Round::Again(attempt + 1)),
+    ///         Err(error) => Err(error.to_string()),
+    ///     }
+    /// };
+    /// # #[cfg(feature = "explore")]
+    /// Test::rounds("three attempts", 1, attempt).explore(&Exploration::new().lost(2));
+    /// ```
+    pub fn rounds<S, P, F>(name: &str, first: S, round: P) -> Test
+    where
+        S: Clone + Eq + Hash + Send + Sync + 'static,
+        P: Fn(ZooKeeper, S) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Round<S>, String>> + Send + 'static,
+    {
+        let run = rounds(first, round);
+        Test::of(name, Choice::from(1), Arc::new(move |_rounds| run.clone()))
     }
 
     fn of(name: &str, rounds: Choice, program: Arc<dyn Fn(u32) -> Program + Send + Sync>) -> Test {

@@ -45,6 +45,12 @@ pub trait Model:
         0
     }
 
+    /// Whether it has noticed something by which all that it has said is void. A path is then rebuilt
+    /// only as far as it goes: the objection says what there is to say.
+    fn is_void(&self) -> bool {
+        false
+    }
+
     /// The same model, holding no more than what these states refer to. They become states of the
     /// new one, with the same fingerprints; it offers the same actions in the same order. `None`
     /// where states hold all that they are.

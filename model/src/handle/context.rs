@@ -5,13 +5,11 @@ use super::combinators::{Cancelled, Either, TimedOut, race};
 use super::transport::Call;
 use super::watch::SessionEvents;
 use crate::event::{Observation, Value};
-use crate::fingerprint::Fingerprint;
 use crate::host::{Message, Operation, Outcome, ResourceRequest};
 use crate::id::{ClientId, SessionId};
 use crate::time::{Duration, Time};
 use crate::zxid::Zxid;
 use std::future::Future;
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// Unwraps the one outcome that an operation can have.
@@ -66,32 +64,6 @@ impl ZooKeeper {
     /// without a word.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.transport.spawn(Box::pin(future));
-    }
-
-    /// Says that from here on the program goes by `state` and by what it will be told, and by nothing
-    /// that it was told before: at the head of its main loop, with everything that the loop carries
-    /// from round to round.
-    ///
-    /// It changes nothing of what the program does. It lets the explorer forget how the program came
-    /// here, so that a loop that starts anew after a failure is one state and not as many as there
-    /// are ways to fail. The claim is checked: the explorer runs the program along several of the
-    /// ways that it has forgotten, and where it then does different things, the search ends with a
-    /// sentence that says so. It counts only where no task is left that the program has spawned.
-    ///
-    /// ```
-    /// # use vivarium_model::handle::ZooKeeper;
-    /// async fn worker(zookeeper: ZooKeeper) -> Result<(), String> {
-    ///     for round in 0..3 {
-    ///         zookeeper.checkpoint(&round);
-    ///         zookeeper.connect().await;
-    ///         // ...
-    ///     }
-    ///     Ok(())
-    /// }
-    /// # let _ = worker;
-    /// ```
-    pub fn checkpoint(&self, state: &(impl Hash + ?Sized)) {
-        self.transport.checkpoint(Fingerprint::of(state));
     }
 
     /// Tells the monitors something.

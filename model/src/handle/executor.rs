@@ -1,12 +1,13 @@
-//! Runs the tasks of one program: its main future and what it spawns.
+//! Runs the tasks of one program: its main future, round by round, and what it spawns.
 //!
 //! Single-threaded, first in first out, with real wakers (a no-op waker would starve futures that
 //! poll only what was woken). It runs only when its port was fed an input, and then until nothing
 //! is left to run. It is itself a future, so that another runtime's task can be one program.
 
 use super::port::Port;
+use super::program::RoundEnd;
 use super::run_queue::{MAIN, Ran, lock};
-use super::{Program, ZooKeeper};
+use super::{Carried, Program, ZooKeeper};
 use crate::host::Output;
 use std::fmt;
 use std::future::Future;
@@ -18,31 +19,61 @@ use std::task::{Context, Poll};
 /// blocks: some task wakes itself again and again.
 pub const POLLS_PER_INPUT: u32 = 100_000;
 
-type Return = Arc<Mutex<Option<Result<(), String>>>>;
+type Return = Arc<Mutex<Option<RoundEnd>>>;
 
 /// The tasks of one program. Dropping it is the death of the process: the port is closed first,
 /// then the futures are dropped.
 pub struct Executor {
     port: Arc<Port>,
+    program: Program,
     returned: Return,
+    began: Option<Began>,
     polls: u64,
+}
+
+/// The beginning of a round from which on all that a program does follows from the round's state:
+/// nothing else of what was before reaches into it.
+pub(crate) struct Began {
+    /// The round's state.
+    pub(crate) state: Carried,
+    /// How many of the outputs that have not been taken came before.
+    pub(crate) said: usize,
 }
 
 impl Executor {
     /// A process of `program` behind `port`. Nothing of the program has run yet: even its factory
     /// is called within the first input.
     pub fn new(port: Arc<Port>, program: &Program) -> Executor {
-        let returned = Return::default();
-        let main = {
-            let handle = ZooKeeper::new(Arc::clone(&port) as Arc<_>);
-            let (program, returned) = (Arc::clone(program), Arc::clone(&returned));
-            async move {
-                let result = program(handle).await;
-                *lock(&returned) = Some(result);
-            }
-        };
-        port.queue().spawn(Box::pin(main));
-        Executor { port, returned, polls: 0 }
+        Executor::at(port, program, program.first())
+    }
+
+    /// The same, but its first round begins with this state.
+    pub(super) fn at(port: Arc<Port>, program: &Program, state: Option<Carried>) -> Executor {
+        let (program, returned) = (program.clone(), Return::default());
+        let mut executor = Executor { port, program, returned, began: None, polls: 0 };
+        executor.begin(state);
+        executor
+    }
+
+    /// Begins a round; the one before is done.
+    fn begin(&mut self, state: Option<Carried>) {
+        if let Some(state) = &state
+            && self.port.is_bare()
+        {
+            self.began = Some(Began { state: state.clone(), said: self.port.said() });
+        }
+        let handle = ZooKeeper::new(Arc::clone(&self.port) as Arc<_>);
+        let (program, returned) = (self.program.clone(), Arc::clone(&self.returned));
+        self.port.queue().spawn_main(Box::pin(async move {
+            let result = program.round(handle, state).await;
+            *lock(&returned) = Some(result);
+        }));
+    }
+
+    /// Where it began a round since this was last asked: the latest that nothing but its state
+    /// reaches into.
+    pub(super) fn take_began(&mut self) -> Option<Began> {
+        self.began.take()
     }
 
     /// Runs until every task waits for something. Does nothing unless the port was fed.
@@ -59,7 +90,14 @@ impl Executor {
                 Ran::Pending => {}
                 Ran::Done if task.number == MAIN => {
                     let result = lock(&self.returned).take().expect("main has returned");
-                    return self.end(Output::Finished(result));
+                    match result.transpose() {
+                        Some(Ok(state)) => {
+                            self.port.queue().retire(MAIN);
+                            self.begin(Some(state));
+                        }
+                        Some(Err(error)) => return self.end(Output::Finished(Err(error))),
+                        None => return self.end(Output::Finished(Ok(()))),
+                    }
                 }
                 Ran::Done => self.port.queue().retire(task.number),
                 Ran::Panicked(message) => return self.end(Output::Panicked(message)),

@@ -26,6 +26,9 @@
 //! # let _ = program;
 //! ```
 //!
+//! A program that is a loop can be written as its round ([`rounds`]), which hands all that survives it
+//! to the next.
+//!
 //! Behind the handle, one simulated process is a [`port::Port`] (its calls, its outputs) and an
 //! [`executor::Executor`] (its tasks), held together by [`process::Process`].
 
@@ -36,6 +39,7 @@ mod context;
 pub mod executor;
 pub mod port;
 pub mod process;
+mod program;
 mod read;
 mod request;
 mod run_queue;
@@ -45,13 +49,14 @@ mod watching;
 
 pub use combinators::{Cancelled, Either, TimedOut, join, join_all, race};
 pub use process::Process;
+pub(crate) use program::Carried;
+pub use program::{Program, Round, program, rounds};
 pub use request::MultiError;
 pub use transport::{BoxFuture, Transport};
 pub use watch::{PersistentWatch, SessionEvents, Watch};
 
 use crate::id::{ClientId, SessionId};
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 /// The only thing that a program touches: its client of ZooKeeper, and its surroundings (time,
@@ -90,32 +95,6 @@ impl fmt::Debug for ZooKeeper {
             .field("scope", &self.scope)
             .finish_non_exhaustive()
     }
-}
-
-/// Makes a program's main future, once for each time its process starts.
-pub type Program = Arc<dyn Fn(ZooKeeper) -> BoxFuture<Result<(), String>> + Send + Sync>;
-
-/// A program from an `async fn` or a closure over the handle.
-///
-/// ```
-/// use std::time::Duration;
-/// use vivarium_model::handle::program;
-///
-/// let rounds = 3;
-/// let patient = program(move |zookeeper| async move {
-///     for _ in 0..rounds {
-///         zookeeper.sleep(Duration::from_millis(100)).await;
-///     }
-///     Ok(())
-/// });
-/// # let _ = patient;
-/// ```
-pub fn program<P, F>(program: P) -> Program
-where
-    P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<(), String>> + Send + 'static,
-{
-    Arc::new(move |zookeeper| Box::pin(program(zookeeper)))
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::error::Error;
 use crate::event::Observation;
-use crate::fingerprint::Fingerprint;
 use crate::host::{Input, Operation, Outcome, Output};
 use crate::id::{CallId, ClientId, SessionId};
 use crate::op::{Request, SessionState, WatchedEvent};
@@ -37,8 +36,6 @@ struct PortState {
     open: bool,
     started: bool,
     outputs: Vec<Output>,
-    /// What the program said last of its own state, since it was last asked.
-    checkpoint: Option<Fingerprint>,
     /// By call slot: the cell that waits for its answer.
     slots: Vec<Option<Ticket>>,
     /// By ticket.
@@ -72,9 +69,7 @@ pub enum Pending {
 struct Cell {
     awaits: Awaits,
     unseen: Unseen,
-    /// Of a watch that stays.
-    stays: bool,
-    /// Its events that the program has not taken.
+    /// Of a watch that stays: its events that the program has not taken.
     events: VecDeque<WatchedEvent>,
     waker: Option<Waker>,
 }
@@ -120,7 +115,6 @@ impl Port {
                 open: true,
                 started: false,
                 outputs: Vec::new(),
-                checkpoint: None,
                 slots: Vec::new(),
                 cells: Vec::new(),
                 free_cells: Vec::new(),
@@ -230,13 +224,19 @@ impl Port {
         cells.collect()
     }
 
-    /// What the program has said of its own state since this was last asked. It does not count while
-    /// the program has not taken the end of a watch that stays, since nothing else tells of that.
-    pub fn take_checkpoint(&self) -> Option<Fingerprint> {
-        let mut state = lock(&self.state);
-        let ended = |cell: &Cell| cell.stays && matches!(cell.awaits, Awaits::Taker(_));
-        let untold = state.cells.iter().any(ended);
-        state.checkpoint.take().filter(|_| !untold)
+    /// Whether nothing of the program reaches from before this moment beyond it: no call, no watch, no
+    /// answer that was not looked at, no subscription and no task.
+    pub(super) fn is_bare(&self) -> bool {
+        let state = lock(&self.state);
+        state.free_cells.len() == state.cells.len()
+            && state.slots.iter().all(Option::is_none)
+            && state.subscribers.is_empty()
+            && self.queue.live() == 0
+    }
+
+    /// How much the program has done that nobody has taken yet.
+    pub(super) fn said(&self) -> usize {
+        lock(&self.state).outputs.len()
     }
 
     /// Whether anybody in the program would hear of a change of the session's state.
@@ -408,13 +408,8 @@ impl Transport for Port {
         let awaits = Awaits::Answer(call, operation.clone());
         state.cells[reply.0 as usize] =
             Cell { awaits, waker: Some(waker.clone()), ..Cell::default() };
-        state.cells[event.0 as usize].stays = watched.stays;
         state.outputs.push(Output::Submit { call, operation });
         (reply, event)
-    }
-
-    fn checkpoint(&self, state: Fingerprint) {
-        lock(&self.state).checkpoint = Some(state);
     }
 
     fn keep_back(&self, ticket: Ticket, unseen: Unseen) {

@@ -1,11 +1,10 @@
 //! One simulated process: a port and an executor that run together.
 
-use super::Program;
-use super::executor::Executor;
+use super::executor::{Began, Executor};
 use super::port::{Pending, Port};
 use super::run_queue::RunQueue;
 use super::transport::Unseen;
-use crate::fingerprint::Fingerprint;
+use super::{Carried, Program};
 use crate::host::{Input, Output};
 use crate::id::{CallId, ClientId};
 use std::fmt;
@@ -48,6 +47,12 @@ impl Process {
         Process { executor: Executor::new(Arc::clone(&port), program), port }
     }
 
+    /// The same, but its first round begins with this state.
+    pub(crate) fn at(client: ClientId, program: &Program, state: Carried) -> Process {
+        let port = Port::new(client);
+        Process { executor: Executor::at(Arc::clone(&port), program, Some(state)), port }
+    }
+
     /// Delivers one input and runs the program until it blocks, appending what it did to `outputs`.
     ///
     /// # Panics
@@ -68,9 +73,10 @@ impl Process {
         self.port.is_foreign()
     }
 
-    /// What it has said of its own state since this was last asked, see [`Port::take_checkpoint`].
-    pub fn take_checkpoint(&self) -> Option<Fingerprint> {
-        self.port.take_checkpoint()
+    /// Where it began a round since this was last asked, see [`Executor::take_began`]; asked after
+    /// each input, `said` counts its outputs.
+    pub(crate) fn take_began(&mut self) -> Option<Began> {
+        self.executor.take_began()
     }
 
     /// What it will not see of what it waits for, see [`Port::unseen`].

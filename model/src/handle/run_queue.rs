@@ -132,7 +132,7 @@ impl RunQueue {
         Arc::new(RunQueue {
             phase: AtomicU8::new(BLOCKED),
             foreign: AtomicBool::new(false),
-            tasks: Mutex::new(Tasks { next: MAIN, ..Tasks::default() }),
+            tasks: Mutex::new(Tasks { next: MAIN + 1, ..Tasks::default() }),
             host: Mutex::new(None),
         })
     }
@@ -145,15 +145,29 @@ impl RunQueue {
             let _ = dropped(future);
             return;
         }
-        let task = Arc::new(Task {
-            number: tasks.next,
-            future: Mutex::new(Some(future)),
-            queued: AtomicBool::new(true),
-            queue: Arc::clone(self),
-        });
+        let task = self.task(tasks.next, future);
         tasks.next += 1;
         tasks.live.insert(task.number, Arc::clone(&task));
         tasks.ready.push_back(task);
+    }
+
+    /// Adds a round of the program itself, to run before all else: it goes on where the one before
+    /// it, which is done, has ended.
+    pub(super) fn spawn_main(self: &Arc<RunQueue>, future: BoxFuture<()>) {
+        let mut tasks = lock(&self.tasks);
+        let task = self.task(MAIN, future);
+        let before = tasks.live.insert(MAIN, Arc::clone(&task));
+        assert!(before.is_none(), "a program is in one round at a time");
+        tasks.ready.push_front(task);
+    }
+
+    fn task(self: &Arc<RunQueue>, number: u64, future: BoxFuture<()>) -> Arc<Task> {
+        Arc::new(Task {
+            number,
+            future: Mutex::new(Some(future)),
+            queued: AtomicBool::new(true),
+            queue: Arc::clone(self),
+        })
     }
 
     fn push(&self, task: Arc<Task>) {

@@ -6,7 +6,6 @@
 
 use crate::error::Error;
 use crate::event::Observation;
-use crate::fingerprint::Fingerprint;
 use crate::host::{Operation, Outcome};
 use crate::id::{ClientId, SessionId};
 use crate::op::{Request, SessionState, WatchedEvent};
@@ -72,12 +71,6 @@ pub trait Transport: Send + Sync {
     /// wants to know which answers are the same to it; the answer itself may be whole.
     fn keep_back(&self, ticket: Ticket, unseen: Unseen) {
         let _ = (ticket, unseen);
-    }
-
-    /// The program says that what it will do follows from this alone, see
-    /// [`ZooKeeper::checkpoint`](super::ZooKeeper::checkpoint).
-    fn checkpoint(&self, state: Fingerprint) {
-        let _ = state;
     }
 
     /// The answer, once it is there; until then `waker` is to be woken by it.

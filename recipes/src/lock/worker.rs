@@ -5,7 +5,7 @@ use super::retry::{next_session, reconnected};
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::ZooKeeper;
+use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::op::{Data, Op, Version};
 use vivarium_model::time::Duration;
 
@@ -73,35 +73,69 @@ impl LockWork {
     }
 }
 
-/// Acquires the lock, works, and releases it, round by round. A round whose session ends is begun
-/// again in the next session; one that is cancelled or not granted in time is left out.
-///
-/// # Errors
-/// The server's refusal of a path.
-pub async fn lock_worker(zookeeper: ZooKeeper, work: LockWork) -> Result<(), String> {
-    prepare(&zookeeper, &work).await.map_err(|error| error.to_string())?;
-    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
-    let mut round = 0;
-    while round < work.rounds {
-        // A round begins like any other, however the last one ended.
-        zookeeper.checkpoint(&round);
-        match acquire(&zookeeper, &lock, &work).await {
-            Ok(Some(guard)) => {
-                hold(&zookeeper, guard, &work, round).await.map_err(|error| error.to_string())?;
-                round += 1;
-            }
-            Ok(None) | Err(AcquireError::TimedOut) => round += 1,
-            Err(AcquireError::SessionExpired) => {}
-            Err(refused) => return Err(refused.to_string()),
-        }
+/// Where a worker stands between its rounds; it remembers nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// At the beginning.
+    Prepare,
+    /// Before the round of this number.
+    Acquire(u32),
+    /// Behind the last one.
+    Leave,
+}
+
+impl Stage {
+    /// Before this round, if there is one.
+    fn before(round: u32, work: &LockWork) -> Stage {
+        if round < work.rounds { Stage::Acquire(round) } else { Stage::Leave }
     }
+}
+
+/// A program that acquires the lock, works, and releases it, round by round. A round whose session
+/// ends is begun again in the next session; one that is cancelled or not granted in time is left out.
+///
+/// It returns the server's refusal of a path.
+pub fn lock_worker(work: LockWork) -> Program {
+    rounds(Stage::Prepare, move |zookeeper, stage| {
+        let work = work.clone();
+        async move { next(&zookeeper, &work, stage).await }
+    })
+}
+
+async fn next(
+    zookeeper: &ZooKeeper,
+    work: &LockWork,
+    stage: Stage,
+) -> Result<Round<Stage>, String> {
+    let next = match stage {
+        Stage::Prepare => {
+            prepare(zookeeper, work).await.map_err(|error| error.to_string())?;
+            0
+        }
+        Stage::Acquire(round) => match acquire(zookeeper, work).await {
+            Ok(Some(guard)) => {
+                hold(zookeeper, guard, work, round).await.map_err(|error| error.to_string())?;
+                round + 1
+            }
+            Ok(None) | Err(AcquireError::TimedOut) => round + 1,
+            Err(AcquireError::SessionExpired) => round,
+            Err(refused) => return Err(refused.to_string()),
+        },
+        Stage::Leave => {
+            leave(zookeeper, work).await;
+            return Ok(Round::Done);
+        }
+    };
+    Ok(Round::Again(Stage::before(next, work)))
+}
+
+async fn leave(zookeeper: &ZooKeeper, work: &LockWork) {
     if !work.linger.is_zero() {
         zookeeper.sleep(work.linger).await;
     }
     if work.close {
         zookeeper.close().await;
     }
-    Ok(())
 }
 
 /// Creates the counter.
@@ -117,11 +151,8 @@ async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
 }
 
 /// `None` when the engine cancelled.
-async fn acquire(
-    zookeeper: &ZooKeeper,
-    lock: &Lock,
-    work: &LockWork,
-) -> Result<Option<Guard>, AcquireError> {
+async fn acquire(zookeeper: &ZooKeeper, work: &LockWork) -> Result<Option<Guard>, AcquireError> {
+    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
     let acquire = async {
         match work.patience {
             Some(patience) => lock.acquire_timeout(patience).await,

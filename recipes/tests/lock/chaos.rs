@@ -81,7 +81,7 @@ fn perform(double: &mut Double, act: Act) {
 fn run(acts: &[Act], mutants: Mutants) -> Result<Vec<String>, String> {
     let mut work = LockWork::new(LOCK);
     (work.rounds, work.cancel, work.linger, work.mutants) = (2, true, BOUND, mutants);
-    let worker = program(move |zookeeper| lock_worker(zookeeper, work.clone()));
+    let worker = lock_worker(work);
     let mut double = Double::new(monitors(LOCK, BOUND));
     for client in CLIENTS {
         double.start(client, &worker);

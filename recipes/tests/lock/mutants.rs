@@ -12,7 +12,7 @@ const BOUND: Duration = Duration::from_secs(12);
 fn worker(mutants: Mutants) -> Program {
     let mut work = LockWork::new(LOCK);
     (work.cancel, work.linger, work.mutants) = (true, BOUND * 2, mutants);
-    program(move |zookeeper| lock_worker(zookeeper, work.clone()))
+    lock_worker(work)
 }
 
 /// Runs a script with and without a mutant; what was objected to.

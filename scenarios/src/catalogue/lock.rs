@@ -13,7 +13,6 @@
 
 use super::{Entry, Mutant, Switches};
 use std::sync::Arc;
-use vivarium_model::handle::program;
 use vivarium_model::mark::Mark;
 use vivarium_model::property;
 use vivarium_model::time::Duration;
@@ -68,8 +67,7 @@ fn build(switches: &Switches) -> Scenario {
         limits: Limits::Varied,
         programs: Arc::new(move |drawn| {
             let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
-            work.map(|work| program(move |zookeeper| lock_worker(zookeeper, work.clone())))
-                .collect()
+            work.map(lock_worker).collect()
         }),
         monitors: Arc::new(|drawn| {
             let own = lock::monitors(LOCK, leak_bound(drawn));

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Either, Program, Watch, ZooKeeper, join, join_all, program, race};
+use vivarium_model::handle::{
+    Either, Program, Round, Watch, ZooKeeper, join, join_all, program, race, rounds,
+};
 use vivarium_model::id::ClientId;
 use vivarium_model::op::{CreateMode, Op, Version};
 
 /// One of each.
 pub fn all() -> Vec<Program> {
-    vec![program(worker), program(watcher), program(crowd), program(locker)]
+    vec![program(worker), program(watcher), program(crowd), program(locker), rounds(0, rounder)]
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -130,4 +132,18 @@ async fn lock_once(zk: &ZooKeeper) -> Result<(), Error> {
     tell(zk, "wrote", zk.write_resource("disk", Some(stat.czxid), 1).await);
     zk.sleep(SECOND).await;
     Ok(())
+}
+
+/// Rounds that leave calls, watches, a subscription and a guard's duty behind, and end in every way.
+async fn rounder(zk: ZooKeeper, round: u8) -> Result<Round<u8>, String> {
+    let _guard = Guard(zk.clone());
+    let mut events = zk.session_events();
+    let watch = zk.timeout(SECOND, zk.exists_watch("/a")).await;
+    tell(&zk, "round", (round, watch.is_ok()));
+    match race(zk.random(), race(zk.receive(), events.next())).await {
+        Either::Left(value) if value % 13 == 0 => Err(format!("unlucky {value}")),
+        Either::Left(value) if value % 7 == 0 => Ok(Round::Done),
+        Either::Left(value) => Ok(Round::Again(value as u8 % 4)),
+        Either::Right(_) => Ok(Round::Again(round)),
+    }
 }

@@ -184,6 +184,10 @@ impl Model for Recipes {
         self.tables_bytes()
     }
 
+    fn is_void(&self) -> bool {
+        self.trie.dependent().is_some()
+    }
+
     fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<Recipes> {
         Some(self.renew(states))
     }

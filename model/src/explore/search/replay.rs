@@ -13,7 +13,7 @@ pub(super) struct Replayed<A> {
     pub(super) length: u32,
 }
 
-/// Rebuilds the path to a violation.
+/// Rebuilds the path to a violation; of a model that is void, as much of it as there is.
 pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replayed<M::Action> {
     let model = shared.model;
     let Some((id, _)) = found.state else {
@@ -32,22 +32,28 @@ pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replaye
     let mut state = model.init_states().swap_remove(initial);
     let mut replayed = Replayed { initial, path: Vec::new(), length: 0 };
     for (fingerprint, place) in links.into_iter().rev() {
-        let action = action_at(model, &state, place);
+        let Some(action) = action_at(model, &state, place) else { return replayed };
         state = model.next_state(&state, action.clone()).expect("an action taken once is possible");
+        if model.is_void() && model.fingerprint(&state) != fingerprint {
+            return replayed;
+        }
         assert_eq!(model.fingerprint(&state), fingerprint, "the same action led somewhere else");
         replayed.path.push(action);
         replayed.length += model.length(&state);
     }
-    if let Some(place) = found.action {
-        replayed.path.push(action_at(model, &state, place as usize));
+    if let Some(place) = found.action
+        && let Some(action) = action_at(model, &state, place as usize)
+    {
+        replayed.path.push(action);
         replayed.length += found.length;
     }
     replayed
 }
 
-/// An action of a state, by its place.
-fn action_at<M: Model>(model: &M, state: &M::State, place: usize) -> M::Action {
+/// An action of a state, by its place. Only a model that is void can have lost it.
+fn action_at<M: Model>(model: &M, state: &M::State, place: usize) -> Option<M::Action> {
     let mut actions = Vec::new();
     model.actions(state, &mut actions);
-    actions.swap_remove(place)
+    assert!(place < actions.len() || model.is_void(), "an action that was there once is there");
+    actions.into_iter().nth(place)
 }

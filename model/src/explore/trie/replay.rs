@@ -1,13 +1,16 @@
-//! Taking an edge for the first time: the program runs, from its beginning.
+//! Taking an edge for the first time: the program runs, from its beginning or from that of the round
+//! that it is in.
 //!
 //! Every replay is also a check: a program that does another thing when it is told the same has
 //! something else to go by than its handle (a static, a clock, a channel to another program), and
 //! neither an explorer nor a recorded case can have it. An edge that ends the program is taken
-//! twice, because no later replay would come along it.
+//! twice, because no later replay would come along it; what is checked where a round ends is told in
+//! `rounds.rs`.
 
-use super::{Edge, Node, NodeState, Trie};
-use crate::fingerprint::Fingerprint;
+use super::node::Origin;
+use super::{Edge, Node, NodeId, NodeState, Trie};
 use crate::handle::Process;
+use crate::handle::executor::Began;
 use crate::host::{Input, Output};
 use crate::id::ClientId;
 use std::sync::Arc;
@@ -19,8 +22,16 @@ pub(super) struct Run {
     pub(super) outputs: Vec<Output>,
     /// Whether it spawned a task on this edge.
     pub(super) spawned: bool,
-    /// What it said of its own state on this edge.
-    pub(super) checkpoint: Option<Fingerprint>,
+    /// Where on this edge it began the round that it is in, if that stands for all before.
+    pub(super) began: Option<Began>,
+}
+
+/// How to bring a process to a node.
+pub(super) struct Way {
+    /// A root, or where a round begins.
+    pub(super) start: NodeId,
+    /// The inputs from there.
+    pub(super) edges: Vec<Arc<Edge>>,
 }
 
 impl Run {
@@ -34,58 +45,86 @@ impl Run {
 }
 
 impl Trie {
-    /// Runs the program of a node from its beginning, along the node's history and then one input
-    /// further. `Err` is the sentence that tells what it depends on.
+    /// Runs the program of a node along the node's history and then one input further. `Err` is the
+    /// sentence that tells what it depends on.
     pub(super) fn run(&self, from: &Node, input: &Input) -> Result<Run, String> {
-        let mut history = self.history(from);
-        let run = self.replayed(from.client, &history, input)?;
-        // By another way to a checkpoint it must come to the same.
-        let other = self.other_history(from, input_number(input));
-        if other.len() != history.len()
-            || !other.iter().zip(&history).all(|(a, b)| Arc::ptr_eq(a, b))
-        {
-            let again = self.replayed(from.client, &other, input)?;
-            if again.outputs != run.outputs || again.checkpoint != run.checkpoint {
-                let edge = Edge::new(input.clone(), run.outputs.into(), run.spawned, from.id);
-                let why = difference(from.client, other.len() as u32 + 1, &edge, &again.outputs);
-                return Err(format!(
-                    "{why}; it came by another way to a checkpoint of its own, which does not tell all that it goes by"
-                ));
-            }
-        }
+        let mut way = self.way(from);
+        let run = self.step(from.client, self.taken(&way)?, input)?;
+        self.check_another_way(&way, input, &run)?;
         if run.state() != NodeState::Running {
             let outputs = run.outputs.as_slice().into();
-            history.push(Edge::new(input.clone(), outputs, run.spawned, from.id));
-            self.check(from.client, &history)?;
+            way.edges.push(Edge::new(input.clone(), outputs, run.spawned, from.id));
+            drop(self.taken(&way)?);
         }
         Ok(run)
     }
 
-    fn replayed(
+    /// The way to a program that runs: back to where its round began, or it did.
+    pub(super) fn way(&self, node: &Node) -> Way {
+        let (mut edges, mut start) = (Vec::new(), node);
+        while let Origin::Node(parent, edge) = &start.origin {
+            edges.push(Arc::clone(edge));
+            start = self.node(*parent);
+        }
+        edges.reverse();
+        Way { start: start.id, edges }
+    }
+
+    /// Feeds a process one new input.
+    pub(super) fn step(
         &self,
         client: ClientId,
-        history: &[Arc<Edge>],
+        mut process: Process,
         input: &Input,
     ) -> Result<Run, String> {
-        let mut process = self.check(client, history)?;
         let (tasks, polls) = (process.tasks(), process.polls());
         let mut outputs = Vec::new();
-        process.take_checkpoint();
+        if *input != Input::Start {
+            process.take_began();
+        }
         process.feed(input.clone(), &mut outputs);
-        let checkpoint = process.take_checkpoint();
         self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
         if process.is_foreign() {
             return Err(foreign(client));
         }
-        Ok(Run { spawned: process.tasks() > tasks, process, outputs, checkpoint })
+        let began = process.take_began();
+        Ok(Run { spawned: process.tasks() > tasks, process, outputs, began })
     }
 
-    /// A process that has been through a history again, and has done what it did before.
-    fn check(&self, client: ClientId, history: &[Arc<Edge>]) -> Result<Process, String> {
+    /// A process that has gone this way again, and has done what it did before.
+    fn taken(&self, way: &Way) -> Result<Process, String> {
+        let mut process = self.begun(way.start)?;
+        self.follow(&mut process, self.node(way.start).client, &way.edges, 1)?;
+        Ok(process)
+    }
+
+    /// A new process that stands at a root or at the beginning of a round.
+    pub(super) fn begun(&self, start: NodeId) -> Result<Process, String> {
         self.replays.fetch_add(1, Ordering::Relaxed);
-        let mut process = Process::new(client, &self.lane(client).program);
-        let mut outputs = Vec::new();
-        for (number, edge) in (1..).zip(history) {
+        let start = self.node(start);
+        let program = &self.lane(start.client).program;
+        let Origin::Round(beginning) = &start.origin else {
+            return Ok(Process::new(start.client, program));
+        };
+        let process = Process::at(start.client, program, beginning.state.clone());
+        let run = self.step(start.client, process, &Input::Start)?;
+        if *run.outputs != *beginning.outputs {
+            let edge = Edge::new(Input::Start, Arc::clone(&beginning.outputs), false, start.id);
+            return Err(difference(start.client, 0, &edge, &run.outputs));
+        }
+        Ok(run.process)
+    }
+
+    /// Takes a process along edges that are known, the first of which is its input of this `number`.
+    pub(super) fn follow(
+        &self,
+        process: &mut Process,
+        client: ClientId,
+        edges: &[Arc<Edge>],
+        number: usize,
+    ) -> Result<(), String> {
+        let (mut outputs, polls) = (Vec::new(), process.polls());
+        for (number, edge) in (number..).zip(edges) {
             outputs.clear();
             process.feed(edge.input.clone(), &mut outputs);
             if process.is_foreign() {
@@ -95,14 +134,9 @@ impl Trie {
                 return Err(difference(client, number, edge, &outputs));
             }
         }
-        self.polls.fetch_add(process.polls(), Ordering::Relaxed);
-        Ok(process)
+        self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
+        Ok(())
     }
-}
-
-/// A number that differs from input to input, to pick a way by.
-fn input_number(input: &Input) -> usize {
-    Fingerprint::of(input).0 as usize
 }
 
 pub(super) fn foreign(client: ClientId) -> String {
@@ -113,19 +147,25 @@ pub(super) fn foreign(client: ClientId) -> String {
 }
 
 /// The first thing that a program did differently when it was told the same.
-fn difference(client: ClientId, number: u32, edge: &Edge, now: &[Output]) -> String {
-    let before = &edge.outputs;
+pub(super) fn difference(client: ClientId, number: usize, edge: &Edge, now: &[Output]) -> String {
+    let (before, now) = parted(&edge.outputs, now);
+    let (place, input) = match number {
+        0 => ("the beginning of a round".to_owned(), String::new()),
+        _ => (format!("its input {number}"), format!(" (\"{}\")", edge.input)),
+    };
+    format!(
+        "{client}'s program depends on something other than its handle: at {place}{input} the first \
+         run {before} and a later one, told the same, {now}"
+    )
+}
+
+/// The first thing that is different in what was done.
+pub(super) fn parted(before: &[Output], now: &[Output]) -> (String, String) {
     let at = before.iter().zip(now).take_while(|(before, now)| before == now).count();
     let did = |outputs: &[Output]| match outputs.get(at) {
         Some(output) => format!("\"{output}\""),
         None if at == 0 => "does nothing".to_owned(),
         None => "does nothing more".to_owned(),
     };
-    format!(
-        "{client}'s program depends on something other than its handle: at its input {number} \
-         (\"{}\") the first run {} and a later one, told the same, {}",
-        edge.input,
-        did(before),
-        did(now)
-    )
+    (did(before), did(now))
 }

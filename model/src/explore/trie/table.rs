@@ -41,6 +41,19 @@ impl Table {
             (table, bits) = (&link.more, bits >> 2);
         }
     }
+
+    /// The edges that are there now.
+    pub(super) fn known(&self) -> Vec<Arc<Edge>> {
+        let mut edges = Vec::new();
+        let mut tables = vec![self];
+        while let Some(table) = tables.pop() {
+            for link in table.0.iter().filter_map(OnceLock::get) {
+                edges.push(Arc::clone(&link.edge));
+                tables.push(&link.more);
+            }
+        }
+        edges
+    }
 }
 
 fn hash(input: &Input) -> u64 {
@@ -116,5 +129,8 @@ mod tests {
             let found = table.get_or_make(&random(value), || panic!("{value} is there"));
             assert!(Arc::ptr_eq(found, edge));
         }
+        let known = table.known();
+        assert_eq!(known.len(), edges.len());
+        assert!(edges.iter().all(|edge| known.iter().any(|other| Arc::ptr_eq(edge, other))));
     }
 }

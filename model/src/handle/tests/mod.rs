@@ -4,6 +4,7 @@ mod calls;
 mod combining;
 mod data_model;
 mod lives;
+mod rounds;
 mod streams;
 mod tasks;
 mod watches;

@@ -3,13 +3,14 @@
 
 mod dependent;
 mod forgetting;
+mod rounds;
 mod sharing;
 mod walks;
 
 use super::{NodeState, Trie};
 use crate::event::Observation;
 use crate::explore::memo::Memo;
-use crate::handle::{Program, ZooKeeper, program};
+use crate::handle::{Program, Round, ZooKeeper, program, rounds};
 use crate::host::{Host, Input, Operation, Outcome, Output};
 use crate::id::{CallId, ClientId};
 use crate::time::Duration;

@@ -84,6 +84,28 @@ async fn listening(zookeeper: ZooKeeper) -> Result<(), String> {
     Ok(())
 }
 
+/// Rounds that end with something left over: calls and watches of every kind, a subscription, a task.
+async fn roaming(zookeeper: ZooKeeper, state: u8) -> Result<Round<u8>, String> {
+    let mut events = zookeeper.session_events();
+    let stays = zookeeper.add_watch("/lock", AddWatchMode::Persistent).await;
+    let fired = zookeeper.exists_watch("/lock/n-1").await;
+    zookeeper.custom("both", &[("are there", (stays.is_ok() && fired.is_ok()).into())]);
+    let calls = race(zookeeper.get_data("/a"), zookeeper.sleep(seconds(state.into())));
+    let next = match race(race(zookeeper.random(), events.next()), calls).await {
+        Either::Left(Either::Left(value)) if value < 4 => value as u8,
+        Either::Left(Either::Left(_)) => {
+            let task = zookeeper.clone();
+            zookeeper.spawn(async move { while task.random().await < 4 {} });
+            state
+        }
+        Either::Left(Either::Right(_)) => 2,
+        Either::Right(Either::Left(_)) => state ^ 1,
+        Either::Right(Either::Right(())) => return Ok(Round::Done),
+    };
+    zookeeper.custom("over", &[("next", i64::from(next).into())]);
+    Ok(Round::Again(next))
+}
+
 fn programs() -> Vec<Program> {
     vec![program(queueing), program(busy), program(listening)]
 }
@@ -249,6 +271,41 @@ fn walks_through_the_trie_equal_walks_through_processes() {
     });
     checked.unwrap_or_else(|error| panic!("{error}"));
     assert!(trie.statistics().nodes > 1000, "the walks are walks: {:?}", trie.statistics());
+}
+
+/// The states of rounds are places, and nothing that a round leaves over is in its way.
+#[test]
+fn walks_in_rounds_equal_walks_through_processes() {
+    let programs = vec![rounds(0, roaming), rounds(9, roaming)];
+    let trie = Arc::new(Trie::new(programs.clone()));
+    let mut runner = TestRunner::deterministic();
+    let checked = runner.run(&steps(), |steps| {
+        let memo = walk(&trie, &programs, &steps);
+        prop_assert_eq!(memo.dependent(), None);
+        let fresh = Arc::new(Trie::new(programs.clone()));
+        prop_assert_eq!(walk(&fresh, &programs, &steps).fingerprint(), memo.fingerprint());
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{error}"));
+    let in_rounds = trie.statistics().nodes;
+    let apart = |first: u8| {
+        program(move |zookeeper: ZooKeeper| async move {
+            let mut state = first;
+            while let Round::Again(next) = roaming(zookeeper.clone(), state).await? {
+                state = next;
+            }
+            Ok(())
+        })
+    };
+    let loops = vec![apart(0), apart(9)];
+    let trie = Arc::new(Trie::new(loops.clone()));
+    let checked = TestRunner::deterministic().run(&steps(), |steps| {
+        walk(&trie, &loops, &steps);
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{error}"));
+    let as_loops = trie.statistics().nodes;
+    assert!(in_rounds * 2 < as_loops, "{in_rounds} places in rounds, {as_loops} in loops");
 }
 
 /// The comparison of a walk can object: a process that is told something else differs.
