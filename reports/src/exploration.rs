@@ -13,6 +13,7 @@
 //! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
 //! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
 //! | `cycles` | a sentence |
+//! | `claims` | a list of clauses: what the verdict rests on and nobody has proven |
 //! | `verdict`, `says` | a word as in [`crate::json`], and the verdict as a sentence |
 //! | `violation` | `null`, or an object as in [`crate::json`], with `length`, `proven_shortest` and `left_out` |
 //!
@@ -58,6 +59,9 @@ pub struct ExplorationReport {
     pub figures: Figures,
     /// What is known of ways that lead back.
     pub cycles: String,
+    /// What a verdict that is no violation rests on and nobody has proven, each a clause that begins
+    /// with "if".
+    pub claims: Vec<String>,
     /// The outcome.
     pub verdict: Verdict,
     /// The violation, in full.
@@ -152,6 +156,9 @@ pub fn exploration_text(report: &ExplorationReport, width: u16) -> String {
     }
     let _ = writeln!(text, "{}", report.cycles);
     let _ = writeln!(text, "{}: {}", report.title(), report.verdict);
+    if report.verdict.violation().is_none() {
+        report.claims.iter().for_each(|claim| _ = writeln!(text, "  {claim}"));
+    }
     text
 }
 
@@ -213,6 +220,7 @@ struct Exploration<'a> {
     wall_seconds: f64,
     programs: Option<u64>,
     cycles: &'a str,
+    claims: &'a [String],
     verdict: &'static str,
     says: String,
     violation: Option<Violated<'a>>,
@@ -270,6 +278,7 @@ fn exploration(report: &ExplorationReport) -> Exploration<'_> {
         wall_seconds: figures.wall.as_secs_f64(),
         programs: figures.programs,
         cycles: &report.cycles,
+        claims: &report.claims,
         verdict: report.verdict.word(),
         says: report.verdict.to_string(),
         violation,

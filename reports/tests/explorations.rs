@@ -45,6 +45,7 @@ fn exhausted() -> ExplorationReport {
             wall: Duration::from_secs(10),
         },
         cycles: "no cycles".into(),
+        claims: vec!["if all is as was claimed".into()],
         verdict: Verdict::Exhausted { states: 2_345_678, depth: 71 },
         finding: None,
     }

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::time::Duration;
-use vivarium_model::handle::program;
 use vivarium_model::id::ClientId;
 use vivarium_recipes::lock::{LockWork, Mutant, Mutants, lock_worker, monitors};
 

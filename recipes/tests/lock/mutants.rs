@@ -3,7 +3,7 @@
 
 use crate::double::{Double, Fate, ONE, TWO};
 use std::time::Duration;
-use vivarium_model::handle::{Program, program};
+use vivarium_model::handle::Program;
 use vivarium_recipes::lock::{LockWork, Mutant, Mutants, lock_worker, monitors};
 
 const LOCK: &str = "/lock";

@@ -112,9 +112,32 @@ impl Question<'_> {
             unasked: name(Class::Run),
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
+            claims: self.claims(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }
+    }
+
+    /// What the verdict rests on and nobody has proven.
+    fn claims(&self) -> Vec<String> {
+        let mut claims = Vec::new();
+        let all = (self.scenario.monitors)(&self.drawn);
+        let asks = all.iter().any(|monitor| monitor.class() == Class::Event);
+        if asks && self.exploration.reductions {
+            claims.push(
+                "if each property minds the order of events as it says (checked in a sample of states)"
+                    .to_string(),
+            );
+        }
+        if self.exploration.interchangeable {
+            claims.push(
+                "if the clients are interchangeable, as was claimed: all run the same program, and \
+                 nothing in it or in a property goes by a client's id or puts names, sessions or random \
+                 numbers in an order"
+                    .to_string(),
+            );
+        }
+        claims
     }
 
     /// Tells the way to a violation, as short as it gets, and makes a case of it.

@@ -137,7 +137,7 @@ impl Walk<'_> {
         if at > 0 && self.is_cut() {
             return;
         }
-        for took in &steps.all {
+        for took in steps.tried() {
             let to = Transition { length: length + 1, ..took.to.clone() };
             if !took.private || !self.model.reductions.blocks {
                 self.end(to, (at, Some(took.step)));
@@ -191,6 +191,6 @@ impl Walk<'_> {
             }
             _ => self.model.has(Flaw::JoinIgnoresCalls),
         };
-        !steps.idle && steps.all.iter().all(joins)
+        !steps.idle && steps.tried().iter().all(joins)
     }
 }

@@ -29,9 +29,39 @@ impl Recipes {
             return Ok(());
         }
         for client in self.clients() {
+            self.comes_first(state, client)?;
             for took in self.steps_at(state, client).all.iter().filter(|took| took.private) {
                 let others = self.clients().filter(|other| *other != client);
                 others.into_iter().try_for_each(|other| self.swaps(state, client, took, other))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is taken at once makes no difference to what else the client can do.
+    fn comes_first(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        let steps = self.steps_at(state, client);
+        let Some(at) = steps.at_once else { return Ok(()) };
+        let first = &steps.all[at];
+        let ahead = self.after_step(state, client, first);
+        let find = |state: &State, took: &Took| {
+            let steps = self.steps_at(state, client);
+            let same = steps.all.iter().find(|other| other.step == took.step);
+            same.map(|same| pieces(&self.after_step(state, client, same)))
+        };
+        for other in steps.all.iter().filter(|other| other.step != first.step) {
+            if other.to.objection.is_some() {
+                continue;
+            }
+            // Where the program ends, what else was under way to it is gone.
+            let before = find(&self.after_step(state, client, other), first);
+            let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
+            if before.as_ref() != Some(&behind) {
+                let saw = format!(
+                    "`{}` was taken at once, and it makes a difference to `{}`",
+                    first.step, other.step
+                );
+                return Err(Objection::new(REDUCTION, saw));
             }
         }
         Ok(())

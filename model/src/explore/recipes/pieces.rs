@@ -120,12 +120,24 @@ pub(super) struct Took {
 pub(super) struct Steps {
     /// Faults included, but for its program's timers where nothing else can happen.
     pub(super) all: Vec<Took>,
+    /// The one of them that is taken before any other, if one is.
+    pub(super) at_once: Option<usize>,
     /// Whether it can do nothing that is no fault.
     pub(super) idle: bool,
     /// Whether its program sleeps and no timer may end early.
     pub(super) withheld: bool,
     /// Another client's piece was changed: what this client does depends on more than the place.
     pub(super) depends_on_others: bool,
+}
+
+impl Steps {
+    /// Those that a search takes.
+    pub(super) fn tried(&self) -> &[Took] {
+        match self.at_once {
+            Some(at) => &self.all[at..=at],
+            None => &self.all,
+        }
+    }
 }
 
 /// What a client can do in a state, as actions of the search.

@@ -61,7 +61,7 @@ impl Recipes {
         let straight = self.straight();
         let options = Options {
             strategy: Strategy::BreadthFirst,
-            max_depth: Some(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)),
+            max_depth: Some(u32::try_from(length).unwrap_or(u32::MAX)),
             ..options.clone()
         };
         match search(&straight, &options, observer).ending {
@@ -71,14 +71,11 @@ impl Recipes {
             }
             Ending::Bounded { .. } => {}
             Ending::Violated(found) if found.shortest => {
+                shortest.proven = true;
                 let steps = straight.all_steps(&found);
                 if steps.len() < shortest.steps.len() {
-                    shortest = Shortest {
-                        left_out: all.len() - steps.len(),
-                        steps,
-                        objection: found.objection,
-                        proven: true,
-                    };
+                    shortest.left_out = all.len() - steps.len();
+                    (shortest.steps, shortest.objection) = (steps, found.objection);
                 }
             }
             // Shorter perhaps, but which one was found depends on the threads.

@@ -72,12 +72,13 @@ impl Recipes {
         }
         let mut sleeps = Vec::new();
         scene.world.grain().sleeps(client, &mut sleeps);
-        let mut all: Vec<Took> = steps
+        let all: Vec<Took> = steps
             .into_iter()
             .filter_map(|step| self.try_step(state, &scene, client, step))
             .collect();
-        self.at_once(state, &scene, client, &mut all);
+        let at_once = self.at_once(state, &scene, client, &all);
         Steps {
+            at_once,
             depends_on_others: all.iter().any(|took| took.to.all.is_some()),
             all,
             idle,
@@ -109,9 +110,15 @@ impl Recipes {
 
     /// Where a program's next input, or a packet that its client machine reads, makes no difference
     /// to what else the client can do, now or later, that is all that is tried.
-    fn at_once(&self, state: &State, scene: &Scene, client: ClientId, all: &mut Vec<Took>) {
+    fn at_once(
+        &self,
+        state: &State,
+        scene: &Scene,
+        client: ClientId,
+        all: &[Took],
+    ) -> Option<usize> {
         if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
-            return;
+            return None;
         }
         let is_at_once = |took: &Took| {
             let service = scene.world.grain();
@@ -136,10 +143,7 @@ impl Recipes {
             let unheard = unheard || self.has(Flaw::HeardAtOnce);
             at_once && took.private && unheard
         };
-        if let Some(at) = all.iter().position(is_at_once) {
-            all.swap(0, at);
-            all.truncate(1);
-        }
+        all.iter().position(is_at_once)
     }
 
     /// Whether no fault can strike this client any more.

@@ -134,6 +134,7 @@ impl Question<'_> {
             unasked: Vec::new(),
             figures: figures(&outcome.statistics, None),
             cycles: outcome.statistics.cycles.to_string(),
+            claims: Vec::new(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }

@@ -1,0 +1,364 @@
+//! What a search once called exhausted and was not: the smallest programs that can come to something
+//! which reductions, or the merging of states, had left out. Each is asked with reductions and without.
+#![cfg(feature = "explore")]
+
+use vivarium::prelude::*;
+use vivarium_model::verdict::Verdict;
+
+/// What both searches say, which must be the same but for the number of states.
+fn verdict(make: impl Fn() -> Test, exploration: &Exploration) -> Verdict {
+    let reduced = make().explored(exploration).verdict;
+    let plain = make().explored(&exploration.clone().without_reductions()).verdict;
+    let property = |verdict: &Verdict| match verdict {
+        Verdict::Violated(violation) => violation.objection.property.clone(),
+        other => other.word().to_string(),
+    };
+    assert_eq!(property(&reduced), property(&plain));
+    reduced
+}
+
+fn falls(make: impl Fn() -> Test, exploration: &Exploration) {
+    let verdict = verdict(make, exploration);
+    assert!(
+        matches!(verdict, Verdict::Violated(_)),
+        "it is possible, and the search says {verdict}"
+    );
+}
+
+fn holds(make: impl Fn() -> Test, exploration: &Exploration) {
+    let verdict = verdict(make, exploration);
+    assert!(matches!(verdict, Verdict::Exhausted { .. }), "{verdict}");
+}
+
+/// A program that fails when it comes to what the closure waits for.
+fn test<P, F>(program: P) -> impl Fn() -> Test
+where
+    P: Fn(ZooKeeper) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = bool> + Send + 'static,
+{
+    move || {
+        let program = program.clone();
+        Test::new("hole", move |zookeeper: ZooKeeper| {
+            let program = program.clone();
+            async move {
+                zookeeper.connect().await;
+                if program(zookeeper).await { Err("it came to that".to_string()) } else { Ok(()) }
+            }
+        })
+    }
+}
+
+fn only(clients: u8) -> Exploration {
+    Exploration::new().clients(clients)
+}
+
+// ---- a fault between a reply and the next call ----
+
+#[test]
+fn a_session_can_expire_before_a_client_asks_for_anything() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        zookeeper.exists("/a").await == Err(Error::SessionExpired)
+    };
+    falls(test(asks), &only(1).expiries(1));
+    holds(test(asks), &only(1));
+}
+
+#[test]
+fn a_connection_can_be_lost_between_two_calls_that_are_answered() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        let mut states = zookeeper.session_events();
+        let first = zookeeper.exists("/a").await.is_ok();
+        let second = zookeeper.exists("/a").await.is_ok();
+        let mut lost = false;
+        while let Some(state) = states.try_next() {
+            lost |= state == SessionState::Disconnected;
+        }
+        first && second && lost
+    };
+    falls(test(asks), &only(1).lost(1));
+    falls(test(asks), &only(2).lost(1));
+    holds(test(asks), &only(2));
+}
+
+/// Client 2 has been told of client 1's znode by client 1, and is connected to a server that knows of
+/// it: but its connection is lost before it asks for anything, and the next server lags.
+#[test]
+fn a_connection_can_be_lost_before_the_first_request() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        if zookeeper.client() == ClientId(1) {
+            let made = zookeeper.create("/a", b"", CreateMode::Persistent).await.is_ok();
+            if made {
+                zookeeper.send(ClientId(2), b"made");
+            }
+            return false;
+        }
+        zookeeper.receive().await;
+        let before = zookeeper.exists("/a").await;
+        before == Ok(None)
+    };
+    falls(test(asks), &only(2).lost(1).may_be_bounded());
+}
+
+// ---- a sync ----
+
+#[test]
+fn a_sync_can_be_lost() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        zookeeper.sync("/").await == Err(Error::ConnectionLoss)
+    };
+    falls(test(asks), &only(1).lost(1));
+    holds(test(asks), &only(1));
+}
+
+// ---- the shortest prefix ----
+
+/// A watch on an absent znode that is set behind its creation and deletion is told nothing.
+#[test]
+fn a_watch_can_be_set_behind_what_it_waits_for() {
+    let waits = |zookeeper: ZooKeeper| async move {
+        if zookeeper.client() == ClientId(1) {
+            let _ = zookeeper.create("/a", b"", CreateMode::Persistent).await;
+            let _ = zookeeper.delete("/a", Version::Any).await;
+        } else if let Ok((None, mut watch)) = zookeeper.exists_watch("/a").await {
+            let _ = watch.changed().await;
+        }
+        false
+    };
+    let verdict = verdict(test(waits), &only(2));
+    let Verdict::Violated(violation) = verdict else { panic!("it can wait for ever: {verdict}") };
+    assert_eq!(violation.objection.property, "progress");
+}
+
+// ---- where only sleeps are left ----
+
+#[test]
+fn faults_strike_those_who_sleep() {
+    let sleeps = |zookeeper: ZooKeeper| async move {
+        let made = zookeeper.create("/a", b"", CreateMode::Ephemeral).await.is_ok();
+        zookeeper.sleep(Duration::from_secs(60)).await;
+        made && zookeeper.exists("/a").await == Err(Error::SessionExpired)
+    };
+    falls(test(sleeps), &only(1).expiries(1));
+    holds(test(sleeps), &only(1));
+    let lost = |zookeeper: ZooKeeper| async move {
+        let mut states = zookeeper.session_events();
+        while states.try_next().is_some() {}
+        let before = zookeeper.exists("/a").await.is_ok() && states.try_next().is_none();
+        zookeeper.sleep(Duration::from_secs(60)).await;
+        before && states.try_next() == Some(SessionState::Disconnected)
+    };
+    falls(test(lost), &only(1).lost(1));
+    holds(test(lost), &only(1));
+}
+
+// ---- merging ----
+
+/// Two deletions, by clients 1 and 3. Client 2 sees both, and dies; its second life is shown a server
+/// that lags, and can see which was first.
+fn second_life(first: &'static str, third: &'static str) -> impl Fn() -> Test {
+    let lives = move |zookeeper: ZooKeeper| async move {
+        match zookeeper.client().0 {
+            1 => drop(zookeeper.delete(first, Version::Any).await),
+            3 => drop(zookeeper.delete(third, Version::Any).await),
+            _ => {
+                let gone = |read: Result<Option<Stat>, Error>| read == Ok(None);
+                if zookeeper.exists("/z").await.is_ok_and(|z| z.is_some()) {
+                    let x = zookeeper.exists("/x").await;
+                    return x.is_ok_and(|x| x.is_some()) && gone(zookeeper.exists("/w").await);
+                }
+                if gone(zookeeper.exists("/x").await) && gone(zookeeper.exists("/w").await) {
+                    let _ = zookeeper.create("/z", b"", CreateMode::Persistent).await;
+                    zookeeper.sleep(Duration::from_secs(60)).await;
+                }
+            }
+        }
+        false
+    };
+    test(lives)
+}
+
+/// Both orders of the two paths, so that it is no matter which of two states that were one comes first.
+#[test]
+#[ignore = "minutes; the fuzzer's planted mistakes look after the same"]
+fn a_second_life_can_be_shown_what_the_first_has_seen_the_end_of() {
+    for (first, third) in [("/x", "/w"), ("/w", "/x")] {
+        let exploration = only(3).lost(1).kills(1).setup("/x").setup("/w").may_be_bounded();
+        let _ = second_life(first, third)().explored(&exploration);
+    }
+}
+
+// ---- monitors ----
+
+/// Objects to a request that is sent after somebody else has said something.
+#[derive(Clone, Hash, Default)]
+struct NobodySendsBehindASaying {
+    said: Option<ClientId>,
+}
+
+impl Monitor for NobodySendsBehindASaying {
+    fn name(&self) -> &'static str {
+        "nobody sends behind a saying"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Sent { .. } | Event::Observed { .. })
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed { client, .. } => self.said = Some(*client),
+            Event::Sent { client, .. } if self.said.is_some_and(|said| said != *client) => {
+                return Err(Objection::new(self.name(), format!("{client} sends")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_monitor_can_mind_when_a_request_is_sent() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        if zookeeper.client() == ClientId(1) {
+            zookeeper.custom("said", &[]);
+        } else {
+            let _ = zookeeper.exists("/a").await;
+        }
+        false
+    };
+    let make = || test(asks)().monitor(NobodySendsBehindASaying::default());
+    falls(make, &only(2));
+}
+
+/// Keeps an account for each client, and objects to one that dies between its two sayings.
+#[derive(Clone, Hash, Default)]
+struct NobodyDiesHalfWay {
+    said: [u32; 9],
+}
+
+impl Monitor for NobodyDiesHalfWay {
+    fn name(&self) -> &'static str {
+        "nobody dies half-way"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Killed { .. } | Event::Observed { .. })
+    }
+
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed { client, .. } => self.said[client.index()] += 1,
+            Event::Killed { client } if self.said[client.index()] == 1 => {
+                return Err(Objection::new(self.name(), format!("{client} is killed")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_program_can_die_around_a_sync() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        zookeeper.custom("x", &[]);
+        let _ = zookeeper.sync("/").await;
+        zookeeper.custom("y", &[]);
+        false
+    };
+    falls(|| test(asks)().monitor(NobodyDiesHalfWay::default()), &only(1).kills(1));
+    holds(|| test(asks)().monitor(NobodyDiesHalfWay::default()), &only(1));
+}
+
+// ---- timers that were kept from ending ----
+
+#[test]
+fn a_timer_that_was_kept_from_ending_is_never_exhausted() {
+    let timed = |zookeeper: ZooKeeper| async move {
+        zookeeper.timeout(Duration::from_secs(1), zookeeper.sync("/")).await.is_err()
+    };
+    let without = verdict(test(timed), &only(1));
+    assert!(matches!(without, Verdict::Bounded { .. }), "{without}");
+    falls(test(timed), &only(1).timers(1));
+    let waits = |zookeeper: ZooKeeper| async move {
+        if let Ok(mut watch) = zookeeper.watch_data("/a").await {
+            let _ = zookeeper.timeout(Duration::from_secs(1), watch.changed()).await;
+        }
+        false
+    };
+    let setup = only(1).lost(1).setup("/a");
+    let verdict = verdict(test(waits), &setup);
+    assert!(matches!(verdict, Verdict::Bounded { .. }), "{verdict}");
+}
+
+// ---- smaller ones ----
+
+#[test]
+fn the_own_watch_can_fire_before_the_own_create_is_lost() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        let Ok((None, mut watch)) = zookeeper.exists_watch("/a").await else { return false };
+        let create = zookeeper.create("/a", b"", CreateMode::Persistent);
+        let (created, fired) = join(create, watch.changed()).await;
+        created.err() == Some(Error::ConnectionLoss)
+            && fired.is_ok_and(|event| event.kind == EventType::NodeCreated)
+    };
+    falls(test(asks), &only(1).lost(1));
+}
+
+#[test]
+fn the_answer_to_a_new_session_can_be_lost() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        let first = zookeeper.connect().await;
+        zookeeper.close().await;
+        // The second session was there, and its client has never learned of it.
+        zookeeper.connect().await.0 > first.0 + 1
+    };
+    falls(test(asks), &only(1).lost(1));
+    holds(test(asks), &only(1));
+    // The first one too.
+    let first = |zookeeper: ZooKeeper| async move { zookeeper.connect().await.0 & 0xff > 1 };
+    falls(test(first), &only(1).lost(1));
+    holds(test(first), &only(1));
+}
+
+#[test]
+fn a_create_can_be_answered_before_a_random_number() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        let create = zookeeper.create("/a", b"", CreateMode::Persistent);
+        matches!(race(zookeeper.random(), create).await, Either::Right(_))
+    };
+    falls(test(asks), &only(1));
+}
+
+/// An ephemeral whose client is gone goes with its session; unless somebody deletes it first, when
+/// the session has nothing left to lose.
+#[test]
+fn a_deletion_can_come_before_the_end_of_a_dead_session() {
+    let asks = |zookeeper: ZooKeeper| async move {
+        if zookeeper.client() == ClientId(1) {
+            let _ = zookeeper.create("/a", b"", CreateMode::Ephemeral).await;
+            return false;
+        }
+        zookeeper.delete("/a", Version::Any).await.is_ok()
+            && zookeeper.exists("/a").await == Ok(None)
+    };
+    falls(test(asks), &only(2));
+}
+
+/// The setup is there from the start, for a server that lags as well.
+#[test]
+fn what_is_set_up_is_behind_every_view() {
+    let asks = |zookeeper: ZooKeeper| async move { zookeeper.exists("/a").await == Ok(None) };
+    holds(test(asks), &only(1).lost(1).setup("/a"));
+}
