@@ -3,7 +3,6 @@
 use crate::table::grouped;
 use std::fmt;
 use std::time::Duration;
-use vivarium_model::case::GrainKind;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::trace::TraceLine;
@@ -131,11 +130,8 @@ pub struct Finding {
 /// A way to a violation that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Steps of the world; without the clients' first sessions, with which every way over the service
-    /// grain begins.
+    /// Steps of the world, from before anything has happened.
     pub length: usize,
-    /// Over which grain.
-    pub grain: GrainKind,
     /// How many steps of what the search found were left out, because nothing depends on them.
     pub left_out: usize,
     /// Whether it is proven that no way is shorter.
@@ -145,9 +141,6 @@ pub struct Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plural(self.length, "step"))?;
-        if self.grain == GrainKind::Service {
-            f.write_str(" after the clients' first sessions")?;
-        }
         match self.proven {
             true => f.write_str(", and no way is shorter"),
             false => f.write_str("; there may be a shorter way"),

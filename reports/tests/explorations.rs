@@ -91,7 +91,7 @@ fn violated() -> ExplorationReport {
         replay: "vivarium replay cases/lock-NoGuid-explored.json --timeline".into(),
         story: Vec::new(),
         trace: steps(),
-        way: Some(Way { length: 4, grain: GrainKind::Service, left_out: 2, proven: false }),
+        way: Some(Way { length: 4, left_out: 2, proven: false }),
         ..finding()
     };
     ExplorationReport {

@@ -179,7 +179,7 @@ impl Question<'_> {
             replay: String::new(),
             story: Vec::new(),
             trace: lines,
-            way: Some(Way { length, grain: GrainKind::Service, left_out, proven }),
+            way: Some(Way { length, left_out, proven }),
         });
         self.case(steps, hash, objection)
     }

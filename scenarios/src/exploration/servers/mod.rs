@@ -165,7 +165,6 @@ impl Question<'_> {
             hash: retaken.hash,
         };
         report.verdict = Verdict::Violated(Box::new(violation.clone()));
-        let grain = GrainKind::Ensemble;
         report.finding = Some(Finding {
             scenario: report.title(),
             violation,
@@ -175,7 +174,7 @@ impl Question<'_> {
             replay: String::new(),
             story: Vec::new(),
             trace: retaken.lines,
-            way: Some(Way { length: steps.len(), grain, left_out, proven }),
+            way: Some(Way { length: steps.len(), left_out, proven }),
         });
         self.case(config, steps, retaken.hash, objection)
     }
