@@ -151,42 +151,6 @@ fn faults_strike_those_who_sleep() {
     holds(test(lost), &only(1));
 }
 
-// ---- merging ----
-
-/// Two deletions, by clients 1 and 3. Client 2 sees both, and dies; its second life is shown a server
-/// that lags, and can see which was first.
-fn second_life(first: &'static str, third: &'static str) -> impl Fn() -> Test {
-    let lives = move |zookeeper: ZooKeeper| async move {
-        match zookeeper.client().0 {
-            1 => drop(zookeeper.delete(first, Version::Any).await),
-            3 => drop(zookeeper.delete(third, Version::Any).await),
-            _ => {
-                let gone = |read: Result<Option<Stat>, Error>| read == Ok(None);
-                if zookeeper.exists("/z").await.is_ok_and(|z| z.is_some()) {
-                    let x = zookeeper.exists("/x").await;
-                    return x.is_ok_and(|x| x.is_some()) && gone(zookeeper.exists("/w").await);
-                }
-                if gone(zookeeper.exists("/x").await) && gone(zookeeper.exists("/w").await) {
-                    let _ = zookeeper.create("/z", b"", CreateMode::Persistent).await;
-                    zookeeper.sleep(Duration::from_secs(60)).await;
-                }
-            }
-        }
-        false
-    };
-    test(lives)
-}
-
-/// Both orders of the two paths, so that it is no matter which of two states that were one comes first.
-#[test]
-#[ignore = "minutes; the fuzzer's planted mistakes look after the same"]
-fn a_second_life_can_be_shown_what_the_first_has_seen_the_end_of() {
-    for (first, third) in [("/x", "/w"), ("/w", "/x")] {
-        let exploration = only(3).lost(1).kills(1).setup("/x").setup("/w").may_be_bounded();
-        let _ = second_life(first, third)().explored(&exploration);
-    }
-}
-
 // ---- monitors ----
 
 /// Objects to a request that is sent after somebody else has said something.
