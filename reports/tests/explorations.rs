@@ -128,5 +128,6 @@ fn a_search_that_was_stopped_is_green_nowhere() {
     assert!(xml.contains("failures=\"1\" errors=\"1\""), "{xml}");
     assert!(xml.contains("inconclusive: stopped by 10 minutes"), "{xml}");
     let text = exploration_text(&bounded, WIDTH);
-    assert!(text.ends_with("lock: inconclusive: stopped by 10 minutes after 3 states, 2 left\n"));
+    let end = "lock: inconclusive: stopped by 10 minutes after 3 states, 2 left\n  if all is as was claimed\n";
+    assert!(text.ends_with(end), "{text}");
 }

@@ -1,0 +1,22 @@
+//! Searches of generated programs come to the same, and a mistake planted in a reduction is found.
+#![cfg(feature = "explore")]
+
+use vivarium::fuzz::{Flaw, fuzz};
+
+const STATES: usize = 1_000;
+
+#[test]
+fn all_searches_come_to_the_same() {
+    let fuzzed = fuzz(1, 0..60, None, STATES, &|_| true);
+    let told = fuzzed.difference.map(|(number, case, what)| format!("{number}: {what}\n{case}"));
+    assert_eq!(told, None);
+    assert!(fuzzed.compared > 10, "only {} cases were small enough", fuzzed.compared);
+}
+
+#[test]
+fn planted_mistakes_are_found() {
+    for flaw in [Flaw::InputAtOnce, Flaw::JoinIgnoresMonitors] {
+        let fuzzed = fuzz(1, 0..60, Some(flaw), STATES, &|_| true);
+        assert!(fuzzed.difference.is_some(), "{flaw:?}");
+    }
+}
