@@ -33,6 +33,7 @@ pub struct Executor {
 
 /// The beginning of a round from which on all that a program does follows from the round's state:
 /// nothing else of what was before reaches into it.
+#[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
 pub(crate) struct Began {
     /// The round's state.
     pub(crate) state: Carried,
@@ -72,6 +73,7 @@ impl Executor {
 
     /// Where it began a round since this was last asked: the latest that nothing but its state
     /// reaches into.
+    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
     pub(super) fn take_began(&mut self) -> Option<Began> {
         self.began.take()
     }
