@@ -72,6 +72,11 @@ impl<H: Host, G: Grain> World<H, G> {
         &self.grain
     }
 
+    /// The same, to prepare a step.
+    pub fn grain_mut(&mut self) -> &mut G {
+        &mut self.grain
+    }
+
     /// The host of the programs.
     pub fn host(&self) -> &H {
         &self.host

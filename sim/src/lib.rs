@@ -7,6 +7,7 @@
 
 mod determinism;
 mod driver;
+pub mod embed;
 mod faults;
 mod heap;
 pub mod host;

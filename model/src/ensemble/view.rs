@@ -1,6 +1,7 @@
 //! What engines and people may ask of an ensemble.
 
 use super::Ensemble;
+use crate::client::ClientMachine;
 use crate::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
 };
@@ -83,6 +84,11 @@ impl Ensemble {
     /// How many transactions a server has appended but not fsynced.
     pub fn unsynced(&self, server: ServerId) -> usize {
         self.disk(server).unsynced()
+    }
+
+    /// A client's machine.
+    pub fn machine(&self, client: ClientId) -> &ClientMachine {
+        &self.clients[client.index()].machine
     }
 
     /// A client's session, once it has an id.

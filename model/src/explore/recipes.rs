@@ -11,9 +11,11 @@
 //! |---|---|---|
 //! | **blocks**: a client's private steps come right before its next step that is not, or where it has to wait | a private step can be taken later, past anything that others do, with no difference to anybody (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
 //! | **inputs**: where no fault can strike a client any more, its program takes its input, and its machine reads its packet, before anything else of the client | both only add to what is there, as long as nothing ends the session and nothing else tells the program anything (`service/steady.rs`); what monitors account of the client comes in the same order | generated programs |
-//! | **joins**: a client that does nothing but ask for a new session goes first | all that it can do there is its own affair or the new session itself; no monitor minds when that is committed, or looks at the history; a session that is there earlier has a server that can show all that one of a later session can, and more | generated programs |
 //! | **prefixes**: of the prefixes that come to the same, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid tells the prefix | generated programs |
 //! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs |
+//!
+//! Once there was another: a client that only asks for a new session went first. A message of another
+//! client that arrives before its program runs is lost, and was not: it has gone.
 //!
 //! `vivarium fuzz-explorer` generates programs and compares what searches reach with each of them on
 //! and off ([`Flaw`] plants mistakes for it to find).

@@ -3,7 +3,7 @@
 use super::Service;
 use super::link::{Link, is_write};
 use crate::host::Input;
-use crate::id::{CallId, ClientId, SessionId};
+use crate::id::{CallId, ClientId, SessionId, Xid};
 use crate::machines::ProgramState;
 use crate::op::Request;
 use crate::packet::ClientPacket;
@@ -205,6 +205,36 @@ impl Service {
     /// What waits for a client's server: the oldest packet on its connection.
     pub fn oldest_packet(&self, client: ClientId) -> Option<&ClientPacket> {
         self.links.links[client.index()].to_server.front()
+    }
+
+    /// What is under way to a client's server, oldest first.
+    pub fn under_way(&self, client: ClientId) -> impl Iterator<Item = &ClientPacket> {
+        self.links.links[client.index()].to_server.iter()
+    }
+
+    /// Whether something is under way to a client.
+    pub fn has_news(&self, client: ClientId) -> bool {
+        !self.links.links[client.index()].to_client.is_empty()
+    }
+
+    /// Whether a client's server has closed the connection.
+    pub fn has_hung_up(&self, client: ClientId) -> bool {
+        self.links.links[client.index()].hung_up
+    }
+
+    /// The session that was accepted on a client's connection.
+    pub fn attached(&self, client: ClientId) -> Option<SessionId> {
+        self.links.links[client.index()].session
+    }
+
+    /// The writes of a session's lost connection that may still arrive, oldest first.
+    pub fn late_writes(&self, session: SessionId) -> impl Iterator<Item = Xid> {
+        self.links.late.get(&session).into_iter().flatten().map(|(xid, ..)| *xid)
+    }
+
+    /// The end of the log.
+    pub fn last_zxid(&self) -> Zxid {
+        self.log.last().zxid()
     }
 
     /// How many numbers a client's program has drawn.

@@ -75,6 +75,8 @@ pub struct Service {
     /// Persistent znodes that are there from the start, parents first.
     setup: Arc<[Arc<str>]>,
     log: Log,
+    /// The zxid before that of the next transaction, if somebody has a say in it.
+    number: Option<Zxid>,
     /// Sessions, and the checks of every write.
     prep: Tracked<Prep>,
     pub(crate) clients: Vec<Tracked<ClientNode>>,
@@ -110,6 +112,7 @@ impl Service {
             },
             setup: setup.into_iter().collect(),
             log,
+            number: None,
             prep: Tracked::new(prep),
             resources: Resources::new(),
             config,

@@ -131,6 +131,7 @@ impl Service {
             config: Arc::clone(&common.config),
             setup: Arc::clone(&common.setup),
             log: common.log.clone(),
+            number: None,
             prep: common.prep.clone(),
             resources: common.resources.clone(),
             clients: shares.clone().map(|share| share.node.clone()).collect(),

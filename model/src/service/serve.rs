@@ -110,8 +110,9 @@ impl Service {
         }
         self.links.late.remove(&session);
         let log_end = Arc::clone(self.log.last());
+        let before = self.before(&Request::CloseSession);
         let prep = self.prep.make_mut();
-        prep.go_on_from(before(&Request::CloseSession, log_end.zxid()));
+        prep.go_on_from(before);
         let txn = prep.close(&log_end.tree, session);
         let txn = txn.expect("a search does not use up the zxids of an epoch");
         let _ = self.append(txn, effects);
@@ -139,7 +140,11 @@ impl Service {
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };
         let log_end = Arc::clone(self.log.last());
+        let before = self.number.take();
         let prep = self.prep.make_mut();
+        if let Some(before) = before {
+            prep.go_on_from(before);
+        }
         let asker = Asker::new(session, Owner::Leader, Arc::from([]));
         let txn = prep.request(&log_end.tree, &asker, Xid(0), &request, &self.config, Time::ZERO);
         let txn = txn.expect("a search does not use up the zxids of an epoch");
@@ -256,8 +261,9 @@ impl Service {
         effects: &mut Effects,
     ) -> Result<Response, Error> {
         let log_end = Arc::clone(self.log.last());
+        let before = self.before(request);
         let prep = self.prep.make_mut();
-        prep.go_on_from(before(request, log_end.zxid()));
+        prep.go_on_from(before);
         let request = ServerRequest::Client(Arc::clone(request));
         let txn = prep
             .request(&log_end.tree, asker, xid, &request, &self.config, Time::ZERO)
@@ -273,6 +279,17 @@ impl Service {
             }
             _ => self.append(txn, effects),
         }
+    }
+
+    /// The next transaction gets this zxid, which is above the log's end: so that a run of servers can
+    /// be taken again with the zxids that it had.
+    pub fn number_next(&mut self, zxid: Zxid) {
+        self.number = Some(Zxid(zxid.0 - 1));
+    }
+
+    /// The zxid before that of this write.
+    fn before(&mut self, request: &Request) -> Zxid {
+        self.number.take().unwrap_or_else(|| before(request, self.log.last().zxid()))
     }
 
     fn append(&mut self, txn: Arc<Txn>, effects: &mut Effects) -> Result<Response, Error> {

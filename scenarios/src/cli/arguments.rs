@@ -82,6 +82,10 @@ pub(super) struct RunArguments {
     /// Run each seed in several ways and name the first step that differs
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Take each run again at the grain of `explore`, step by step: what servers do to clients must be
+    /// among what a search tries
+    #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host"])]
+    pub(super) check_embedding: bool,
 }
 
 #[derive(Args, Debug)]

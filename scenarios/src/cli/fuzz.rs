@@ -96,13 +96,15 @@ fn found(fuzzed: &Fuzzed) -> String {
 }
 
 fn report(seed: u64, fuzzed: &Fuzzed) -> String {
-    let Fuzzed { compared, too_large, states, outcomes, difference } = fuzzed;
+    let Fuzzed { compared, too_large, states, outcomes, interpreted, difference } = fuzzed;
     let mut text = String::new();
     let _ = writeln!(text, "cases compared              {compared}");
     let _ = writeln!(text, "too large to be compared    {too_large}");
     let _ = writeln!(text, "states without reductions   {}", states.0);
     let _ = writeln!(text, "states with all of them     {}", states.1);
     let _ = writeln!(text, "outcomes                    {outcomes}");
+    let _ = writeln!(text, "compared with the reference {}", interpreted.0);
+    let _ = writeln!(text, "states of the reference     {}", interpreted.1);
     match difference {
         None => text.push_str("fuzz-explorer: no difference\n"),
         Some((number, case, difference)) => {

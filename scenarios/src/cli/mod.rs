@@ -7,6 +7,8 @@
 mod arguments;
 mod cases;
 mod conform;
+mod each_seed;
+mod embedding;
 mod explore;
 mod fuzz;
 mod guard;

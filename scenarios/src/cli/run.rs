@@ -1,6 +1,8 @@
 //! `vivarium run`: sweeps scenarios, and reports.
 
 use super::arguments::RunArguments;
+use super::each_seed::each_seed;
+use super::embedding;
 use super::output::emit;
 use super::progress::Meter;
 use super::select::{self, Selected};
@@ -9,8 +11,6 @@ use crate::catalogue::Entry;
 use crate::engine;
 use crate::seeds::SeedRange;
 use std::fs;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
@@ -27,17 +27,17 @@ use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
 /// A checked command line.
-struct Plan<'a> {
-    selection: Vec<Selected<'a>>,
+pub(super) struct Plan<'a> {
+    pub(super) selection: Vec<Selected<'a>>,
     bugs: &'a [String],
     seeds: Option<SeedRange>,
-    jobs: usize,
+    pub(super) jobs: usize,
     host: HostKind,
     keep_going: bool,
 }
 
 impl Plan<'_> {
-    fn seeds_of(&self, entry: &Entry) -> SeedRange {
+    pub(super) fn seeds_of(&self, entry: &Entry) -> SeedRange {
         self.seeds.clone().unwrap_or_else(|| SeedRange::count(entry.seeds))
     }
 }
@@ -55,6 +55,9 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
     };
     if arguments.check_determinism {
         return check_determinism(&plan, arguments.json);
+    }
+    if arguments.check_embedding {
+        return embedding::check(&plan);
     }
     let begun = Instant::now();
     let reports: Vec<ScenarioReport> =
@@ -172,33 +175,12 @@ fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport
     let seeds = plan.seeds_of(selected.entry);
     let meter = Meter::new(selected.entry.name.to_string(), seeds.len());
     let hosts = select::available_hosts();
-    let next = AtomicU64::new(seeds.range().start);
-    let done = AtomicU64::new(0);
-    let found: Mutex<Option<Difference>> = Mutex::new(None);
-    let work = || {
-        while found.lock().is_ok_and(|found| found.is_none()) {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.range().end {
-                return;
-            }
-            if let Err(difference) =
-                vivarium_sim::check_determinism(&selected.scenario, seed, &hosts)
-            {
-                let mut found = found.lock().expect("no thread panics while it holds the lock");
-                if found.as_ref().is_none_or(|other| seed < other.seed) {
-                    let says = difference.to_string();
-                    *found = Some(Difference { seed, step: difference.step, says });
-                }
-            }
-            meter.update(done.fetch_add(1, Ordering::Relaxed) + 1);
-        }
+    let check = |seed| {
+        let checked = vivarium_sim::check_determinism(&selected.scenario, seed, &hosts);
+        checked.map(|_| ()).map_err(|difference| (difference.step, difference.to_string()))
     };
-    std::thread::scope(|scope| {
-        for _ in 0..plan.jobs {
-            scope.spawn(work);
-        }
-    });
-    meter.finish();
+    let (done, found) = each_seed(seeds.range(), plan.jobs, &meter, &check);
+    let difference = found.map(|(seed, (step, says))| Difference { seed, step, says });
     let compared = if HostKind::Madsim.is_available() {
         "under madsim (twice), under direct, and from its recording"
     } else {
@@ -206,8 +188,8 @@ fn determinism_of(selected: &Selected<'_>, plan: &Plan<'_>) -> DeterminismReport
     };
     DeterminismReport {
         scenario: selected.entry.name.to_string(),
-        seeds: done.into_inner(),
+        seeds: done,
         compared: compared.to_string(),
-        difference: found.into_inner().expect("no thread panics while it holds the lock"),
+        difference,
     }
 }

@@ -7,7 +7,7 @@ use vivarium_model::explore::recipes::Budget;
 pub const PATHS: [&str; 3] = ["/a", "/a/b", "/c"];
 
 /// What is asked of ZooKeeper, or of the surroundings, in one call. Paths are numbers in [`PATHS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     /// A persistent znode.
     Create(usize),
@@ -62,7 +62,7 @@ pub enum Call {
 }
 
 /// Which read leaves a watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watching {
     /// `exists`.
     Exists,
@@ -77,7 +77,7 @@ pub enum Watching {
 }
 
 /// One step of a program. What comes of each is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
     /// Makes a call.
     Do(Call),
@@ -114,7 +114,7 @@ pub enum Statement {
 }
 
 /// Answers that a program may take for failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// The outcome is unknown.
     ConnectionLoss,

@@ -1,8 +1,10 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
-use super::case::Case;
+use super::case::{Case, Watched};
 use super::reach::{Reach, model, reach};
 use super::record::Ends;
+use super::reference::{in_its_words, is_covered, reference};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroUsize;
 use vivarium_model::explore::recipes::{Flaw, Reductions};
@@ -34,6 +36,8 @@ pub enum Compared {
         reduced: u64,
         /// Different outcomes.
         outcomes: usize,
+        /// States of the reference, if it was asked.
+        interpreted: Option<u64>,
     },
     /// It takes too many states to be compared.
     TooLarge,
@@ -48,7 +52,6 @@ pub fn ways() -> Vec<(&'static str, Reductions)> {
         ("all reductions", Reductions::ALL),
         ("blocks alone", Reductions { blocks: true, ..none }),
         ("inputs alone", Reductions { inputs: true, ..none }),
-        ("joins alone", Reductions { joins: true, ..none }),
         ("prefixes alone", Reductions { prefixes: true, ..none }),
         ("the past alone", Reductions { past: true, ..none }),
     ]
@@ -76,7 +79,39 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     if let Some(difference) = by_strategy(case, &plain, reduced, flaw, turn) {
         return Compared::Differ(difference);
     }
-    Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len() }
+    // A planted mistake is in what the reference has nothing of.
+    let interpreted = match flaw.map_or_else(|| by_reference(case, &plain, most), |_| Ok(None)) {
+        Ok(interpreted) => interpreted,
+        Err(what) => {
+            let search = "without reductions, against the reference".to_string();
+            return Compared::Differ(Difference { search, what });
+        }
+    };
+    Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len(), interpreted }
+}
+
+/// The most states of a case that the reference is asked about, and how many it may take itself: it
+/// merges less.
+const MOST_INTERPRETED: u64 = 3_000;
+const MOST_OF_REFERENCE: usize = 30_000;
+
+/// Compares with the reference, where that knows the case and can come to its end.
+fn by_reference(case: &Case, plain: &Reach, most: usize) -> Result<Option<u64>, String> {
+    if plain.states > MOST_INTERPRETED || !is_covered(case) {
+        return Ok(None);
+    }
+    let Some(measure) = reference(case, MOST_OF_REFERENCE) else { return Ok(None) };
+    let watched = Case { watched: Watched::Ends, ..case.clone() };
+    let Some(reached) = reach(&watched, Reductions::NONE, None, most) else { return Ok(None) };
+    let reached_outcomes: BTreeSet<String> =
+        reached.outcomes.iter().map(|outcome| in_its_words(outcome)).collect();
+    let measure_reach =
+        Reach { outcomes: measure.outcomes, withheld: measure.withheld, states: measure.states };
+    let reached = Reach { outcomes: reached_outcomes, ..reached };
+    match differs(&measure_reach, &reached) {
+        Some(what) => Err(what),
+        None => Ok(Some(measure.states)),
+    }
 }
 
 fn differs(plain: &Reach, other: &Reach) -> Option<String> {

@@ -4,12 +4,15 @@ use super::case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
 use vivarium_model::explore::recipes::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
-/// The case with this number of a seed.
+/// The case with this number of a seed. Each case has a few kinds of statements and calls only, drawn
+/// first: what must come together to show a mistake comes together more often than if every statement
+/// could be anything.
 pub fn draw(seed: u64, number: u64) -> Case {
     let mut dice = Seeds::new(seed).stream("case of the explorer", number);
     let clients = [1, 1, 1, 2, 2, 2, 2, 2, 3, 4][dice.below(10) as usize];
-    let most = [5, 3, 2, 1][clients - 1];
-    let programs = (0..clients).map(|_| program(&mut dice, most)).collect();
+    let palette = Palette::draw(&mut dice);
+    let most = [4, 2, 2, 1][clients - 1];
+    let programs = (0..clients).map(|_| palette.program(&mut dice, most)).collect();
     let watched = [
         Watched::Ends,
         Watched::Ends,
@@ -30,14 +33,14 @@ fn budget(dice: &mut Random, clients: usize) -> Budget {
     let faults = match clients {
         1 => dice.below(4),
         2 => dice.below(3),
-        _ => dice.below(6) / 5,
+        _ => dice.below(4) / 3,
     };
     for _ in 0..faults {
-        let kind = match dice.below(10) {
+        let kind = match dice.below(12) {
             0..4 => &mut budget.lost,
             4..7 => &mut budget.expiries,
-            7 => &mut budget.kills,
-            8 => &mut budget.timers,
+            7 | 8 => &mut budget.kills,
+            9 | 10 => &mut budget.timers,
             _ => &mut budget.cancels,
         };
         *kind += 1;
@@ -45,31 +48,53 @@ fn budget(dice: &mut Random, clients: usize) -> Budget {
     budget
 }
 
-fn program(dice: &mut Random, most: u64) -> Vec<Statement> {
-    (0..dice.between(1, most)).map(|_| statement(dice)).collect()
+/// What the programs of a case are made of.
+struct Palette {
+    calls: Vec<Call>,
+    statements: Vec<u64>,
 }
 
-fn statement(dice: &mut Random) -> Statement {
-    match dice.below(40) {
-        0..18 => Statement::Do(call(dice)),
-        18 => Statement::Retry(call(dice)),
-        19 | 20 => Statement::Join(call(dice), call(dice)),
-        21 => Statement::Race(call(dice), call(dice)),
-        22 => Statement::Timeout(call(dice)),
-        23 => Statement::Cancellable(call(dice)),
-        24 => Statement::Spawn(call(dice)),
-        25..29 => Statement::Watch(watching(dice), path(dice)),
-        29 => Statement::Await,
-        30..32 => Statement::AwaitOr(call(dice)),
-        32 => Statement::Unwatch(path(dice)),
-        33..35 => Statement::States,
-        35 => Statement::NextState,
-        36 => Statement::Send(dice.below(3) as usize),
-        37 | 38 => Statement::Say(dice.below(3) as u8),
-        _ => Statement::FailOn(
-            [Answer::ConnectionLoss, Answer::SessionExpired, Answer::NoNode, Answer::NodeExists]
-                [dice.below(4) as usize],
-        ),
+/// The kinds of statements, see [`Palette::statement`].
+const KINDS: u64 = 40;
+
+impl Palette {
+    fn draw(dice: &mut Random) -> Palette {
+        let calls = (0..dice.between(2, 5)).map(|_| call(dice)).collect();
+        let statements = (0..dice.between(2, 4)).map(|_| dice.below(KINDS)).collect();
+        Palette { calls, statements }
+    }
+
+    fn program(&self, dice: &mut Random, most: u64) -> Vec<Statement> {
+        (0..dice.between(1, most)).map(|_| self.statement(dice)).collect()
+    }
+
+    fn call(&self, dice: &mut Random) -> Call {
+        self.calls[dice.below(self.calls.len() as u64) as usize]
+    }
+
+    fn statement(&self, dice: &mut Random) -> Statement {
+        let call = |dice: &mut Random| self.call(dice);
+        match self.statements[dice.below(self.statements.len() as u64) as usize] {
+            0..18 => Statement::Do(call(dice)),
+            18 => Statement::Retry(call(dice)),
+            19 | 20 => Statement::Join(call(dice), call(dice)),
+            21 => Statement::Race(call(dice), call(dice)),
+            22 => Statement::Timeout(call(dice)),
+            23 => Statement::Cancellable(call(dice)),
+            24 => Statement::Spawn(call(dice)),
+            25..29 => Statement::Watch(watching(dice), path(dice)),
+            29 => Statement::Await,
+            30..32 => Statement::AwaitOr(call(dice)),
+            32 => Statement::Unwatch(path(dice)),
+            33..35 => Statement::States,
+            35 => Statement::NextState,
+            36 => Statement::Send(dice.below(3) as usize),
+            37 | 38 => Statement::Say(dice.below(3) as u8),
+            _ => Statement::FailOn(
+                [Answer::ConnectionLoss, Answer::SessionExpired, Answer::NoNode, Answer::NodeExists]
+                    [dice.below(4) as usize],
+            ),
+        }
     }
 }
 

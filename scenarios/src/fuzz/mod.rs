@@ -14,6 +14,7 @@ mod compare;
 mod draw;
 mod reach;
 mod record;
+mod reference;
 mod run;
 mod shrink;
 
@@ -21,6 +22,7 @@ pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
 pub use compare::{Compared, Difference, compare, ways};
 pub use draw::draw;
 pub use reach::{Reach, reach};
+pub use reference::{Reference, is_covered, reference};
 pub use shrink::shrink;
 pub use vivarium_model::explore::recipes::{Budget, Flaw, Reductions};
 
@@ -38,6 +40,8 @@ pub struct Fuzzed {
     pub states: (u64, u64),
     /// Different outcomes, added up.
     pub outcomes: u64,
+    /// Cases that were compared with the reference too, and its states.
+    pub interpreted: (u64, u64),
     /// The first case whose searches differ, as small as it gets, and its number.
     pub difference: Option<(u64, Case, Difference)>,
 }
@@ -55,11 +59,15 @@ pub fn fuzz(
     for number in cases {
         let case = draw(seed, number);
         match compare(&case, flaw, most, number) {
-            Compared::Agree { plain, reduced, outcomes } => {
+            Compared::Agree { plain, reduced, outcomes, interpreted } => {
                 fuzzed.compared += 1;
                 fuzzed.states.0 += plain;
                 fuzzed.states.1 += reduced;
                 fuzzed.outcomes += outcomes as u64;
+                if let Some(states) = interpreted {
+                    fuzzed.interpreted.0 += 1;
+                    fuzzed.interpreted.1 += states;
+                }
             }
             Compared::TooLarge => fuzzed.too_large += 1,
             Compared::Differ(first) => {

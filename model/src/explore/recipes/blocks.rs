@@ -11,13 +11,10 @@
 //! any more ends, for each client, where it waits.
 
 use super::Recipes;
-use super::pieces::{Choices, Keys, Place, Steps, Took, Transition};
+use super::pieces::{Choices, Keys, Place, Steps, Transition};
 use super::reductions::Flaw;
 use super::state::State;
-use super::steps::ends_sleep;
 use crate::id::ClientId;
-use crate::packet::ClientPacket;
-use crate::property::LooksBack;
 use crate::step::Step;
 
 /// A block goes through so many places at most. One that is larger (a program that polls without end)
@@ -102,19 +99,13 @@ impl Walk<'_> {
     /// Nearest places first, so that each block is found in its fewest steps.
     fn all(&mut self) {
         let mut next = 0;
-        let mut joins = true;
         while next < self.visits.len() {
             let here = self.state.at(self.client, self.visits[next].place);
             let steps = self.model.steps_at(&here, self.client);
             self.look(steps, next);
-            joins &= self.is_joining(steps, &here);
             self.expand(steps, next);
             next += 1;
         }
-        let asks = self.endings.iter().any(|(_, last)| last.is_some());
-        let unseen = self.model.looks_back == LooksBack::Nothing
-            || self.model.has(Flaw::JoinIgnoresMonitors);
-        self.choices.joins = joins && asks && unseen && self.model.reductions.joins;
     }
 
     /// What a place says of the whole.
@@ -170,27 +161,5 @@ impl Walk<'_> {
             self.choices.blocks.push(to);
             self.endings.push(ending);
         }
-    }
-
-    /// Whether the client does nothing here but get a new session, at the start of its program or
-    /// later: see the table of reductions.
-    fn is_joining(&self, steps: &Steps, here: &State) -> bool {
-        let scene = self.model.scene(here);
-        let service = scene.world.grain();
-        let new_session = || {
-            matches!(
-                service.oldest_packet(self.client),
-                Some(ClientPacket::Connect { session: None, .. })
-            )
-        };
-        let joins = |took: &Took| match took.step {
-            Step::Start(_) | Step::BreakClient { .. } | Step::Kill(_) => took.private,
-            Step::Input(_) | Step::Fire(_) => took.private && !ends_sleep(&took.step),
-            Step::Serve { .. } => {
-                new_session() && (took.invisible || self.model.has(Flaw::JoinIgnoresMonitors))
-            }
-            _ => self.model.has(Flaw::JoinIgnoresCalls),
-        };
-        !steps.idle && steps.tried().iter().all(joins)
     }
 }

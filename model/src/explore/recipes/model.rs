@@ -121,9 +121,6 @@ impl stateright::Model for Recipes {
             .filter(|client| self.may_act(state, *client))
             .map(|client| (client, self.choices(state, client)))
             .collect();
-        if let Some((client, choices)) = able.iter().find(|(_, at)| self.choices_at(*at).joins) {
-            return self.add(*client, *choices, Kind::Block, actions);
-        }
         // Where nothing can happen but that time passes, it passes; faults can strike all the same.
         // Where not even that can happen, no fault makes up for it: the state is at rest, or stuck.
         let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());

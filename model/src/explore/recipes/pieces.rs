@@ -109,8 +109,6 @@ pub(super) struct Took {
     pub(super) step: Step,
     /// Whether it can as well be taken at any later moment, see `steps.rs`.
     pub(super) private: bool,
-    /// Whether no monitor minds when it is taken.
-    pub(super) invisible: bool,
     /// Whether no monitor takes notice of it.
     pub(super) unheard: bool,
     pub(super) to: Transition,
@@ -149,8 +147,6 @@ pub(super) struct Choices {
     pub(super) sleeps: Vec<Transition>,
     /// Whether it can do nothing that is no fault.
     pub(super) idle: bool,
-    /// Whether all that it can do is to get a new session.
-    pub(super) joins: bool,
     /// Whether its program sleeps at some place of its blocks where no timer may end early: which is
     /// too early if another client can do something that is no fault.
     pub(super) withheld: bool,

@@ -9,8 +9,6 @@ pub struct Reductions {
     /// Where no fault can come in between, a program takes its input at once, and a client machine its
     /// packet.
     pub inputs: bool,
-    /// A client that does nothing but ask for a new session goes first.
-    pub joins: bool,
     /// Of the prefixes of the log that come to the same, a server has applied the shortest.
     pub prefixes: bool,
     /// The part of the log that no client can ever be shown again is forgotten.
@@ -20,11 +18,11 @@ pub struct Reductions {
 impl Reductions {
     /// All of them.
     pub const ALL: Reductions =
-        Reductions { blocks: true, inputs: true, joins: true, prefixes: true, past: true };
+        Reductions { blocks: true, inputs: true, prefixes: true, past: true };
 
     /// None: every step is an action, two states are one only if nothing tells them apart.
     pub const NONE: Reductions =
-        Reductions { blocks: false, inputs: false, joins: false, prefixes: false, past: false };
+        Reductions { blocks: false, inputs: false, prefixes: false, past: false };
 
     /// Whether any is in use.
     pub fn any(self) -> bool {
@@ -84,15 +82,11 @@ pub enum Flaw {
     PastIgnoresServers,
     /// What monitors can look up in the history is not part of a state.
     PastIgnoresMonitors,
-    /// A client joins first although a monitor minds the order of commits.
-    JoinIgnoresMonitors,
-    /// A client whose program does other things as well joins first.
-    JoinIgnoresCalls,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 26] = [
+    pub const ALL: [Flaw; 24] = [
         Flaw::InputAtOnce,
         Flaw::PacketAtOnce,
         Flaw::SyncAtOnce,
@@ -117,7 +111,5 @@ impl Flaw {
         Flaw::PastIgnoresNewSessions,
         Flaw::PastIgnoresServers,
         Flaw::PastIgnoresMonitors,
-        Flaw::JoinIgnoresMonitors,
-        Flaw::JoinIgnoresCalls,
     ];
 }

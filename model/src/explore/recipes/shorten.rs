@@ -174,7 +174,7 @@ impl Recipes {
     /// The same with those reductions that keep the number of steps on a way: each way to a violation
     /// can be put in the order of blocks, and what is left out of it then makes it shorter.
     fn straight(&self) -> Recipes {
-        self.with_reductions(Reductions { joins: false, ..Reductions::ALL })
+        self.with_reductions(Reductions::ALL)
     }
 }
 

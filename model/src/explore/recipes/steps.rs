@@ -43,7 +43,6 @@ use crate::packet::ClientPacket;
 use crate::service::Service;
 use crate::step::Step;
 use crate::time::Time;
-use crate::timer::Timer;
 use std::sync::Arc;
 
 impl Recipes {
@@ -105,7 +104,7 @@ impl Recipes {
         let invisible = self.is_invisible(scene, &effects.events);
         let private = invisible && self.is_private(here.place(client), scene, client, &step, &to);
         let unheard = !effects.events.iter().any(|event| scene.world.monitors().concerns(event));
-        Some(Took { step, private, invisible, unheard, to })
+        Some(Took { step, private, unheard, to })
     }
 
     /// Where a program's next input, or a packet that its client machine reads, makes no difference
@@ -329,9 +328,4 @@ fn take_at_once(flaw: Flaw, scene: &Scene, client: ClientId, steps: &mut Vec<Ste
     if steps.iter().any(at_once) {
         steps.retain(at_once);
     }
-}
-
-/// Whether a step is the end of a program's sleep.
-pub(super) fn ends_sleep(step: &Step) -> bool {
-    matches!(step, Step::Fire(Timer::Sleep(..)))
 }

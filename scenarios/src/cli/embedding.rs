@@ -1,0 +1,95 @@
+//! `vivarium run --check-embedding`: is every run of servers one of the service grain too?
+
+use super::each_seed::each_seed;
+use super::guard;
+use super::output::emit;
+use super::progress::Meter;
+use super::run::Plan;
+use super::select::Selected;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Mutex;
+use vivarium_sim::embed::{Beyond, Cost, Embedded, NotEmbedded, check_embedding};
+
+/// Runs the command and returns the exit code.
+pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
+    let (mut text, mut code) = (String::new(), 0);
+    for selected in &plan.selection {
+        let sum = guard::guarded(|| of_scenario(selected, plan))?;
+        code = code.max(u8::from(sum.failure.is_some()));
+        sum.report(&selected.scenario.name, &mut text);
+    }
+    Ok(emit(&text, code))
+}
+
+/// What came of a scenario's seeds.
+#[derive(Default)]
+struct Sum {
+    seeds: u64,
+    steps: (u64, u64),
+    events: u64,
+    /// The most of each fault that one run needed.
+    most: Cost,
+    beyond: BTreeMap<Beyond, u64>,
+    failure: Option<Box<NotEmbedded>>,
+}
+
+fn of_scenario(selected: &Selected<'_>, plan: &Plan<'_>) -> Sum {
+    let seeds = plan.seeds_of(selected.entry);
+    let meter = Meter::new(selected.entry.name.to_string(), seeds.len());
+    let sum = Mutex::new(Sum::default());
+    let check = |seed| {
+        let embedded = check_embedding(&selected.scenario, seed)?;
+        sum.lock().expect("no thread panics while it holds the lock").add(&embedded);
+        Ok(())
+    };
+    let (done, failure) = each_seed(seeds.range(), plan.jobs, &meter, &check);
+    let sum = sum.into_inner().expect("no thread panics while it holds the lock");
+    Sum { seeds: done, failure: failure.map(|(_, failure)| failure), ..sum }
+}
+
+impl Sum {
+    fn add(&mut self, embedded: &Embedded) {
+        let Embedded { cost, steps, events, beyond } = embedded;
+        self.steps.0 += steps.0;
+        self.steps.1 += steps.1;
+        self.events += events;
+        let most = &mut self.most;
+        most.lost = most.lost.max(cost.lost);
+        most.expiries = most.expiries.max(cost.expiries);
+        most.kills = most.kills.max(cost.kills);
+        most.cancels = most.cancels.max(cost.cancels);
+        most.timers = most.timers.max(cost.timers);
+        if let Some(beyond) = beyond {
+            *self.beyond.entry(*beyond).or_default() += 1;
+        }
+    }
+
+    fn report(&self, name: &str, text: &mut String) {
+        let Sum { seeds, steps, events, most, beyond, failure } = self;
+        let Cost { lost, expiries, kills, cancels, timers } = most;
+        let _ = writeln!(text, "{name}");
+        if let Some(failure) = failure {
+            let seed = failure.seed;
+            let _ = writeln!(
+                text,
+                "  NOT EMBEDDED: servers can do what no search at the service grain would see\n  \
+                 {failure}\n  again     vivarium run {name} --check-embedding --seeds {seed}..{}",
+                seed + 1
+            );
+            return;
+        }
+        let _ = writeln!(text, "  runs embedded in the service grain  {seeds}");
+        let _ = writeln!(text, "  steps of servers and clients        {}", steps.0);
+        let _ = writeln!(text, "  steps of the service grain          {}", steps.1);
+        let _ = writeln!(text, "  events of clients, all the same     {events}");
+        let _ = writeln!(
+            text,
+            "  the most that one run needed        {lost} lost, {expiries} expiries, {kills} kills, \
+             {cancels} cancels, {timers} timers"
+        );
+        for (what, runs) in beyond {
+            let _ = writeln!(text, "  followed only as far as that        {what}: {runs} runs");
+        }
+    }
+}

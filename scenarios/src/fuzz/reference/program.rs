@@ -1,0 +1,326 @@
+//! The reference's programs: statements, taken one by one.
+
+use super::super::case::{Answer, Call, PATHS, Statement, Watching};
+use super::client::{Ask, Client, Input, Request, Running, Slot};
+use std::collections::{BTreeMap, VecDeque};
+use vivarium_model::error::Error;
+
+/// One thing that a program awaits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Await {
+    Call(Call),
+    Watch(Watching, usize),
+    /// The event of the watch that is kept.
+    Event,
+    State,
+    Minute,
+    Cancelled,
+}
+
+/// How the answers of what is awaited at once become one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Line {
+    Both,
+    First(&'static str, &'static str),
+    /// The second answer is this word, whatever it is; or the first.
+    Or(&'static str),
+    Unless(&'static str),
+}
+
+/// What is awaited, with its slot once it is begun, and the answer once it is there.
+type Part = (Await, Option<Slot>, Option<String>);
+
+/// Statements that run one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Thread {
+    /// What is left to do, the present statement first.
+    left: VecDeque<Statement>,
+    parts: Vec<Part>,
+    line: Line,
+    /// How often a retry has been tried, if the present statement is one.
+    tries: Option<u32>,
+    beside: bool,
+    /// The first connect has not been answered: its answer is not written down.
+    begins: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Kept {
+    Nothing,
+    Watch(Slot),
+    Fired,
+}
+
+/// A program in a process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Task {
+    threads: Vec<Thread>,
+    notes: Vec<String>,
+    kept: Kept,
+    states: VecDeque<&'static str>,
+    /// Answers that were not looked at.
+    answers: BTreeMap<Slot, Result<String, String>>,
+    next: Slot,
+}
+
+/// What a program did that others see.
+#[derive(Debug, Default)]
+pub struct Deeds {
+    pub said: Vec<String>,
+    pub sent: Vec<usize>,
+    pub failed: Option<String>,
+}
+
+impl Thread {
+    fn new(left: VecDeque<Statement>, beside: bool) -> Thread {
+        let line = Line::Both;
+        Thread { left, parts: Vec::new(), line, tries: None, beside, begins: false }
+    }
+}
+
+impl Task {
+    /// A program that has not begun: connects, and then does all this.
+    pub fn new(statements: &[Statement]) -> Task {
+        let mut left: VecDeque<Statement> = statements.iter().copied().collect();
+        left.push_front(Statement::Do(Call::Connect));
+        let thread = Thread { begins: true, ..Thread::new(left, false) };
+        Task {
+            threads: vec![thread],
+            notes: Vec::new(),
+            kept: Kept::Nothing,
+            states: VecDeque::new(),
+            answers: BTreeMap::new(),
+            next: 0,
+        }
+    }
+}
+
+/// The program of a client takes its oldest input and runs as far as it can.
+pub fn run(client: &mut Client, others: &[usize]) -> Deeds {
+    let mut deeds = Deeds::default();
+    match client.inbox.pop_front().expect("there is an input") {
+        Input::Start => {}
+        Input::State(state) => client.task.states.push_back(state),
+        Input::Answer(slot, answer) => _ = client.task.answers.insert(slot, answer),
+    }
+    let mut at = 0;
+    while at < client.task.threads.len() {
+        while client.running == Running::Running && go_on(client, at, others, &mut deeds) {}
+        if client.running == Running::Finished {
+            return deeds;
+        }
+        at += 1;
+    }
+    deeds
+}
+
+/// One step of a thread; whether it may go on.
+fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) -> bool {
+    let thread = &client.task.threads[at];
+    let Some(statement) = thread.left.front().copied() else {
+        if thread.beside {
+            return false;
+        }
+        let notes = client.task.notes.join("; ");
+        deeds.said.push(notes);
+        client.end_process(Running::Finished);
+        return false;
+    };
+    if thread.parts.is_empty() && !begin(client, at, statement, others, deeds) {
+        return client.running == Running::Running;
+    }
+    let Some(line) = poll(client, at) else { return false };
+    let thread = &mut client.task.threads[at];
+    thread.parts.clear();
+    if let Some(tries) = &mut thread.tries {
+        // Tried, connected, tried, connected, tried.
+        let lost = line == Error::ConnectionLoss.to_string();
+        *tries += 1;
+        if *tries % 2 == 0 || lost && *tries < 5 {
+            return true;
+        }
+        thread.tries = None;
+    }
+    thread.left.pop_front();
+    if std::mem::take(&mut thread.begins) {
+        return true;
+    }
+    let line = if thread.beside { format!("beside {line}") } else { line };
+    client.task.notes.push(line);
+    true
+}
+
+/// Begins a statement; `false` if it is done already.
+fn begin(
+    client: &mut Client,
+    at: usize,
+    statement: Statement,
+    others: &[usize],
+    deeds: &mut Deeds,
+) -> bool {
+    let (parts, line) = match statement {
+        Statement::Do(call) => (vec![Await::Call(call)], Line::Both),
+        Statement::Retry(call) => {
+            let thread = &mut client.task.threads[at];
+            let tries = *thread.tries.get_or_insert(0);
+            (vec![Await::Call(if tries % 2 == 0 { call } else { Call::Connect })], Line::Both)
+        }
+        Statement::Join(one, other) => (vec![Await::Call(one), Await::Call(other)], Line::Both),
+        Statement::Race(one, other) => {
+            (vec![Await::Call(one), Await::Call(other)], Line::First("first ", "second "))
+        }
+        Statement::Timeout(call) => (vec![Await::Call(call), Await::Minute], Line::Or("timed out")),
+        Statement::Cancellable(call) => {
+            (vec![Await::Cancelled, Await::Call(call)], Line::Unless("cancelled"))
+        }
+        Statement::Watch(how, path) => (vec![Await::Watch(how, path)], Line::Both),
+        Statement::Await => (vec![Await::Event], Line::Both),
+        Statement::AwaitOr(call) => {
+            (vec![Await::Event, Await::Call(call)], Line::First("", "rather "))
+        }
+        Statement::NextState => (vec![Await::State], Line::Both),
+        other => {
+            client.task.threads[at].left.pop_front();
+            at_once(client, other, others, deeds);
+            return false;
+        }
+    };
+    let thread = &mut client.task.threads[at];
+    thread.line = line;
+    thread.parts = parts.into_iter().map(|part| (part, None, None)).collect();
+    true
+}
+
+/// Statements that await nothing.
+fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &mut Deeds) {
+    match statement {
+        Statement::Spawn(call) => {
+            let thread = Thread::new(VecDeque::from([Statement::Do(call)]), true);
+            client.task.threads.push(thread);
+        }
+        Statement::States => {
+            let states: Vec<&str> = std::mem::take(&mut client.task.states).into();
+            client.task.notes.push(states.join(" "));
+        }
+        Statement::Send(to) => deeds.sent.extend(others.get(to % others.len().max(1))),
+        Statement::Say(what) => deeds.said.push(format!("said {what}")),
+        Statement::FailOn(answer) => {
+            let error = match answer {
+                Answer::ConnectionLoss => Error::ConnectionLoss,
+                Answer::SessionExpired => Error::SessionExpired,
+                Answer::NoNode => Error::NoNode,
+                Answer::NodeExists => Error::NodeExists,
+            };
+            if client.task.notes.last() == Some(&error.to_string()) {
+                deeds.failed = Some(format!("it was told {error}"));
+                client.end_process(Running::Finished);
+            }
+        }
+        other => unreachable!("{other:?} is not in the reference"),
+    }
+}
+
+/// Looks whether what a thread awaits is there; the line that comes of it.
+fn poll(client: &mut Client, at: usize) -> Option<String> {
+    let line = client.task.threads[at].line;
+    for number in 0..client.task.threads[at].parts.len() {
+        let (what, slot, answer) = client.task.threads[at].parts[number].clone();
+        if answer.is_some() {
+            continue;
+        }
+        let (slot, answer) = poll_part(client, what, slot);
+        client.task.threads[at].parts[number] = (what, slot, answer.clone());
+        let Some(answer) = answer else { continue };
+        let line = match (line, number) {
+            (Line::Both, _) => continue,
+            (Line::First(word, _), 0) | (Line::First(_, word), _) => format!("{word}{answer}"),
+            (Line::Or(_), 0) => answer,
+            (Line::Unless(word), 0) | (Line::Or(word), _) => word.to_string(),
+            (Line::Unless(_), _) => answer,
+        };
+        give_up_rest(client, at);
+        return Some(line);
+    }
+    let parts = &client.task.threads[at].parts;
+    let answers: Option<Vec<String>> = parts.iter().map(|(.., answer)| answer.clone()).collect();
+    answers.filter(|_| line == Line::Both).map(|answers| answers.join(" and "))
+}
+
+/// What was awaited beside what is there is dropped. The event of a kept watch can be awaited again.
+fn give_up_rest(client: &mut Client, at: usize) {
+    for (what, slot, answer) in client.task.threads[at].parts.clone() {
+        if let (Some(slot), None) = (slot, answer)
+            && what != Await::Event
+        {
+            client.abandon(slot);
+        }
+    }
+}
+
+fn poll_part(
+    client: &mut Client,
+    what: Await,
+    slot: Option<Slot>,
+) -> (Option<Slot>, Option<String>) {
+    match what {
+        Await::Event => return (None, event(&mut client.task)),
+        Await::State => return (None, client.task.states.pop_front().map(String::from)),
+        _ => {}
+    }
+    let Some(slot) = slot else { return (Some(submit(client, what)), None) };
+    let Some(answer) = client.task.answers.remove(&slot) else { return (Some(slot), None) };
+    if let Await::Watch(..) = what {
+        keep(client, answer.is_ok().then_some(slot + 1));
+    }
+    (Some(slot), Some(answer.unwrap_or_else(|error| error)))
+}
+
+fn event(task: &mut Task) -> Option<String> {
+    match task.kept {
+        Kept::Nothing => Some("no watch".into()),
+        Kept::Fired => Some("fired before".into()),
+        Kept::Watch(slot) => {
+            let event = task.answers.remove(&slot)?;
+            task.kept = Kept::Fired;
+            Some(event.unwrap_or_else(|error| error))
+        }
+    }
+}
+
+/// The watch that is kept from now on; the one before is dropped.
+fn keep(client: &mut Client, watch: Option<Slot>) {
+    let kept = watch.map_or(Kept::Nothing, Kept::Watch);
+    if let Kept::Watch(old) = std::mem::replace(&mut client.task.kept, kept) {
+        client.task.answers.remove(&old);
+        client.abandon(old);
+    }
+}
+
+/// Begins a call.
+fn submit(client: &mut Client, what: Await) -> Slot {
+    let slot = client.task.next;
+    client.task.next += 2;
+    let request = |ask, watch| Request { ask, reply: Some(slot), watch };
+    match what {
+        Await::Call(Call::Connect) => client.connect(slot),
+        Await::Call(Call::Close) => client.close(slot),
+        Await::Call(Call::Sleep) | Await::Minute => _ = client.sleeping.insert(slot),
+        Await::Call(Call::Random) => _ = client.drawing.insert(slot),
+        Await::Call(Call::Receive) => match client.received.pop_front() {
+            Some(from) => client.answer(slot, Ok(message(from))),
+            None => client.receiving.push_back(slot),
+        },
+        Await::Call(call) => client.request(request(Ask::Call(call), None)),
+        Await::Watch(how, path) => {
+            client.request(request(Ask::Watch(how, PATHS[path]), Some(slot + 1)));
+        }
+        Await::Cancelled => client.cancellable.push(slot),
+        Await::Event | Await::State => unreachable!("these are no calls"),
+    }
+    slot
+}
+
+/// How a message is written down.
+pub fn message(from: usize) -> String {
+    format!("from client {}", from + 1)
+}

@@ -1,0 +1,124 @@
+//! An event of a run in the terms of its embedding: the sessions, zxids and connections of there, and
+//! no times and servers, which that grain has not.
+
+use std::collections::BTreeMap;
+use vivarium_model::error::Error;
+use vivarium_model::event::{Event, Observation};
+use vivarium_model::id::{ClientConnection, SessionId};
+use vivarium_model::op::{OpResult, ReadResult, Response};
+use vivarium_model::stat::Stat;
+use vivarium_model::zxid::Zxid;
+
+/// What of the run is what in its embedding.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Zxids of transactions.
+    pub(super) zxids: BTreeMap<Zxid, Zxid>,
+    pub(super) sessions: BTreeMap<SessionId, SessionId>,
+}
+
+impl Names {
+    /// A place in the log: that of the last transaction up to there.
+    pub(super) fn zxid(&self, zxid: Zxid) -> Zxid {
+        self.zxids.range(..=zxid).next_back().map_or(Zxid::ZERO, |(_, here)| *here)
+    }
+
+    fn session(&self, session: SessionId) -> SessionId {
+        self.sessions.get(&session).copied().unwrap_or(session)
+    }
+
+    fn stat(&self, stat: &mut Stat) {
+        for zxid in [&mut stat.czxid, &mut stat.mzxid, &mut stat.pzxid] {
+            *zxid = self.zxid(*zxid);
+        }
+        (stat.ctime, stat.mtime) = (0, 0);
+        stat.ephemeral_owner = stat.ephemeral_owner.map(|owner| self.session(owner));
+    }
+
+    fn op_result(&self, result: &mut OpResult) {
+        match result {
+            OpResult::Created(_, stat) | OpResult::Set(stat) => self.stat(stat),
+            _ => {}
+        }
+    }
+
+    fn result(&self, result: &mut Result<Response, Error>) {
+        match result {
+            Ok(Response::Written(result)) => self.op_result(result),
+            Ok(Response::Multi(results)) => {
+                results.iter_mut().for_each(|result| self.op_result(result));
+            }
+            Ok(
+                Response::Exists(stat)
+                | Response::Data(_, stat)
+                | Response::Children(_, stat)
+                | Response::Acl(_, stat)
+                | Response::AclSet(stat),
+            ) => self.stat(stat),
+            Ok(Response::MultiRead(results)) => {
+                for result in results {
+                    if let ReadResult::Data(_, stat) = result {
+                        self.stat(stat);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn observation(&self, observation: &mut Observation) {
+        match observation {
+            Observation::Granted { token, .. }
+            | Observation::Lost { token, .. }
+            | Observation::Releasing { token, .. }
+            | Observation::Released { token, .. } => *token = self.zxid(*token),
+            _ => {}
+        }
+    }
+
+    /// The event that it must be in the embedding, and with it in mind what is left out of both.
+    pub(super) fn translated(&self, event: &Event, connection: ClientConnection) -> Event {
+        let mut event = event.clone();
+        match &mut event {
+            Event::Sent { session, connection: its, .. } => {
+                (*session, *its) = (self.session(*session), connection);
+            }
+            Event::Replied { session, connection: its, zxid, result, .. } => {
+                (*session, *its) = (self.session(*session), connection);
+                *zxid = self.zxid(*zxid);
+                self.result(result);
+            }
+            Event::Lost { session, .. }
+            | Event::Authenticating { session, .. }
+            | Event::Authenticated { session, .. } => *session = self.session(*session),
+            Event::Session { session, server, .. } => {
+                *session = session.map(|session| self.session(session));
+                *server = None;
+            }
+            Event::Notified { session, event, .. } => {
+                *session = self.session(*session);
+                event.zxid = self.zxid(event.zxid);
+            }
+            Event::Rearming { session, relative_zxid: zxid, .. }
+            | Event::Rearmed { session, zxid, .. } => {
+                (*session, *zxid) = (self.session(*session), self.zxid(*zxid));
+            }
+            Event::Observed { session, observation, .. } => {
+                *session = session.map(|session| self.session(session));
+                self.observation(observation);
+            }
+            Event::ResourceWrite { token, .. } => *token = token.map(|token| self.zxid(token)),
+            _ => {}
+        }
+        event
+    }
+}
+
+/// The embedding's own event, without what is left out of both.
+pub(super) fn plain(event: &Event) -> Event {
+    let mut event = event.clone();
+    if let Event::Session { server, .. } = &mut event {
+        *server = None;
+    }
+    event
+}
