@@ -5,7 +5,7 @@ use super::script::{Does, Script, Turn};
 use super::{Beyond, Cost, Embedded};
 use crate::host::DirectHost;
 use crate::options::Drawn;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::error::Error;
@@ -29,8 +29,10 @@ pub(super) struct Guide<'a> {
     script: &'a Script,
     world: World<DirectHost, Service>,
     names: Names,
-    /// What is left of the script's, by client.
-    rearmed: BTreeMap<ClientId, VecDeque<Option<Zxid>>>,
+    /// How often each client has set its watches again.
+    rearmings: BTreeMap<ClientId, usize>,
+    /// Sessions of which a write was refused because they had moved on.
+    moved: BTreeSet<SessionId>,
     effects: Effects,
     /// What happened to clients here in the present turn.
     events: Vec<Event>,
@@ -52,7 +54,8 @@ impl<'a> Guide<'a> {
             script,
             world,
             names: Names::default(),
-            rearmed: script.rearmed.clone(),
+            rearmings: BTreeMap::new(),
+            moved: BTreeSet::new(),
             effects,
             events: Vec::new(),
             enabled: Vec::new(),
@@ -162,6 +165,11 @@ impl<'a> Guide<'a> {
             other => return Err(format!("{step} cannot be taken there: {other:?}")),
         }
         self.steps += 1;
+        for event in &self.effects.events {
+            if let Event::Rearming { client, .. } = event {
+                *self.rearmings.entry(*client).or_default() += 1;
+            }
+        }
         let clients = |event: &Event| !matches!(event, Event::Committed { .. });
         self.events.extend(self.effects.events.iter().filter(|event| clients(event)).cloned());
         Ok(())
@@ -244,6 +252,7 @@ impl<'a> Guide<'a> {
             (SessionState::Expired, true) => self.expire(client, here)?,
             _ => {}
         }
+        self.moved.remove(&here);
         self.serve_first(client)
     }
 
@@ -284,7 +293,9 @@ impl<'a> Guide<'a> {
 
     /// The server takes SetWatches where its answer stood, or where an event says that it did.
     fn set_watches(&mut self, client: ClientId, told: Zxid) -> Result<(), String> {
-        let answered = self.rearmed.get_mut(&client).and_then(VecDeque::pop_front);
+        let which = self.rearmings.get(&client).copied().unwrap_or_default();
+        let all = self.script.rearmed.get(&client);
+        let answered = all.and_then(|all| all.get(which.checked_sub(1)?).copied());
         let zxid = answered.ok_or_else(|| format!("{client} never set its watches again"))?;
         match zxid.or((told > Zxid::ZERO).then_some(told)) {
             Some(zxid) => self.serve_at(client, self.names.zxid(zxid)),
@@ -370,20 +381,26 @@ impl<'a> Guide<'a> {
     /// A client's write: on its way to its server, or late.
     fn write(&mut self, txn: &Txn, session: SessionId) -> Result<(), String> {
         if txn.body == TxnBody::Error(Error::SessionMoved) {
-            // It arrived behind its session's return, which takes it away here, too.
+            // It came by another connection than the last that the leader has accepted. Here it goes
+            // with the connection: if that is its client's, it is over, as its client will hear.
+            if self.is_under_way(session, txn.cxid) {
+                self.moved.insert(session);
+            }
             return Ok(());
         }
+        if matches!(txn.body, TxnBody::CloseSession { .. }) && self.moved.contains(&session) {
+            // Of a closeSession nobody asks by which connection it came.
+            return self.close_session(session);
+        }
         let client = owner(session);
-        let is_it = |packet: &ClientPacket| {
-            matches!(packet, ClientPacket::Request { xid, .. } if *xid == txn.cxid)
-        };
         let service = self.service();
         let fails = matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_));
         if fails && service.has_hung_up(client) {
             // Its server has closed the connection, and answers nothing any more.
             return Ok(());
         }
-        if service.attached(client) == Some(session) && service.under_way(client).any(is_it) {
+        if self.is_under_way(session, txn.cxid) {
+            let is_it = |packet: &ClientPacket| is_request(packet, txn.cxid);
             while !self.service().oldest_packet(client).is_some_and(is_it) {
                 self.serve(client)?;
             }
@@ -403,10 +420,21 @@ impl<'a> Guide<'a> {
         }
     }
 
+    /// Whether a request is on its way to the server of its session's client.
+    fn is_under_way(&self, session: SessionId, xid: Xid) -> bool {
+        let (service, client) = (self.service(), owner(session));
+        service.attached(client) == Some(session)
+            && service.under_way(client).any(|packet| is_request(packet, xid))
+    }
+
     fn serve_write(&mut self, client: ClientId) -> Result<(), String> {
         let step = Step::Serve { client, prefix: Zxid::ZERO };
         self.take(client, step)
     }
+}
+
+fn is_request(packet: &ClientPacket, number: Xid) -> bool {
+    matches!(packet, ClientPacket::Request { xid, .. } if *xid == number)
 }
 
 fn owner(session: SessionId) -> ClientId {

@@ -3,7 +3,7 @@
 
 use crate::host::DirectHost;
 use crate::options::Drawn;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::event::Event;
@@ -47,7 +47,7 @@ pub(super) struct Script {
     pub(super) answered: BTreeMap<(ClientId, SessionId, Xid), Zxid>,
     /// Where the servers stood that answered each of a client's SetWatches, in order; `None` where the
     /// client never read the answer.
-    pub(super) rearmed: BTreeMap<ClientId, VecDeque<Option<Zxid>>>,
+    pub(super) rearmed: BTreeMap<ClientId, Vec<Option<Zxid>>>,
     /// Whose session it is, of sessions that their client was told of.
     pub(super) owner: BTreeMap<SessionId, ClientId>,
 }
@@ -105,14 +105,14 @@ impl Script {
         }
         turns.retain(|turn| !matches!(&turn.does, Does::Propose(txns) if txns.is_empty()));
         let (mut answered, mut owner) = (BTreeMap::new(), BTreeMap::new());
-        let mut rearmed: BTreeMap<ClientId, VecDeque<Option<Zxid>>> = BTreeMap::new();
+        let mut rearmed: BTreeMap<ClientId, Vec<Option<Zxid>>> = BTreeMap::new();
         let mut open: BTreeMap<ClientId, usize> = BTreeMap::new();
         for event in turns.iter().flat_map(|turn| &turn.events) {
             match event {
                 Event::Replied { client, session, xid, zxid, .. } => {
                     answered.insert((*client, *session, *xid), *zxid);
                 }
-                Event::Rearming { client, .. } => rearmed.entry(*client).or_default().push_back(None),
+                Event::Rearming { client, .. } => rearmed.entry(*client).or_default().push(None),
                 Event::Rearmed { client, zxid, .. } => {
                     let of_client = rearmed.entry(*client).or_default();
                     let next = open.entry(*client).or_default();
@@ -124,7 +124,7 @@ impl Script {
                         owner.insert(*session, *client);
                     }
                     // What was not answered on the connection before will not be.
-                    let asked = rearmed.get(client).map_or(0, VecDeque::len);
+                    let asked = rearmed.get(client).map_or(0, Vec::len);
                     open.insert(*client, asked);
                 }
                 _ => {}
