@@ -110,11 +110,17 @@ impl Service {
         match packet {
             ClientPacket::Connect { session: None, .. } => steps.push(serve(Zxid::ZERO)),
             ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
+                // Where the session is alive; or closed, but not yet as far as its server knows.
                 let least = self.log.up_to(*last_zxid_seen).zxid();
                 steps.push(serve(least));
-                if prefixes == Prefixes::All && self.is_alive(*session) {
+                let end = self.log.last().zxid();
+                let is_accepted = self.is_alive(*session) || self.log.closes_after(*session, least);
+                if prefixes == Prefixes::All && is_accepted {
                     let more = self.log.after(least).iter().map(|entry| serve(entry.zxid()));
                     steps.extend(more);
+                } else if is_accepted && !self.is_alive(*session) {
+                    // Refused.
+                    steps.push(serve(end));
                 }
             }
             ClientPacket::Request { request, .. } if is_write(request) => {

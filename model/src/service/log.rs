@@ -1,6 +1,7 @@
 //! The one totally ordered log, with the tree after each of its transactions.
 
 use crate::fingerprint::Fingerprint;
+use crate::id::SessionId;
 use crate::tree::{Applied, DataTree};
 use crate::txn::{Txn, TxnBody};
 use crate::zxid::Zxid;
@@ -31,6 +32,12 @@ impl Entry {
 
     pub(super) fn zxid(&self) -> Zxid {
         self.zxid
+    }
+
+    /// Whether it ends this session.
+    pub(super) fn closes(&self, session: SessionId) -> bool {
+        let txn = self.txn.as_ref().filter(|txn| txn.session == session);
+        txn.is_some_and(|txn| matches!(txn.body, TxnBody::CloseSession { .. }))
     }
 
     /// What an entry adds to the sum: that it is at this place, its tree (what quotas' statistics say
@@ -126,6 +133,11 @@ impl Log {
     pub(super) fn after(&self, zxid: Zxid) -> &[Arc<Entry>] {
         let from = self.0.partition_point(|entry| entry.zxid() <= zxid);
         &self.0[from..]
+    }
+
+    /// Whether a session's closeSession comes after this.
+    pub(super) fn closes_after(&self, session: SessionId, zxid: Zxid) -> bool {
+        self.after(zxid).iter().any(|entry| entry.closes(session))
     }
 
     /// What of the log a server that is at `floor` or above can still tell: each tree from there on,

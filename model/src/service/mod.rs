@@ -19,7 +19,7 @@
 //! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | 2.4, 2.8 last paragraph: the leader refuses the old owner |
 //! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | recipes section 0 |
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | 2.3, 2.4 |
-//! | its connection lives on, and reads, for as long as its server has not applied that | 2.3 last rule, surprise 5 |
+//! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | 2.3 last rule, surprise 5; runs of the ensemble grain |
 //! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | 2.3, 2.4, 4.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here, and

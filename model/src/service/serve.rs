@@ -35,11 +35,11 @@ impl Service {
             ClientPacket::Connect { session: None, timeout, .. } => {
                 done(prefix == Zxid::ZERO && self.create_session(client, timeout, effects))
             }
-            ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
+            ClientPacket::Connect { session: Some(session), last_zxid_seen, timeout, .. } => {
                 // A server that is behind the client's last zxid refuses it (2.1 rule 2): it goes on
                 // to another one, which is no news to anybody.
                 let legal = prefix >= last_zxid_seen && self.log.get(prefix).is_some();
-                done(legal && self.attach(client, session, prefix))
+                done(legal && self.attach(client, session, prefix, timeout))
             }
             ClientPacket::Request { xid, request } if is_write(&request) => {
                 done(prefix == Zxid::ZERO && self.write(client, xid, &request, effects))
@@ -159,12 +159,22 @@ impl Service {
     }
 
     /// The client comes back with its session. A write that is still under way on its old
-    /// connection is refused from now on (2.4).
-    fn attach(&mut self, client: ClientId, session: SessionId, prefix: Zxid) -> bool {
-        let timeout = self.prep.sessions().touch(session);
-        if timeout.is_some() {
+    /// connection is refused from now on (2.4). A session that is closed already is accepted all the
+    /// same by a server that has not applied that, if it follows a leader that has been deposed and does
+    /// not know: its successor has closed the session.
+    fn attach(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        prefix: Zxid,
+        asked: Duration,
+    ) -> bool {
+        let alive = self.prep.sessions().touch(session);
+        if alive.is_some() {
             self.links.late.remove(&session);
         }
+        let deposed = self.log.closes_after(session, prefix);
+        let timeout = alive.or_else(|| deposed.then(|| self.config.negotiate(asked)));
         let link = self.links.links[client.index()].make_mut();
         match timeout {
             Some(timeout) => {

@@ -6,10 +6,9 @@ use super::output::emit;
 use super::progress::Meter;
 use super::run::Plan;
 use super::select::Selected;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
-use vivarium_sim::embed::{Beyond, Cost, Embedded, NotEmbedded, check_embedding};
+use vivarium_sim::embed::{Cost, Embedded, NotEmbedded, check_embedding};
 
 /// Runs the command and returns the exit code.
 pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
@@ -30,7 +29,6 @@ struct Sum {
     events: u64,
     /// The most of each fault that one run needed.
     most: Cost,
-    beyond: BTreeMap<Beyond, u64>,
     failure: Option<Box<NotEmbedded>>,
 }
 
@@ -50,7 +48,7 @@ fn of_scenario(selected: &Selected<'_>, plan: &Plan<'_>) -> Sum {
 
 impl Sum {
     fn add(&mut self, embedded: &Embedded) {
-        let Embedded { cost, steps, events, beyond } = embedded;
+        let Embedded { cost, steps, events } = embedded;
         self.steps.0 += steps.0;
         self.steps.1 += steps.1;
         self.events += events;
@@ -60,13 +58,10 @@ impl Sum {
         most.kills = most.kills.max(cost.kills);
         most.cancels = most.cancels.max(cost.cancels);
         most.timers = most.timers.max(cost.timers);
-        if let Some(beyond) = beyond {
-            *self.beyond.entry(*beyond).or_default() += 1;
-        }
     }
 
     fn report(&self, name: &str, text: &mut String) {
-        let Sum { seeds, steps, events, most, beyond, failure } = self;
+        let Sum { seeds, steps, events, most, failure } = self;
         let Cost { lost, expiries, kills, cancels, timers } = most;
         let _ = writeln!(text, "{name}");
         if let Some(failure) = failure {
@@ -88,8 +83,5 @@ impl Sum {
             "  the most that one run needed        {lost} lost, {expiries} expiries, {kills} kills, \
              {cancels} cancels, {timers} timers"
         );
-        for (what, runs) in beyond {
-            let _ = writeln!(text, "  followed only as far as that        {what}: {runs} runs");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::same::{Names, plain};
 use super::script::{Does, Script, Turn};
-use super::{Beyond, Cost, Embedded};
+use super::{Cost, Embedded};
 use crate::host::DirectHost;
 use crate::options::Drawn;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,6 @@ pub(super) struct Guide<'a> {
     cost: Cost,
     steps: u64,
     compared: u64,
-    beyond: Option<Beyond>,
 }
 
 impl<'a> Guide<'a> {
@@ -63,18 +62,12 @@ impl<'a> Guide<'a> {
             cost: Cost::default(),
             steps: 0,
             compared: 0,
-            beyond: None,
         }
-    }
-
-    /// Why it cannot go on, though nothing is wrong.
-    pub(super) fn beyond(&self) -> Option<Beyond> {
-        self.beyond
     }
 
     pub(super) fn embedded(&self, steps: u64) -> Embedded {
         let (steps, events) = ((steps, self.steps), self.compared);
-        Embedded { cost: self.cost, steps, events, beyond: self.beyond }
+        Embedded { cost: self.cost, steps, events }
     }
 
     fn service(&self) -> &Service {
@@ -102,9 +95,6 @@ impl<'a> Guide<'a> {
                 *client
             }
         };
-        if self.beyond.is_some() {
-            return Ok(());
-        }
         self.compare(client, &turn.events)
     }
 
@@ -216,9 +206,6 @@ impl<'a> Guide<'a> {
                 },
                 Event::Session { session: Some(session), state, .. } => {
                     self.shake_hands(client, *session, *state)?;
-                    if self.beyond.is_some() {
-                        return Ok(());
-                    }
                 }
                 _ => self.serve(client)?,
             }
@@ -245,11 +232,10 @@ impl<'a> Guide<'a> {
             return Err(format!("{client} asked for session {here}, and is told of {session}"));
         }
         match (state, self.service().is_alive(here)) {
-            (SessionState::SyncConnected, false) => {
-                self.beyond = Some(Beyond::AcceptedAfterClose);
-                return Ok(());
-            }
             (SessionState::Expired, true) => self.expire(client, here)?,
+            (SessionState::Expired, false) => {
+                return self.serve_last(client);
+            }
             _ => {}
         }
         self.moved.remove(&here);
@@ -258,11 +244,22 @@ impl<'a> Guide<'a> {
 
     /// The server takes the oldest packet where it may first.
     fn serve_first(&mut self, client: ClientId) -> Result<(), String> {
-        self.enabled.clear();
-        self.world.grain().enabled(client, Prefixes::All, &mut self.enabled);
-        let first = self.enabled.iter().find(|step| matches!(step, Step::Serve { .. })).copied();
+        let first = self.places(client).next();
         let first = first.ok_or_else(|| format!("{client}'s server has nothing to serve"))?;
         self.take(client, first)
+    }
+
+    /// The server takes the oldest packet where it may last.
+    fn serve_last(&mut self, client: ClientId) -> Result<(), String> {
+        let last = self.places(client).last();
+        let last = last.ok_or_else(|| format!("{client}'s server has nothing to serve"))?;
+        self.take(client, last)
+    }
+
+    fn places(&mut self, client: ClientId) -> impl Iterator<Item = Step> {
+        self.enabled.clear();
+        self.world.grain().enabled(client, Prefixes::All, &mut self.enabled);
+        self.enabled.iter().filter(|step| matches!(step, Step::Serve { .. })).copied()
     }
 
     /// The server takes the oldest packet where it was taken in the run.

@@ -46,8 +46,6 @@ pub struct Embedded {
     pub steps: (u64, u64),
     /// Events of clients and programs that were the same.
     pub events: u64,
-    /// Why the rest of the run was not taken, if something was out of the grain's reach.
-    pub beyond: Option<Beyond>,
 }
 
 /// The faults that an embedded run needs.
@@ -63,23 +61,6 @@ pub struct Cost {
     pub cancels: u64,
     /// Timers that ended.
     pub timers: u64,
-}
-
-/// What servers can do and the service grain cannot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Beyond {
-    /// A deposed leader that has not noticed accepts a session that its successor has closed.
-    AcceptedAfterClose,
-}
-
-impl fmt::Display for Beyond {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Beyond::AcceptedAfterClose => {
-                "a deposed leader accepted a session that its successor had closed"
-            }
-        })
-    }
 }
 
 /// A run that the service grain does not have.
@@ -123,9 +104,6 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
     for turn in &script.turns {
         if let Err(saw) = guide.follow(turn) {
             return Err(fails(Some((turn.number, turn.at, turn.step)), saw));
-        }
-        if guide.beyond().is_some() {
-            break;
         }
     }
     Ok(guide.embedded(run.steps))

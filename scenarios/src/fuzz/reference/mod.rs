@@ -265,8 +265,9 @@ impl World {
             None => Vec::new(),
             Some(Up::Connect { session: None, .. }) => vec![0],
             Some(Up::Connect { session: Some(session), seen }) => {
-                let refused = self.sessions.get(session).is_none_or(|refused| *refused);
-                if refused { vec![*seen] } else { (*seen..self.log.len()).collect() }
+                let is_accepted = self.sessions.get(session) == Some(&false)
+                    || self.closes_after(*session, *seen);
+                if is_accepted { (*seen..self.log.len()).collect() } else { vec![*seen] }
             }
             Some(Up::Request(ask)) if ask.is_write() => vec![0],
             Some(Up::Request(_) | Up::SetWatches { .. }) => {
@@ -364,6 +365,10 @@ impl World {
 
     // ---- servers ----
 
+    fn closes_after(&self, session: Session, place: Place) -> bool {
+        self.log[place + 1..].iter().any(|entry| entry.ends == Some(session))
+    }
+
     /// The server goes on in the log: watches fire; where the session ends, it hangs up.
     fn advance(&mut self, at: usize, to: Place) {
         let link = &mut self.clients[at].link;
@@ -392,6 +397,9 @@ impl World {
             Up::Connect { session: Some(session), .. } => {
                 if self.sessions.get(&session) == Some(&false) {
                     self.clients[at].late.remove(&session);
+                    self.accept(at, session, place);
+                } else if self.closes_after(session, place) {
+                    // By a leader that has been deposed, and does not know that the session is closed.
                     self.accept(at, session, place);
                 } else {
                     let link = &mut self.clients[at].link;
