@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What a program can wait for. Each suspends at least once, even where the answer is known at
 /// once, so that no loop can spin inside one poll.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
     /// A request on the session.
     Request {
@@ -82,7 +82,7 @@ pub struct ResourceRequest {
 }
 
 /// The answer to an [`Operation`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     /// To a request.
     Response(Result<Response, Error>),
@@ -119,7 +119,7 @@ pub struct Message {
 }
 
 /// What a program is told, one at a time.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Input {
     /// Run for the first time.
     Start,
@@ -153,7 +153,7 @@ impl Input {
 }
 
 /// What a program does in reaction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Output {
     /// Begins a call.
     Submit {

@@ -24,7 +24,7 @@
 //! forgotten how they came there: nothing else can survive a round than what it hands on.
 //!
 //! That clients are interchangeable ([`Recipes::interchangeable`]) is no reduction but a claim of the
-//! caller's.
+//! caller's; of the programs it is checked by a change of names.
 //!
 //! Faults are tried wherever something else can happen too, and where time passes. Where nothing but
 //! faults can happen, either every program has finished or the state is stuck. Sleeping programs'
@@ -153,11 +153,15 @@ impl Recipes {
     /// matter which acts first, and only the first of them is tried. With n clients that leaves as
     /// little as one in n! states.
     ///
-    /// The claim is the caller's: a recipe that, say, sorts by session id (ZOOKEEPER-2931) has runs
-    /// that such a search does not see. So it is no part of the reductions that are on by themselves.
+    /// Of the programs this is checked while the search runs: what one of them is told, others are told
+    /// under their own names, and must do the same; the first difference ends the search
+    /// ([`Trie::dependent`]). A recipe that, say, sorts by session id (ZOOKEEPER-2931) is found so. Of
+    /// the monitors, and of what a round hands on, it is the caller's claim. So it is no part of the
+    /// reductions that are on by themselves.
     #[must_use]
     pub fn interchangeable(mut self) -> Recipes {
-        let scene = self.all_joined();
+        self.trie.hold_against_each_other();
+        let scene = self.beginning();
         self.beginning_of_each = Some(self.fold(&scene, None).clients);
         self
     }

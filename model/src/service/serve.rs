@@ -135,7 +135,7 @@ impl Service {
         effects: &mut Effects,
     ) -> bool {
         let number = self.links.sessions[client.index()] + 1;
-        let session = SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
+        let session = SessionId::of_client(client, number);
         self.links.sessions[client.index()] = number;
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };

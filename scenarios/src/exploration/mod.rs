@@ -245,8 +245,9 @@ impl Exploration {
 
     /// Says that all clients run the same program and that nobody puts names, sessions or random
     /// numbers in an order: which of those that have not acted yet acts first is then tried once. With
-    /// n clients that leaves as little as one in n! states. The claim is yours; a recipe that sorts
-    /// by session id has runs that such a search does not see.
+    /// n clients that leaves as little as one in n! states. Of the programs this is checked: each is
+    /// told what another one was told, under its own names, and the first that does something else
+    /// ends the search. Of the properties it is your claim, and the report says so.
     #[must_use]
     pub fn interchangeable(mut self) -> Exploration {
         self.interchangeable = true;

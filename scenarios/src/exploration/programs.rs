@@ -131,9 +131,9 @@ impl Question<'_> {
         }
         if self.exploration.interchangeable {
             claims.push(
-                "if the clients are interchangeable, as was claimed: all run the same program, and \
-                 nothing in it or in a property goes by a client's id or puts names, sessions or random \
-                 numbers in an order"
+                "if the clients are interchangeable, as was claimed: no property goes by a client's id, \
+                 and nothing that a round hands on puts names, sessions or random numbers in an order \
+                 (that programs tell no clients apart is checked along all that they were told)"
                     .to_string(),
             );
         }

@@ -13,7 +13,6 @@ use crate::property::Objection;
 use crate::service::retake::waiting;
 use crate::step::Step;
 use crate::time::Time;
-use crate::zxid::Zxid;
 use stateright::Property;
 use std::sync::Arc;
 
@@ -52,21 +51,6 @@ impl Recipes {
         scene
     }
 
-    /// The scene in which every client has its first session, and has done nothing else.
-    pub(super) fn all_joined(&self) -> Scene {
-        let mut scene = self.beginning();
-        let mut effects = Effects::default();
-        for client in self.clients() {
-            let (start, input) = (Step::Start(client), Step::Input(client));
-            let joins = [start, input, Step::Serve { client, prefix: Zxid::ZERO }];
-            for step in joins {
-                // An objection here ends the search at its first step.
-                let _ = scene.take(step, &mut effects);
-            }
-        }
-        scene
-    }
-
     /// The steps of the world that an action takes in a state.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
         let at = usize::from(action.index);
@@ -81,7 +65,9 @@ impl Recipes {
         }
     }
 
-    /// Where clients are interchangeable, of those that have not acted yet only the first may.
+    /// Where clients are interchangeable, of those that have not acted yet only the first may: every
+    /// run is, but for the names of its clients, one in which they act for the first time in their
+    /// order.
     fn may_act(&self, state: &State, client: ClientId) -> bool {
         let Some(beginning) = &self.beginning_of_each else { return true };
         let fresh = |client: ClientId| state.clients[client.index()] == beginning[client.index()];

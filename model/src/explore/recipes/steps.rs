@@ -33,7 +33,7 @@ use super::scene::Scene;
 use super::state::State;
 use crate::effect::{Effects, Status};
 use crate::event::Event;
-use crate::fingerprint::Fingerprint;
+use crate::explore::trie::random_number;
 use crate::grain::Grain;
 use crate::host::Output;
 use crate::id::{CallId, ClientId, SessionId};
@@ -279,8 +279,7 @@ impl Recipes {
 /// A random number: fresh, as good ones are. Which one is no choice; that two are equal is none of
 /// the things that this search tries.
 fn draw(client: ClientId, call: CallId, number: u64) -> Step {
-    let value = Fingerprint::of(&("random", client, number)).0 as u64;
-    Step::Random { client, call, value }
+    Step::Random { client, call, value: random_number(client, number) }
 }
 
 fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {

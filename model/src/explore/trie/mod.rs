@@ -33,6 +33,7 @@
 
 mod node;
 mod normal;
+mod renaming;
 mod replay;
 mod rounds;
 mod table;
@@ -49,6 +50,8 @@ use crate::host::{Input, Output};
 use crate::id::ClientId;
 use node::{Origin, Waits};
 use normal::normalised;
+pub(crate) use renaming::random_number;
+use renaming::Renaming;
 use replay::Run;
 use rounds::Rounds;
 use std::collections::BTreeMap;
@@ -62,6 +65,9 @@ pub struct Trie {
     lanes: Vec<Lane>,
     nodes: Arena<Node>,
     dependence: OnceLock<String>,
+    /// Changes of names under which programs must do the same, if they are to be held against each
+    /// other.
+    renamings: OnceLock<Vec<Renaming>>,
     replays: AtomicU64,
     polls: AtomicU64,
 }
@@ -103,6 +109,7 @@ impl Trie {
             lanes: lanes.collect(),
             nodes,
             dependence: OnceLock::new(),
+            renamings: OnceLock::new(),
             replays: AtomicU64::new(0),
             polls: AtomicU64::new(0),
         }
