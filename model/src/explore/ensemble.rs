@@ -35,6 +35,7 @@ mod elections;
 mod follow;
 mod pieces;
 mod reduction;
+mod reductions;
 mod renewal;
 mod rest;
 #[cfg(debug_assertions)]
@@ -45,19 +46,22 @@ mod view;
 mod weights;
 
 pub use crate::config::Election;
+pub use crate::server::eager::Flaw;
 pub use actions::Charge;
 pub use pieces::Pieces;
+pub use reductions::Reductions;
 pub use state::{MAX_SERVERS, State};
 
 use super::Model;
 use crate::config::Config;
 use crate::fingerprint::Fingerprint;
 use crate::ghosts::Ghosts;
+use crate::history::History;
 use crate::host::{Host, Input, Output};
 use crate::id::{ClientId, ServerId};
 use crate::property::{Monitor, Monitors, Objection};
 use crate::server::Server;
-use crate::server::eager::Threats;
+use crate::server::eager::{Outlook, Threats};
 use crate::step::Step;
 use pieces::Tables;
 use std::sync::Arc;
@@ -126,7 +130,8 @@ pub struct Action(tables::Number);
 pub struct EnsembleModel {
     config: Arc<Config>,
     budget: Budget,
-    reductions: bool,
+    reductions: Reductions,
+    flaw: Option<Flaw>,
     /// As they are at the start.
     witnesses: Ghosts,
     tables: Tables,
@@ -161,11 +166,38 @@ impl EnsembleModel {
         EnsembleModel {
             config: Arc::new(config),
             budget,
-            reductions,
+            reductions: if reductions { Reductions::ALL } else { Reductions::NONE },
+            flaw: None,
             witnesses: Ghosts::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),
             prices: [0, 1, 2, 3, 4, 5].map(|account: u8| Fingerprint::of(&("budget", account))),
         }
+    }
+
+    /// With these reductions.
+    #[must_use]
+    pub fn reduced_by(self, reductions: Reductions) -> EnsembleModel {
+        EnsembleModel { reductions, ..self }
+    }
+
+    /// With a mistake in the conditions of its reductions, to see it found.
+    #[must_use]
+    pub fn flawed(self, flaw: Flaw) -> EnsembleModel {
+        EnsembleModel { flaw: Some(flaw), ..self }
+    }
+
+    fn has_flaw(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+
+    /// What the conditions of eager steps are asked under.
+    fn outlook(&self, left: &Budget) -> Outlook {
+        Outlook { threats: left.threats(), flaw: self.flaw }
+    }
+
+    /// The committed history of a state.
+    pub fn history(&self, state: &State) -> &History {
+        self.tables.watchers.get(state.ghosts).ghosts.history()
     }
 
     /// The configuration as searched: what a case needs.

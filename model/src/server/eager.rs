@@ -19,6 +19,10 @@
 //!   something to make durable: what waits for neither of these does not wait for it. Only where
 //!   memory outlives it ([`Bug::FsyncErrorKeepsMemory`]) does a commit that was read leave a trace.
 
+mod flaw;
+
+pub use flaw::Flaw;
+
 use super::leader::{HandlerPhase, Leader};
 use super::learner::{Learner, Phase};
 use super::{Role, Server, Writing};
@@ -45,10 +49,41 @@ pub struct Threats {
     pub proposals: bool,
 }
 
-impl Threats {
-    /// Nothing goes wrong any more: packets under way arrive, disk operations complete.
-    fn are_over(self) -> bool {
-        !(self.crashes || self.breaks || self.timeouts)
+/// What a condition is asked under: what can still go wrong, and perhaps a mistake that is planted in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// What can still go wrong.
+    pub threats: Threats,
+    /// The mistake.
+    pub flaw: Option<Flaw>,
+}
+
+impl Outlook {
+    /// Whether this mistake is planted.
+    pub fn has(self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+
+    /// No server crashes any more; or that is overlooked by this mistake.
+    fn lives(self, overlooked_by: Flaw) -> bool {
+        !self.threats.crashes || self.has(overlooked_by)
+    }
+
+    /// No connection breaks any more; or that is overlooked by this mistake.
+    fn holds(self, overlooked_by: Flaw) -> bool {
+        !self.threats.breaks || self.has(overlooked_by)
+    }
+
+    /// No server leaves its role for nothing any more; or that is overlooked by this mistake.
+    fn stays(self, overlooked_by: Flaw) -> bool {
+        !self.threats.timeouts || self.has(overlooked_by)
+    }
+
+    /// Nothing goes wrong any more: packets under way arrive, disk operations complete. A mistake each
+    /// overlooks crashes, breaks and timeouts.
+    fn is_calm(self, overlooked_by: [Flaw; 3]) -> bool {
+        let [crashes, breaks, timeouts] = overlooked_by;
+        self.lives(crashes) && self.holds(breaks) && self.stays(timeouts)
     }
 }
 
@@ -60,35 +95,45 @@ impl Server {
     }
 
     /// Whether its log thread may fsync at once.
-    pub fn fsyncs_eagerly(&self, threats: Threats) -> bool {
+    pub fn fsyncs_eagerly(&self, outlook: Outlook) -> bool {
         self.can_fsync()
             && match &self.role {
                 // The acks that leave can be read, and nothing takes them back then.
-                Role::Following(_) => !threats.crashes && !threats.timeouts,
+                Role::Following(_) => {
+                    outlook.lives(Flaw::FollowerFsyncsThoughCrashing)
+                        && outlook.stays(Flaw::FollowerFsyncsThoughLeaving)
+                }
                 // Its own acks only count: eager unless they are the ones that commit, for what is
                 // proposed before a commit and after it goes out in another order.
                 Role::Leading(leader) => {
-                    !threats.crashes
-                        && self.to_ack.iter().all(|zxid| !leader.would_commit(self.id, *zxid))
+                    let would_commit = |zxid| leader.would_commit(self.id, zxid);
+                    outlook.lives(Flaw::LeaderFsyncsThoughCrashing)
+                        && (!self.to_ack.iter().any(|zxid| would_commit(*zxid))
+                            || outlook.has(Flaw::LeaderFsyncsThoughCommitting))
                 }
                 Role::Looking => false,
             }
     }
 
     /// Whether the packet thread's disk operation may complete at once.
-    pub fn writes_eagerly(&self, threats: Threats) -> bool {
-        let stays = !threats.timeouts;
-        let lives = !threats.crashes;
+    pub fn writes_eagerly(&self, outlook: Outlook) -> bool {
         match (&self.writing, &self.role) {
             (None, _) => false,
             // Lost in a crash as if they had not happened.
-            (Some(Writing::LeadSnapshot | Writing::SyncAppend), _) => stays,
+            (Some(Writing::LeadSnapshot), _) => outlook.stays(Flaw::LeadSnapshotThoughLeaving),
+            (Some(Writing::SyncAppend), _) => outlook.stays(Flaw::SyncAppendThoughLeaving),
             // Leaving the role fsyncs as well.
-            (Some(Writing::SyncFsync), _) => lives,
+            (Some(Writing::SyncFsync), _) => outlook.lives(Flaw::SyncFsyncThoughCrashing),
             (Some(Writing::CurrentEpoch), Role::Leading(leader)) => {
-                lives && stays && !leader.would_be_activated_by_itself(self.id)
+                outlook.lives(Flaw::LeaderEpochThoughCrashing)
+                    && outlook.stays(Flaw::LeaderEpochThoughLeaving)
+                    && (!leader.would_be_activated_by_itself(self.id)
+                        || outlook.has(Flaw::LeaderEpochThoughActivating))
             }
-            (Some(_), _) => lives && stays,
+            (Some(_), _) => {
+                outlook.lives(Flaw::WritesThoughCrashing)
+                    && outlook.stays(Flaw::WritesThoughLeaving)
+            }
         }
     }
 
@@ -98,17 +143,23 @@ impl Server {
         next: Next<'_, LeaderPacket>,
         disk: &Disk,
         bugs: Bugs,
-        threats: Threats,
+        outlook: Outlook,
     ) -> bool {
         let Role::Following(learner) = &self.role else { return false };
         if self.writing.is_some() {
             return false;
         }
+        let over =
+            [Flaw::PacketsThoughCrashing, Flaw::PacketsThoughBreaking, Flaw::PacketsThoughLeaving];
         match next {
             // Leaving the role flushes the log, which a crash would not.
-            Next::End => !threats.crashes || (self.log_queue.is_empty() && disk.unsynced() == 0),
+            Next::End => {
+                !outlook.threats.crashes
+                    || (self.log_queue.is_empty() || outlook.has(Flaw::EndThoughQueued))
+                        && (disk.unsynced() == 0 || outlook.has(Flaw::EndThoughUnsynced))
+            }
             Next::Packet(packet) => {
-                threats.are_over() || learner.forgets(packet, disk, bugs, threats)
+                outlook.is_calm(over) || learner.forgets(packet, disk, bugs, outlook)
             }
         }
     }
@@ -118,54 +169,69 @@ impl Server {
         &self,
         connection: LearnerConnection,
         next: Next<'_, LearnerPacket>,
-        threats: Threats,
+        outlook: Outlook,
     ) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
         let Next::Packet(LearnerPacket::Ack(zxid)) = next else { return false };
-        if !leader.is_in_broadcast(connection) {
+        if !leader.is_in_broadcast(connection) && !outlook.has(Flaw::AcksOfNewLeader) {
             return false;
         }
+        let over = [Flaw::AcksThoughCrashing, Flaw::AcksThoughBreaking, Flaw::AcksThoughLeaving];
+        let would_commit = || leader.would_commit(connection.learner, *zxid);
         // It changes nothing; or it counts, and commits nothing yet.
         leader.ignores(*zxid)
-            || threats.are_over() && !leader.would_commit(connection.learner, *zxid)
+            || outlook.is_calm(over) && (!would_commit() || outlook.has(Flaw::AcksThoughCommitting))
     }
 
     /// Whether a leader may send what is queued for a learner that needs no snapshot at once: where
     /// nothing is or can be proposed, nothing else can come before NEWLEADER.
-    pub fn streams_eagerly(&self, connection: LearnerConnection, threats: Threats) -> bool {
+    pub fn streams_eagerly(&self, connection: LearnerConnection, outlook: Outlook) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
-        !threats.timeouts
-            && !threats.proposals
-            && leader.outstanding() == 0
-            && leader.streams_no_snapshot(connection)
+        outlook.stays(Flaw::StreamThoughLeaving)
+            && (!outlook.threats.proposals || outlook.has(Flaw::StreamThoughProposing))
+            && (leader.outstanding() == 0 || outlook.has(Flaw::StreamThoughOutstanding))
+            && leader.streams(connection, outlook.has(Flaw::StreamOfSnapshot))
     }
 }
 
 impl Learner {
     /// Whether nothing of this packet remains once the server has left its role or crashed, and
     /// reading it obliges to nothing (a disk operation that is begun holds up the end of the stream).
-    fn forgets(&self, packet: &LeaderPacket, disk: &Disk, bugs: Bugs, threats: Threats) -> bool {
+    fn forgets(&self, packet: &LeaderPacket, disk: &Disk, bugs: Bugs, outlook: Outlook) -> bool {
         match (&self.phase, packet) {
             // An epoch that was accepted before is answered at once; an older one makes it leave.
             (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
                 *epoch < disk.accepted_epoch()
-                    || *epoch == disk.accepted_epoch() && !threats.timeouts
+                    || *epoch == disk.accepted_epoch()
+                        && outlook.stays(Flaw::KnownEpochThoughLeaving)
+                    || outlook.has(Flaw::NewEpochAtOnce)
             }
             (Phase::AwaitingSync, LeaderPacket::Diff(_)) => true,
+            (Phase::AwaitingSync, LeaderPacket::Trunc(_)) => outlook.has(Flaw::TruncAtOnce),
             (Phase::LoadingSnapshot(_), _) => true,
             (
                 Phase::Synchronising | Phase::AwaitingUpToDate,
                 LeaderPacket::Proposal(_) | LeaderPacket::Ping,
             ) => true,
             (Phase::Synchronising, LeaderPacket::Commit(_)) => {
-                self.mode != Some(SyncMode::Trunc) || !bugs.has(Bug::InterruptedTruncKeepsTree)
+                self.mode != Some(SyncMode::Trunc)
+                    || !bugs.has(Bug::InterruptedTruncKeepsTree)
+                    || outlook.has(Flaw::CommitThoughTreeIsKept)
+            }
+            (Phase::Synchronising, LeaderPacket::NewLeader(_)) => {
+                outlook.has(Flaw::NewLeaderAtOnce)
             }
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(_)) => true,
             // What was proposed meanwhile goes to the log now, and stays.
-            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => self.not_logged.is_empty(),
-            (Phase::Broadcast, LeaderPacket::Commit(_)) => {
-                !threats.fsync_errors || !bugs.has(Bug::FsyncErrorKeepsMemory)
+            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => {
+                self.not_logged.is_empty() || outlook.has(Flaw::UpToDateThoughProposed)
             }
+            (Phase::Broadcast, LeaderPacket::Commit(_)) => {
+                !outlook.threats.fsync_errors
+                    || !bugs.has(Bug::FsyncErrorKeepsMemory)
+                    || outlook.has(Flaw::CommitThoughMemoryIsKept)
+            }
+            (Phase::Broadcast, LeaderPacket::Proposal(_)) => outlook.has(Flaw::ProposalAtOnce),
             _ => false,
         }
     }
@@ -178,10 +244,11 @@ impl Leader {
         handler.is_some_and(|handler| handler.phase == HandlerPhase::Broadcast)
     }
 
-    fn streams_no_snapshot(&self, connection: LearnerConnection) -> bool {
+    /// Whether it has something to send to this learner, and that is no snapshot, or may be one.
+    fn streams(&self, connection: LearnerConnection, snapshots: bool) -> bool {
         let handler = self.handlers.get(&connection);
-        handler.is_some_and(
-            |handler| matches!(&handler.phase, HandlerPhase::Streaming(stream) if !stream.is_snap),
-        )
+        handler.is_some_and(|handler| {
+            matches!(&handler.phase, HandlerPhase::Streaming(stream) if !stream.is_snap || snapshots)
+        })
     }
 }

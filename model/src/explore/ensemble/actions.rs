@@ -86,6 +86,23 @@ impl Kind {
         [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
 }
 
+/// Which faults need not be offered because others come to the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeavingOut {
+    /// Those with something between a crash and the start after it.
+    pub(super) starts: bool,
+    /// A leader's crashes that packets of it survive.
+    pub(super) mail: bool,
+    /// The same for followers: a mistake.
+    pub(super) followers_mail: bool,
+    /// Breaks that nobody notices yet.
+    pub(super) breaks: bool,
+    /// Whether there are those that the learner notices first.
+    pub(super) noticed_by_learner: bool,
+    /// Whether there are those that the leader notices first.
+    pub(super) noticed_by_leader: bool,
+}
+
 /// One thing that can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
@@ -114,7 +131,7 @@ pub(super) fn of(
     scene: &Scene,
     server: ServerId,
     kind: Kind,
-    reductions: bool,
+    left_out: LeavingOut,
     offers: &mut Vec<Offer>,
 ) {
     let ensemble = &scene.ensemble;
@@ -129,10 +146,10 @@ pub(super) fn of(
         }
         Kind::Crash => {
             if ensemble.is_up(server) {
-                crashes(ensemble, server, reductions, offers);
+                crashes(ensemble, server, left_out, offers);
             }
         }
-        Kind::Break => breaks(ensemble, server, reductions, offers),
+        Kind::Break => breaks(ensemble, server, left_out, offers),
         Kind::Timeout => {
             if ensemble.server(server).is_some_and(|it| may_time_out(ensemble, server, it)) {
                 let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
@@ -209,11 +226,11 @@ fn may_time_out(ensemble: &Ensemble, server: ServerId, process: &Server) -> bool
 /// learner's packets some do: its leader may read them when the learner has come back already.) And
 /// the server starts again at once: one that is LOOKING does nothing until it is elected, as one
 /// that is down.
-fn crashes(ensemble: &Ensemble, server: ServerId, reductions: bool, offers: &mut Vec<Offer>) {
+fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     let disk = ensemble.disk(server);
     let unsynced = disk.unsynced() as u8;
     let may_lose_snapshots = disk.snapshots().iter().any(|snapshot| !snapshot.durable);
-    let none_survive = reductions && ensemble.is_leading(server);
+    let none_survive = left_out.mail && ensemble.is_leading(server) || left_out.followers_mail;
     let packets = if none_survive { 0 } else { ensemble.most_under_way(server) };
     for survive in 0..=unsynced {
         for snapshots in [false, true] {
@@ -222,7 +239,7 @@ fn crashes(ensemble: &Ensemble, server: ServerId, reductions: bool, offers: &mut
             }
             for packets in 0..=packets {
                 let tail = Tail { survive, torn: false, snapshots, packets };
-                let then = reductions.then_some(Step::Restart(server));
+                let then = left_out.starts.then_some(Step::Restart(server));
                 let step = Step::Crash { server, tail };
                 offers.push(Offer { step, then, charge: Charge::Crash });
             }
@@ -236,7 +253,7 @@ fn crashes(ensemble: &Ensemble, server: ServerId, reductions: bool, offers: &mut
 /// With reductions, one side notices at once, and what still arrives there has arrived before:
 /// whichever side comes to the end of the stream first has read all it will read by then, and the
 /// break can be put off until just then.
-fn breaks(ensemble: &Ensemble, server: ServerId, reductions: bool, offers: &mut Vec<Offer>) {
+fn breaks(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     for connection in ensemble.breakable_connections() {
         let (up, down) = ensemble.under_way_learner(connection);
         let mut push = |to_leader: usize, to_learner: usize, then| {
@@ -244,18 +261,19 @@ fn breaks(ensemble: &Ensemble, server: ServerId, reductions: bool, offers: &mut 
             let step = Step::BreakLearner { connection, to_leader, to_learner };
             offers.push(Offer { step, then, charge: Charge::Break });
         };
-        if !reductions && connection.learner == server {
+        if !left_out.breaks && connection.learner == server {
             for to_leader in 0..=up {
                 (0..=down).for_each(|to_learner| push(to_leader, to_learner, None));
             }
         }
-        if !reductions {
+        if !left_out.breaks {
             continue;
         }
-        if connection.learner == server && ensemble.can_read(Step::ToLearner(connection)) {
+        let learns = connection.learner == server && left_out.noticed_by_learner;
+        if learns && ensemble.can_read(Step::ToLearner(connection)) {
             (0..=up).for_each(|to_leader| push(to_leader, 0, Some(Step::ToLearner(connection))));
         }
-        let leads = ensemble.leader_of(connection) == Some(server);
+        let leads = ensemble.leader_of(connection) == Some(server) && left_out.noticed_by_leader;
         if leads && ensemble.can_read(Step::ToLeader(connection)) {
             (0..=down).for_each(|to_learner| push(0, to_learner, Some(Step::ToLeader(connection))));
         }

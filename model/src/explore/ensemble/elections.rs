@@ -6,6 +6,7 @@ use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
 use crate::id::{ServerId, ServerSet};
 use crate::server::Role;
+use crate::server::eager::Flaw;
 use crate::zxid::Epoch;
 
 impl EnsembleModel {
@@ -37,13 +38,16 @@ impl EnsembleModel {
             let is_smallest = !self.config.is_quorum(quorum.len() - 1);
             let may_elect = self.config.is_quorum(quorum.len())
                 && quorum.iter().all(|id| looking.contains(id))
-                && (is_smallest || !self.reductions);
+                && (is_smallest || !self.reductions.quorums);
             if !may_elect {
                 continue;
             }
             let votes = quorum.iter().filter_map(|id| view(id).looking);
             let leader = votes.map(|(vote, _)| vote).max().expect("they are LOOKING").leader;
             push(leader, quorum.iter().filter(|id| *id != leader).collect());
+        }
+        if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {
+            return;
         }
         for leader in servers().filter(|id| self.can_be_joined(view(*id), state, *id)) {
             for follower in looking.iter() {

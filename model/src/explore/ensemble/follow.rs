@@ -116,10 +116,10 @@ impl EnsembleModel {
                 break;
             }
         }
-        let (threats, mut scene) = (next.left.threats(), None);
-        while self.reductions
+        let (outlook, mut scene) = (self.outlook(&next.left), None);
+        while self.reductions.has_eager_steps()
             && next.objection.is_none()
-            && let Some(eager) = self.eager(&next.numbers, threats)
+            && let Some(eager) = self.eager(&next.numbers, outlook)
         {
             let took = self.eager_move(&next.numbers, eager, &mut scene);
             self.follow(&mut next, took);

@@ -1,10 +1,11 @@
 //! Steps that a search takes at once, so that it need not try them late.
 
+use super::reductions::Reductions;
 use crate::config::Config;
 use crate::ensemble::ServerNode;
 use crate::id::ServerId;
-use crate::network::LearnerLinks;
-use crate::server::eager::Threats;
+use crate::network::{LearnerLinks, Next};
+use crate::server::eager::{Flaw, Outlook};
 use crate::server::{Role, Server};
 use crate::step::Step;
 
@@ -13,6 +14,8 @@ pub(super) struct Sight<'a, L> {
     pub(super) config: &'a Config,
     pub(super) server: ServerId,
     pub(super) node: &'a ServerNode,
+    /// Which steps are eager at all.
+    pub(super) reductions: Reductions,
     /// The connections of a learner.
     pub(super) links: L,
 }
@@ -20,32 +23,37 @@ pub(super) struct Sight<'a, L> {
 impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
     /// A step of the server that may as well be taken now (see [`crate::server::eager`]), the first
     /// in a fixed order: such steps commute, so their order does not matter.
-    pub(super) fn eager(&self, threats: Threats) -> Option<Step> {
+    pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
         // A background snapshot takes what is applied by then, so nothing may be put before it.
-        if self.config.snap_count != u32::MAX {
+        if self.config.snap_count != u32::MAX && !outlook.has(Flaw::EagerThoughSnapshots) {
             return None;
         }
-        let process = self.node.process.as_ref()?;
-        if process.appends_eagerly() {
+        let (process, reductions) = (self.node.process.as_ref()?, self.reductions);
+        if reductions.appends && process.appends_eagerly() {
             return Some(Step::Append(self.server));
         }
-        if process.fsyncs_eagerly(threats) {
+        if reductions.fsyncs && process.fsyncs_eagerly(outlook) {
             return Some(Step::Fsync(self.server));
         }
-        if process.writes_eagerly(threats) {
+        if reductions.writes && process.writes_eagerly(outlook) {
             return Some(Step::Write(self.server));
         }
-        self.eager_packet(process, threats)
+        self.eager_packet(process, outlook)
     }
 
-    fn eager_packet(&self, process: &Server, threats: Threats) -> Option<Step> {
+    fn eager_packet(&self, process: &Server, outlook: Outlook) -> Option<Step> {
+        let reductions = self.reductions;
         match process.role() {
             Role::Looking => None,
             Role::Following(learner) => {
                 let connection = learner.connection()?;
                 let next = (self.links)(self.server).next_for_opener(connection.slot)?;
+                let may = match next {
+                    Next::End => reductions.ends,
+                    Next::Packet(_) => reductions.packets,
+                };
                 let (disk, bugs) = (&self.node.disk, self.config.bugs);
-                let eager = process.reads_eagerly(next, disk, bugs, threats);
+                let eager = may && process.reads_eagerly(next, disk, bugs, outlook);
                 eager.then_some(Step::ToLearner(connection))
             }
             Role::Leading(leader) => {
@@ -53,12 +61,12 @@ impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
                     return None;
                 }
                 leader.each_connection().find_map(|connection| {
-                    if process.streams_eagerly(connection, threats) {
+                    if reductions.streams && process.streams_eagerly(connection, outlook) {
                         return Some(Step::Stream(connection));
                     }
                     let links = (self.links)(connection.learner);
                     let next = links.next_for_acceptor(connection.slot)?;
-                    let eager = process.hears_eagerly(connection, next, threats);
+                    let eager = reductions.acks && process.hears_eagerly(connection, next, outlook);
                     eager.then_some(Step::ToLeader(connection))
                 })
             }

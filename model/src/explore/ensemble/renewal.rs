@@ -54,6 +54,7 @@ impl EnsembleModel {
             config: self.config.clone(),
             budget: self.budget,
             reductions: self.reductions,
+            flaw: self.flaw,
             witnesses: self.witnesses.clone(),
             tables: renewal.new,
             prices: self.prices,

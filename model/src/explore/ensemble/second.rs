@@ -54,12 +54,12 @@ impl EnsembleModel {
     }
 
     fn next_eager(&self, world: &World<NoPrograms>, next: &State) -> Option<Step> {
-        let (ensemble, threats) = (world.ensemble(), next.left.threats());
+        let (ensemble, outlook) = (world.ensemble(), self.outlook(&next.left));
         let links = |id| &**ensemble.network.links(id);
-        let servers = self.config.server_ids().filter(|_| self.reductions);
-        let mut eager = servers.filter_map(|server| {
+        let (config, reductions) = (&self.config, self.reductions);
+        let mut eager = self.config.server_ids().filter_map(|server| {
             let node = &*ensemble.servers[server.index()];
-            Sight { config: &self.config, server, node, links }.eager(threats)
+            Sight { config, server, node, reductions, links }.eager(outlook)
         });
         eager.next()
     }
@@ -97,7 +97,7 @@ impl EnsembleModel {
         for server in self.config.server_ids() {
             for kind in Kind::ALL {
                 let mut offers = Vec::new();
-                actions::of(&scene, server, kind, self.reductions, &mut offers);
+                actions::of(&scene, server, kind, self.leaving_out(), &mut offers);
                 let anew: BTreeSet<String> = offers.iter().map(ToString::to_string).collect();
                 let choices = self.choices(self.view(server, &here), &here, server, kind).iter();
                 let known =

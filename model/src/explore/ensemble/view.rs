@@ -7,7 +7,7 @@
 //! of the ensemble. It always is in the election of the code, whose notifications go to everybody.
 
 use super::EnsembleModel;
-use super::actions::{self, Charge, Kind, Offer};
+use super::actions::{self, Charge, Kind, LeavingOut, Offer};
 use super::pieces::Scene;
 use super::reduction::Sight;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
@@ -17,7 +17,7 @@ use crate::fingerprint::Fingerprint;
 use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
 use crate::property::invariants;
-use crate::server::eager::Threats;
+use crate::server::eager::{Flaw, Outlook};
 use crate::step::Step;
 use crate::zxid::Epoch;
 use std::cell::OnceCell;
@@ -128,6 +128,18 @@ impl EnsembleModel {
             })
     }
 
+    /// Which faults need not be offered.
+    pub(super) fn leaving_out(&self) -> LeavingOut {
+        LeavingOut {
+            starts: self.reductions.starts,
+            mail: self.reductions.mail,
+            followers_mail: self.reductions.mail && self.has_flaw(Flaw::FollowersPacketsAreLost),
+            breaks: self.reductions.breaks,
+            noticed_by_learner: !self.has_flaw(Flaw::OnlyLeadersNotice),
+            noticed_by_leader: !self.has_flaw(Flaw::OnlyLearnersNotice),
+        }
+    }
+
     /// A server's choices of one kind.
     pub(super) fn choices(
         &self,
@@ -139,7 +151,7 @@ impl EnsembleModel {
         self.tables.views.get(view).choices[kind as usize].get_or_init(|| {
             let scene = state.scene(self);
             let mut offers = Vec::new();
-            actions::of(scene, server, kind, self.reductions, &mut offers);
+            actions::of(scene, server, kind, self.leaving_out(), &mut offers);
             let may_change = self.reach(ServerSet::default().with(server), state.numbers);
             let offers = offers.into_iter();
             offers.map(|offer| self.choice(scene, state.numbers, offer, &may_change)).collect()
@@ -172,12 +184,13 @@ impl EnsembleModel {
     }
 
     /// The first eager step of an ensemble and whose it is.
-    pub(super) fn eager(&self, numbers: &Numbers, threats: Threats) -> Option<(ServerId, Step)> {
+    pub(super) fn eager(&self, numbers: &Numbers, outlook: Outlook) -> Option<(ServerId, Step)> {
         let links = |id| &*self.tables.links.get(unpacked(numbers[links_at(id)])).value;
         self.config.server_ids().find_map(|server| {
             let node = &self.tables.servers.get(numbers[server_at(server)]).value;
-            let sight = Sight { config: &self.config, server, node, links };
-            Some((server, sight.eager(threats)?))
+            let (config, reductions) = (&self.config, self.reductions);
+            let sight = Sight { config, server, node, reductions, links };
+            Some((server, sight.eager(outlook)?))
         })
     }
 
