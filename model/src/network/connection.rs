@@ -160,6 +160,14 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
         self.slots.get_mut(usize::from(slot))?.as_mut()
     }
 
+    /// Whether a connection is open at both ends and not broken.
+    #[cfg(feature = "explore")]
+    pub(crate) fn is_whole(&self, slot: u8) -> bool {
+        self.get(slot).is_some_and(|open| {
+            open.opener_open && open.acceptor_open && !open.up.ended && !open.down.ended
+        })
+    }
+
     /// What the machine that opened a connection would read.
     #[cfg(feature = "explore")]
     pub(crate) fn next_for_opener(&self, slot: u8) -> Option<Next<'_, Down>> {

@@ -49,6 +49,23 @@ pub struct Threats {
     pub proposals: bool,
 }
 
+/// Whether a leader that nothing happens to goes on leading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// A quorum follows it, on connections of which no end is closed.
+    pub is_followed: bool,
+    /// Nobody has accepted a newer epoch than its own, and nobody else leads, who could make others do
+    /// so.
+    pub is_undisputed: bool,
+}
+
+impl Threats {
+    /// Nothing goes wrong any more.
+    fn are_over(self) -> bool {
+        !(self.crashes || self.breaks || self.timeouts)
+    }
+}
+
 /// What a condition is asked under: what can still go wrong, and perhaps a mistake that is planted in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
@@ -89,9 +106,10 @@ impl Outlook {
 
 impl Server {
     /// Whether its log thread may append at once: what is appended can be lost in a crash like what
-    /// is not, and leaving the role appends it.
-    pub fn appends_eagerly(&self) -> bool {
-        self.can_append()
+    /// is not, and leaving the role appends it. But the next fsync takes it along: so not where that
+    /// has something to do without it, whose acks then leave while this can still be lost.
+    pub fn appends_eagerly(&self, outlook: Outlook) -> bool {
+        self.can_append() && (!self.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
     }
 
     /// Whether its log thread may fsync at once.
@@ -116,19 +134,34 @@ impl Server {
     }
 
     /// Whether the packet thread's disk operation may complete at once.
-    pub fn writes_eagerly(&self, outlook: Outlook) -> bool {
+    ///
+    /// A learner's cannot be interrupted but by a fault of its own: the end of the stream has to wait.
+    /// A leader leaves its role for nothing as soon as it has no quorum (which faults of others take
+    /// from it), or somebody has accepted a newer epoch, and what it was about to write is not written.
+    pub fn writes_eagerly(&self, outlook: Outlook, hold: impl Fn() -> Hold) -> bool {
+        let leads_on = || {
+            let over = [
+                Flaw::LeaderWritesThoughCrashing,
+                Flaw::LeaderWritesThoughBreaking,
+                Flaw::LeaderWritesThoughLeaving,
+            ];
+            outlook.is_calm(over)
+                && (hold().is_followed || outlook.has(Flaw::LeaderWritesThoughDeserted))
+        };
         match (&self.writing, &self.role) {
             (None, _) => false,
-            // Lost in a crash as if they had not happened.
-            (Some(Writing::LeadSnapshot), _) => outlook.stays(Flaw::LeadSnapshotThoughLeaving),
+            // Nobody is heard meanwhile, so no newer epoch either.
+            (Some(Writing::LeadSnapshot | Writing::AcceptedEpoch), Role::Leading(_)) => leads_on(),
+            // Lost in a crash as if it had not happened.
             (Some(Writing::SyncAppend), _) => outlook.stays(Flaw::SyncAppendThoughLeaving),
             // Leaving the role fsyncs as well.
             (Some(Writing::SyncFsync), _) => outlook.lives(Flaw::SyncFsyncThoughCrashing),
-            (Some(Writing::CurrentEpoch), Role::Leading(leader)) => {
-                outlook.lives(Flaw::LeaderEpochThoughCrashing)
-                    && outlook.stays(Flaw::LeaderEpochThoughLeaving)
-                    && (!leader.would_be_activated_by_itself(self.id)
-                        || outlook.has(Flaw::LeaderEpochThoughActivating))
+            (Some(writing), Role::Leading(leader)) => {
+                let activates = *writing == Writing::CurrentEpoch
+                    && leader.would_be_activated_by_itself(self.id);
+                leads_on()
+                    && (hold().is_undisputed || outlook.has(Flaw::LeaderWritesThoughDisputed))
+                    && (!activates || outlook.has(Flaw::LeaderEpochThoughActivating))
             }
             (Some(_), _) => {
                 outlook.lives(Flaw::WritesThoughCrashing)
@@ -184,10 +217,21 @@ impl Server {
     }
 
     /// Whether a leader may send what is queued for a learner that needs no snapshot at once: where
-    /// nothing is or can be proposed, nothing else can come before NEWLEADER.
-    pub fn streams_eagerly(&self, connection: LearnerConnection, outlook: Outlook) -> bool {
+    /// nothing is or can be proposed, nothing else can come before NEWLEADER; and where the leader does
+    /// not leave its role before, for then NEWLEADER is not sent. (It has a quorum with this learner,
+    /// or needs others, who must stay. A fault of the learner's own takes back what was sent.)
+    pub fn streams_eagerly(
+        &self,
+        connection: LearnerConnection,
+        outlook: Outlook,
+        hold: impl Fn() -> Hold,
+    ) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
+        let has_quorum =
+            || leader.has_quorum_of_two() || outlook.threats.are_over() && hold().is_followed;
         outlook.stays(Flaw::StreamThoughLeaving)
+            && has_quorum()
+            && (hold().is_undisputed || outlook.has(Flaw::StreamThoughDisputed))
             && (!outlook.threats.proposals || outlook.has(Flaw::StreamThoughProposing))
             && (leader.outstanding() == 0 || outlook.has(Flaw::StreamThoughOutstanding))
             && leader.streams(connection, outlook.has(Flaw::StreamOfSnapshot))
@@ -238,6 +282,11 @@ impl Learner {
 }
 
 impl Leader {
+    /// Whether it and one learner are a quorum.
+    fn has_quorum_of_two(&self) -> bool {
+        self.servers <= 3
+    }
+
     /// Whether this learner's acks are acks of proposals.
     fn is_in_broadcast(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);

@@ -83,6 +83,11 @@ impl Learner {
         }
     }
 
+    /// Whom it follows.
+    pub fn leader(&self) -> ServerId {
+        self.leader
+    }
+
     /// The connection to the leader.
     pub fn connection(&self) -> Option<LearnerConnection> {
         self.connection

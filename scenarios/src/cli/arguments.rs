@@ -38,6 +38,9 @@ pub(super) enum Command {
 
 #[derive(Args, Debug)]
 pub(super) struct FuzzArguments {
+    /// Cases over servers (`explore broadcast`, `election`) instead of programs
+    #[arg(long)]
+    pub(super) servers: bool,
     /// How many cases, or which ones (the end is excluded) [default: 1000]
     #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
     pub(super) cases: Option<String>,

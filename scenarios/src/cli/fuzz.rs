@@ -1,13 +1,14 @@
-//! `vivarium fuzz-explorer`: generated programs, searched in all ways, must come to the same.
+//! `vivarium fuzz-explorer`: generated programs, or servers, searched in all ways, must come to the same.
 
 use super::arguments::FuzzArguments;
 use super::guard;
 use super::output::{emit, to_stderr};
 use super::select::nearest;
-use crate::fuzz::{Flaw, Fuzzed, MOST_STATES, fuzz as compare_all};
+use crate::fuzz::{self, Fuzzed, MOST_STATES, servers};
 use crate::seeds::{SeedRange, parse_seed};
 use std::cell::Cell;
-use std::fmt::Write;
+use std::fmt::{Debug, Display, Write};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How many cases, where nobody says.
@@ -16,8 +17,51 @@ const CASES: u64 = 1_000;
 /// How often progress is told.
 const PERIOD: Duration = Duration::from_secs(5);
 
+/// Which cases, of how many states.
+struct Asked {
+    seed: u64,
+    cases: SeedRange,
+    most: usize,
+}
+
+/// A kind of cases.
+struct Family<'a, C, F> {
+    /// The flag that asks for it.
+    flag: &'static str,
+    flaws: &'a [F],
+    size: fn(&C) -> usize,
+    /// The same search as a command.
+    command: fn(&C) -> Option<String>,
+    #[expect(clippy::type_complexity, reason = "named where it is made")]
+    compare: &'a dyn Fn(Range<u64>, Option<F>, &dyn Fn(&Fuzzed<C>) -> bool) -> Fuzzed<C>,
+}
+
 /// Runs the command and returns the exit code.
 pub(super) fn fuzz(arguments: &FuzzArguments) -> Result<u8, String> {
+    let asked = asked(arguments)?;
+    let (seed, most) = (asked.seed, asked.most);
+    let flaw = arguments.flaw.as_deref();
+    if arguments.servers {
+        let family = Family {
+            flag: " --servers",
+            flaws: &servers::Flaw::ALL,
+            size: servers::Case::size,
+            command: servers::Case::command,
+            compare: &|cases, flaw, progress| servers::fuzz(seed, cases, flaw, most, progress),
+        };
+        return run(&family, &asked, flaw);
+    }
+    let family = Family {
+        flag: "",
+        flaws: &fuzz::Flaw::ALL,
+        size: fuzz::Case::size,
+        command: |_case| None,
+        compare: &|cases, flaw, progress| fuzz::fuzz(seed, cases, flaw, most, progress),
+    };
+    run(&family, &asked, flaw)
+}
+
+fn asked(arguments: &FuzzArguments) -> Result<Asked, String> {
     let cases = match &arguments.cases {
         Some(text) => SeedRange::parse(text).map_err(|error| format!("--cases: {error}"))?,
         None => SeedRange::count(CASES),
@@ -32,49 +76,55 @@ pub(super) fn fuzz(arguments: &FuzzArguments) -> Result<u8, String> {
         })?,
         None => MOST_STATES,
     };
-    let search = |flaw| guard::guarded(|| told(seed, &cases, flaw, most));
-    match arguments.flaw.as_deref() {
+    Ok(Asked { seed, cases, most })
+}
+
+fn run<C: Display, F: Copy + Debug>(
+    family: &Family<'_, C, F>,
+    asked: &Asked,
+    flaw: Option<&str>,
+) -> Result<u8, String> {
+    let search = |flaw| guard::guarded(|| told(family, asked, flaw));
+    match flaw {
         None => {
             let fuzzed = search(None)?;
             let code = u8::from(fuzzed.difference.is_some());
-            Ok(emit(&report(seed, &fuzzed), code))
+            Ok(emit(&report(family, asked, None, &fuzzed), code))
         }
         Some("all") => {
             let mut text = String::new();
             let mut missed = false;
-            for flaw in Flaw::ALL {
-                let fuzzed = search(Some(flaw))?;
+            for flaw in family.flaws {
+                let fuzzed = search(Some(*flaw))?;
                 missed |= fuzzed.difference.is_none();
-                let _ = writeln!(text, "{:<26}{}", format!("{flaw:?}"), found(&fuzzed));
+                let _ = writeln!(text, "{:<30}{}", format!("{flaw:?}"), found(family, &fuzzed));
             }
             Ok(emit(&text, u8::from(missed)))
         }
         Some(name) => {
-            let flaw = named(name)?;
+            let flaw = named(name, family.flaws)?;
             let fuzzed = search(Some(flaw))?;
             let code = u8::from(fuzzed.difference.is_some());
-            Ok(emit(&report(seed, &fuzzed), code))
+            Ok(emit(&report(family, asked, Some(name), &fuzzed), code))
         }
     }
 }
 
-fn named(name: &str) -> Result<Flaw, String> {
-    let names: Vec<String> = Flaw::ALL.iter().map(|flaw| format!("{flaw:?}")).collect();
+fn named<F: Copy + Debug>(name: &str, flaws: &[F]) -> Result<F, String> {
+    let names: Vec<String> = flaws.iter().map(|flaw| format!("{flaw:?}")).collect();
     let at = names.iter().position(|known| known == name);
-    at.map(|at| Flaw::ALL[at]).ok_or_else(|| {
-        match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("no mistake is called `{name}`: did you mean `{near}`?"),
-            None => format!("no mistake is called `{name}`: there are {}", names.join(", ")),
-        }
+    at.map(|at| flaws[at]).ok_or_else(|| match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("no mistake is called `{name}`: did you mean `{near}`?"),
+        None => format!("no mistake is called `{name}`: there are {}", names.join(", ")),
     })
 }
 
 /// Compares, and tells on standard error how far it is.
-fn told(seed: u64, cases: &SeedRange, flaw: Option<Flaw>, most: usize) -> Fuzzed {
+fn told<C, F>(family: &Family<'_, C, F>, asked: &Asked, flaw: Option<F>) -> Fuzzed<C> {
     let (begun, last) = (Instant::now(), Cell::new(Instant::now()));
-    let range = cases.range();
+    let range = asked.cases.range();
     let all = range.end - range.start;
-    compare_all(seed, range, flaw, most, &|fuzzed| {
+    (family.compare)(range, flaw, &|fuzzed| {
         if last.get().elapsed() >= PERIOD {
             last.set(Instant::now());
             let done = fuzzed.compared + fuzzed.too_large;
@@ -85,17 +135,23 @@ fn told(seed: u64, cases: &SeedRange, flaw: Option<Flaw>, most: usize) -> Fuzzed
     })
 }
 
-fn found(fuzzed: &Fuzzed) -> String {
+fn found<C, F>(family: &Family<'_, C, F>, fuzzed: &Fuzzed<C>) -> String {
     match &fuzzed.difference {
         Some((number, case, difference)) => {
             let nth = fuzzed.compared + fuzzed.too_large + 1;
-            format!("found by case {number} (the {nth}. tried, size {}): {difference}", case.size())
+            let size = (family.size)(case);
+            format!("found by case {number} (the {nth}. tried, size {size}): {difference}")
         }
         None => format!("NOT FOUND in {} cases", fuzzed.compared),
     }
 }
 
-fn report(seed: u64, fuzzed: &Fuzzed) -> String {
+fn report<C: Display, F>(
+    family: &Family<'_, C, F>,
+    asked: &Asked,
+    flaw: Option<&str>,
+    fuzzed: &Fuzzed<C>,
+) -> String {
     let Fuzzed { compared, too_large, states, outcomes, interpreted, difference } = fuzzed;
     let mut text = String::new();
     let _ = writeln!(text, "cases compared              {compared}");
@@ -103,17 +159,25 @@ fn report(seed: u64, fuzzed: &Fuzzed) -> String {
     let _ = writeln!(text, "states without reductions   {}", states.0);
     let _ = writeln!(text, "states with all of them     {}", states.1);
     let _ = writeln!(text, "outcomes                    {outcomes}");
-    let _ = writeln!(text, "compared with the reference {}", interpreted.0);
-    let _ = writeln!(text, "states of the reference     {}", interpreted.1);
+    if interpreted.0 > 0 {
+        let _ = writeln!(text, "compared with the reference {}", interpreted.0);
+        let _ = writeln!(text, "states of the reference     {}", interpreted.1);
+    }
     match difference {
         None => text.push_str("fuzz-explorer: no difference\n"),
         Some((number, case, difference)) => {
+            let (seed, most, end) = (asked.seed, asked.most, number + 1);
             let _ = writeln!(text, "\n{difference}\n\n{case}\n");
-            let end = number + 1;
+            if let Some(command) = (family.command)(case) {
+                let _ = writeln!(text, "searched  {command}");
+            }
+            let flaw = flaw.map(|name| format!(" --flaw {name}")).unwrap_or_default();
             let _ = writeln!(
                 text,
-                "again     vivarium fuzz-explorer --seed {seed} --cases {number}..{end}\n\
-                 fuzz-explorer: DIFFERENCE in case {number}"
+                "again     vivarium fuzz-explorer{} --seed {seed} --cases {number}..{end} \
+                 --max-states {most}{flaw}\n\
+                 fuzz-explorer: DIFFERENCE in case {number}",
+                family.flag
             );
         }
     }

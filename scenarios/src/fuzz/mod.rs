@@ -16,6 +16,7 @@ mod reach;
 mod record;
 mod reference;
 mod run;
+pub mod servers;
 mod shrink;
 
 pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
@@ -30,8 +31,8 @@ pub use vivarium_model::explore::recipes::{Budget, Flaw, Reductions};
 pub const MOST_STATES: usize = 20_000;
 
 /// What came of many cases.
-#[derive(Clone, Debug, Default)]
-pub struct Fuzzed {
+#[derive(Clone, Debug)]
+pub struct Fuzzed<C = Case> {
     /// Cases that were compared.
     pub compared: u64,
     /// Cases that were too large.
@@ -43,7 +44,14 @@ pub struct Fuzzed {
     /// Cases that were compared with the reference too, and its states.
     pub interpreted: (u64, u64),
     /// The first case whose searches differ, as small as it gets, and its number.
-    pub difference: Option<(u64, Case, Difference)>,
+    pub difference: Option<(u64, C, Difference)>,
+}
+
+/// How cases of a kind are made, compared and made smaller.
+struct Comparison<'a, C> {
+    draw: &'a dyn Fn(u64) -> C,
+    compare: &'a dyn Fn(&C, u64) -> Compared,
+    shrink: &'a dyn Fn(&C, &dyn Fn(&C) -> bool) -> C,
 }
 
 /// Compares the searches of so many cases of a seed; stops at the first difference. `progress` is told
@@ -55,10 +63,31 @@ pub fn fuzz(
     most: usize,
     progress: &dyn Fn(&Fuzzed) -> bool,
 ) -> Fuzzed {
-    let mut fuzzed = Fuzzed::default();
+    let comparison = Comparison {
+        draw: &|number| draw(seed, number),
+        compare: &|case, number| compare(case, flaw, most, number),
+        shrink: &|case, fails| shrink(case, fails),
+    };
+    fuzz_with(&comparison, cases, progress)
+}
+
+fn fuzz_with<C>(
+    comparison: &Comparison<'_, C>,
+    cases: std::ops::Range<u64>,
+    progress: &dyn Fn(&Fuzzed<C>) -> bool,
+) -> Fuzzed<C> {
+    let Comparison { draw, compare, shrink } = comparison;
+    let mut fuzzed = Fuzzed {
+        compared: 0,
+        too_large: 0,
+        states: (0, 0),
+        outcomes: 0,
+        interpreted: (0, 0),
+        difference: None,
+    };
     for number in cases {
-        let case = draw(seed, number);
-        match compare(&case, flaw, most, number) {
+        let case = draw(number);
+        match compare(&case, number) {
             Compared::Agree { plain, reduced, outcomes, interpreted } => {
                 fuzzed.compared += 1;
                 fuzzed.states.0 += plain;
@@ -71,10 +100,9 @@ pub fn fuzz(
             }
             Compared::TooLarge => fuzzed.too_large += 1,
             Compared::Differ(first) => {
-                let differs =
-                    |case: &Case| matches!(compare(case, flaw, most, number), Compared::Differ(_));
-                let small = shrink(&case, differs);
-                let difference = match compare(&small, flaw, most, number) {
+                let differs = |case: &C| matches!(compare(case, number), Compared::Differ(_));
+                let small = shrink(&case, &differs);
+                let difference = match compare(&small, number) {
                     Compared::Differ(difference) => difference,
                     _ => first,
                 };

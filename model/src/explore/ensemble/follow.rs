@@ -68,28 +68,48 @@ impl EnsembleModel {
     pub(super) fn list(&self, state: &State, actions: &mut Vec<Action>) {
         let from = actions.len();
         let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
-        let mut views = [0; MAX_SERVERS];
-        for server in self.config.server_ids() {
-            views[server.index()] = self.view(server, &here);
-        }
-        let views = &views[..usize::from(self.config.servers)];
-        let add = |kind: Kind, actions: &mut Vec<Action>| {
-            for (server, view) in self.config.server_ids().zip(views) {
-                let choices = self.choices(*view, &here, server, kind).iter();
-                actions.extend(choices.map(|choice| Action(*choice)));
-            }
-        };
-        add(Kind::Free, actions);
-        if self.config.election.is_oracle() {
-            self.elections(&here, views, actions);
-        }
+        let views = self.views(&here);
+        self.add_free(&here, &views, actions);
         if actions.len() == from {
-            add(Kind::Impatient, actions);
+            self.add(Kind::Impatient, &here, &views, actions);
         }
         for kind in Kind::PAID {
             if kind.charge().can_be_paid(&state.left) {
-                add(kind, actions);
+                self.add(kind, &here, &views, actions);
             }
+        }
+    }
+
+    /// Whether nothing free can happen but that somebody loses patience: what was under way has come
+    /// to its end.
+    pub fn is_calm(&self, state: &State) -> bool {
+        let mut actions = Vec::new();
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
+        self.add_free(&here, &self.views(&here), &mut actions);
+        actions.is_empty()
+    }
+
+    /// The servers' views, as far as there are servers.
+    fn views(&self, here: &Unfolded<'_>) -> [Number; MAX_SERVERS] {
+        let mut views = [0; MAX_SERVERS];
+        for server in self.config.server_ids() {
+            views[server.index()] = self.view(server, here);
+        }
+        views
+    }
+
+    /// What costs nothing and needs no impatience.
+    fn add_free(&self, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
+        self.add(Kind::Free, here, views, actions);
+        if self.config.election.is_oracle() {
+            self.elections(here, &views[..usize::from(self.config.servers)], actions);
+        }
+    }
+
+    fn add(&self, kind: Kind, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
+        for (server, view) in self.config.server_ids().zip(views) {
+            let choices = self.choices(*view, here, server, kind).iter();
+            actions.extend(choices.map(|choice| Action(*choice)));
         }
     }
 

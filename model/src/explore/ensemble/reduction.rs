@@ -3,14 +3,15 @@
 use super::reductions::Reductions;
 use crate::config::Config;
 use crate::ensemble::ServerNode;
-use crate::id::ServerId;
+use crate::id::{LearnerConnection, ServerId};
 use crate::network::{LearnerLinks, Next};
-use crate::server::eager::{Flaw, Outlook};
+use crate::packet::LeaderPacket;
+use crate::server::eager::{Flaw, Hold, Outlook};
 use crate::server::{Role, Server};
 use crate::step::Step;
 
 /// What an eager step is chosen by: a server, and what it could read.
-pub(super) struct Sight<'a, L> {
+pub(super) struct Sight<'a, L, N> {
     pub(super) config: &'a Config,
     pub(super) server: ServerId,
     pub(super) node: &'a ServerNode,
@@ -18,9 +19,15 @@ pub(super) struct Sight<'a, L> {
     pub(super) reductions: Reductions,
     /// The connections of a learner.
     pub(super) links: L,
+    /// A server.
+    pub(super) nodes: N,
 }
 
-impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
+impl<'a, L, N> Sight<'a, L, N>
+where
+    L: Fn(ServerId) -> &'a LearnerLinks,
+    N: Fn(ServerId) -> &'a ServerNode,
+{
     /// A step of the server that may as well be taken now (see [`crate::server::eager`]), the first
     /// in a fixed order: such steps commute, so their order does not matter.
     pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
@@ -29,16 +36,43 @@ impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
             return None;
         }
         let (process, reductions) = (self.node.process.as_ref()?, self.reductions);
-        if reductions.appends && process.appends_eagerly() {
+        if reductions.appends && process.appends_eagerly(outlook) {
             return Some(Step::Append(self.server));
         }
         if reductions.fsyncs && process.fsyncs_eagerly(outlook) {
             return Some(Step::Fsync(self.server));
         }
-        if reductions.writes && process.writes_eagerly(outlook) {
+        if reductions.writes && process.writes_eagerly(outlook, || self.hold(process)) {
             return Some(Step::Write(self.server));
         }
         self.eager_packet(process, outlook)
+    }
+
+    fn streams(&self, process: &Server, connection: LearnerConnection, outlook: Outlook) -> bool {
+        self.reductions.streams
+            && process.streams_eagerly(connection, outlook, || self.hold(process))
+    }
+
+    /// Whether this leader goes on leading if nothing happens to it.
+    fn hold(&self, process: &Server) -> Hold {
+        let Role::Leading(leader) = process.role() else {
+            return Hold { is_followed: false, is_undisputed: false };
+        };
+        let others = || self.config.server_ids().filter(|id| *id != self.server);
+        let role = |id: ServerId| (self.nodes)(id).process.as_ref().map(Server::role);
+        let follows = |id: &ServerId| {
+            let Some(Role::Following(learner)) = role(*id) else { return false };
+            let connection = learner.connection().filter(|_| learner.leader() == self.server);
+            connection.is_some_and(|connection| (self.links)(*id).is_whole(connection.slot))
+        };
+        let disputes = |id: ServerId| {
+            let is_newer = (self.nodes)(id).disk.accepted_epoch() > leader.epoch();
+            is_newer || matches!(role(id), Some(Role::Leading(_)))
+        };
+        Hold {
+            is_followed: self.config.is_quorum(1 + others().filter(follows).count()),
+            is_undisputed: !others().any(disputes),
+        }
     }
 
     fn eager_packet(&self, process: &Server, outlook: Outlook) -> Option<Step> {
@@ -48,10 +82,18 @@ impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
             Role::Following(learner) => {
                 let connection = learner.connection()?;
                 let next = (self.links)(self.server).next_for_opener(connection.slot)?;
+                // In elections of the code everybody can be asked what he is, and in which epoch.
+                let tells = match next {
+                    Next::End => true,
+                    Next::Packet(packet) => {
+                        matches!(packet, LeaderPacket::LeaderInfo { .. } | LeaderPacket::UpToDate)
+                    }
+                };
                 let may = match next {
                     Next::End => reductions.ends,
                     Next::Packet(_) => reductions.packets,
                 };
+                let may = may && (!tells || self.config.election.is_oracle());
                 let (disk, bugs) = (&self.node.disk, self.config.bugs);
                 let eager = may && process.reads_eagerly(next, disk, bugs, outlook);
                 eager.then_some(Step::ToLearner(connection))
@@ -61,7 +103,7 @@ impl<'a, L: Fn(ServerId) -> &'a LearnerLinks> Sight<'a, L> {
                     return None;
                 }
                 leader.each_connection().find_map(|connection| {
-                    if reductions.streams && process.streams_eagerly(connection, outlook) {
+                    if self.streams(process, connection, outlook) {
                         return Some(Step::Stream(connection));
                     }
                     let links = (self.links)(connection.learner);

@@ -11,18 +11,21 @@
 /// The last four leave out faults and elections that come to the same as others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
-    /// The log thread appends. *Always*: a crash loses what is appended like what is not, a failed
-    /// fsync as well, and leaving the role appends the rest.
+    /// The log thread appends. *If nothing waits to be fsynced without it.* A crash loses what is
+    /// appended like what is not, a failed fsync as well, and leaving the role appends the rest; but an
+    /// fsync takes it along.
     pub appends: bool,
     /// The log thread fsyncs. *If it cannot crash any more; a follower, if it cannot leave its role
     /// either (its acks are read, though nobody would have sent them); a leader, unless that commits.*
     pub fsyncs: bool,
-    /// The packet thread's disk operation completes. *If the server can neither crash nor leave its
-    /// role, except for those whose traces one of these wipes out or brings about anyway; never the
-    /// one that activates a leader.*
+    /// The packet thread's disk operation completes. *A learner's, if it can neither crash nor leave its
+    /// role, except for those whose traces one of these wipes out or brings about anyway. A leader's,
+    /// if nothing can go wrong any more, a quorum follows it and is about to stay, and nobody can bring
+    /// up a newer epoch; never the one that activates it.*
     pub writes: bool,
     /// A learner reads a packet. *If nothing can go wrong any more, or if nothing of it is left when
-    /// the server leaves its role or crashes, and it answers nothing that could be told from silence.*
+    /// the server leaves its role or crashes, and it answers nothing that could be told from silence. In elections of the code, if it does not
+    /// change what the learner says of itself.*
     pub packets: bool,
     /// A learner reads the end of the stream and leaves its role. *If it cannot crash, or its log is
     /// durable: leaving flushes it, which a crash would not. And if elections are the oracle's: in
@@ -32,10 +35,10 @@ pub struct Reductions {
     /// more and it does not commit.*
     pub acks: bool,
     /// A leader sends what is queued for a learner behind a DIFF or TRUNC. *If it cannot leave its
-    /// role, and nothing is or can be proposed that could come before.*
+    /// role, not for a newer epoch either, and nothing is or can be proposed that could come before.*
     pub streams: bool,
-    /// A server that has crashed starts again at once. *Always: one that is LOOKING does nothing until
-    /// it is elected, as one that is down; in elections of the code, see the next.*
+    /// A server that has crashed starts again at once. *Under the oracle: one that is LOOKING does
+    /// nothing until it is elected, as one that is down. (In elections of the code it votes.)*
     pub starts: bool,
     /// No packet of a leader survives its crash. *Always: what does can as well be read before, for a
     /// learner that reads it has nothing else to do and learns of the crash only behind it.*

@@ -6,6 +6,7 @@ use super::state::PLACES;
 use super::view::Unfolded;
 use super::{Action, EnsembleModel, NoPrograms, State};
 use crate::effect::{Effects, Status};
+use crate::id::ServerId;
 use crate::step::Step;
 use crate::time::Time;
 use crate::world::World;
@@ -56,10 +57,10 @@ impl EnsembleModel {
     fn next_eager(&self, world: &World<NoPrograms>, next: &State) -> Option<Step> {
         let (ensemble, outlook) = (world.ensemble(), self.outlook(&next.left));
         let links = |id| &**ensemble.network.links(id);
+        let nodes = |id: ServerId| &*ensemble.servers[id.index()];
         let (config, reductions) = (&self.config, self.reductions);
         let mut eager = self.config.server_ids().filter_map(|server| {
-            let node = &*ensemble.servers[server.index()];
-            Sight { config, server, node, reductions, links }.eager(outlook)
+            Sight { config, server, node: nodes(server), reductions, links, nodes }.eager(outlook)
         });
         eager.next()
     }

@@ -131,7 +131,8 @@ impl EnsembleModel {
     /// Which faults need not be offered.
     pub(super) fn leaving_out(&self) -> LeavingOut {
         LeavingOut {
-            starts: self.reductions.starts,
+            // In elections of the code it would ask for votes.
+            starts: self.reductions.starts && self.config.election.is_oracle(),
             mail: self.reductions.mail,
             followers_mail: self.reductions.mail && self.has_flaw(Flaw::FollowersPacketsAreLost),
             breaks: self.reductions.breaks,
@@ -186,10 +187,10 @@ impl EnsembleModel {
     /// The first eager step of an ensemble and whose it is.
     pub(super) fn eager(&self, numbers: &Numbers, outlook: Outlook) -> Option<(ServerId, Step)> {
         let links = |id| &*self.tables.links.get(unpacked(numbers[links_at(id)])).value;
+        let nodes = |id| &*self.tables.servers.get(numbers[server_at(id)]).value;
         self.config.server_ids().find_map(|server| {
-            let node = &self.tables.servers.get(numbers[server_at(server)]).value;
-            let (config, reductions) = (&self.config, self.reductions);
-            let sight = Sight { config, server, node, reductions, links };
+            let (config, reductions, node) = (&self.config, self.reductions, nodes(server));
+            let sight = Sight { config, server, node, reductions, links, nodes };
             Some((server, sight.eager(outlook)?))
         })
     }

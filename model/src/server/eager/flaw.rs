@@ -7,6 +7,8 @@
 pub enum Flaw {
     /// Steps are eager although a background snapshot can be taken.
     EagerThoughSnapshots,
+    /// The log thread appends although something waits to be fsynced without it.
+    AppendsThoughUnsynced,
     /// A follower fsyncs at once although it can crash.
     FollowerFsyncsThoughCrashing,
     /// A follower fsyncs at once although it can leave its role.
@@ -15,16 +17,20 @@ pub enum Flaw {
     LeaderFsyncsThoughCrashing,
     /// A leader fsyncs at once although its ack commits.
     LeaderFsyncsThoughCommitting,
-    /// A prospective leader's snapshot is there at once although it can leave its role.
-    LeadSnapshotThoughLeaving,
     /// A synchronisation's record is appended at once although the learner can leave its role.
     SyncAppendThoughLeaving,
     /// A synchronisation's records are fsynced at once although the learner can crash.
     SyncFsyncThoughCrashing,
-    /// A leader's current epoch is there at once although it can crash.
-    LeaderEpochThoughCrashing,
-    /// A leader's current epoch is there at once although it can leave its role.
-    LeaderEpochThoughLeaving,
+    /// A leader's writes complete at once although servers can crash.
+    LeaderWritesThoughCrashing,
+    /// A leader's writes complete at once although connections can break.
+    LeaderWritesThoughBreaking,
+    /// A leader's writes complete at once although servers can leave their roles.
+    LeaderWritesThoughLeaving,
+    /// A leader's writes complete at once although its quorum is going.
+    LeaderWritesThoughDeserted,
+    /// A leader's epochs are there at once although there are newer ones, or rivals that try.
+    LeaderWritesThoughDisputed,
     /// A leader's current epoch is there at once although that activates it.
     LeaderEpochThoughActivating,
     /// Other writes complete at once although the server can crash.
@@ -74,6 +80,8 @@ pub enum Flaw {
     StreamThoughProposing,
     /// A leader streams at once although something is proposed.
     StreamThoughOutstanding,
+    /// A leader streams at once although there are newer epochs, or rivals that try.
+    StreamThoughDisputed,
     /// A leader streams snapshots at once.
     StreamOfSnapshot,
     /// No packet of a follower survives its crash either.
@@ -88,17 +96,20 @@ pub enum Flaw {
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 39] = [
+    pub const ALL: [Flaw; 43] = [
         Flaw::EagerThoughSnapshots,
+        Flaw::AppendsThoughUnsynced,
         Flaw::FollowerFsyncsThoughCrashing,
         Flaw::FollowerFsyncsThoughLeaving,
         Flaw::LeaderFsyncsThoughCrashing,
         Flaw::LeaderFsyncsThoughCommitting,
-        Flaw::LeadSnapshotThoughLeaving,
         Flaw::SyncAppendThoughLeaving,
         Flaw::SyncFsyncThoughCrashing,
-        Flaw::LeaderEpochThoughCrashing,
-        Flaw::LeaderEpochThoughLeaving,
+        Flaw::LeaderWritesThoughCrashing,
+        Flaw::LeaderWritesThoughBreaking,
+        Flaw::LeaderWritesThoughLeaving,
+        Flaw::LeaderWritesThoughDeserted,
+        Flaw::LeaderWritesThoughDisputed,
         Flaw::LeaderEpochThoughActivating,
         Flaw::WritesThoughCrashing,
         Flaw::WritesThoughLeaving,
@@ -123,6 +134,7 @@ impl Flaw {
         Flaw::StreamThoughLeaving,
         Flaw::StreamThoughProposing,
         Flaw::StreamThoughOutstanding,
+        Flaw::StreamThoughDisputed,
         Flaw::StreamOfSnapshot,
         Flaw::FollowersPacketsAreLost,
         Flaw::OnlyLearnersNotice,

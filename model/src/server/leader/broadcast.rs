@@ -60,6 +60,7 @@ impl Server {
         let epoch = leader.epoch;
         let history = self.tree.last_processed();
         leader.phase = Phase::Broadcast;
+        leader.new_leader_acks = ServerSet::default();
         leader.last_committed = epoch.opening();
         Arc::make_mut(&mut self.tree).set_last_processed(epoch.opening());
         leader.prep = Some(Box::new(Prep::new(epoch, &self.tree)));

@@ -2,7 +2,7 @@
 
 use super::{Handler, HandlerPhase, Phase};
 use crate::effect::{Blocker, Effect};
-use crate::id::{LearnerConnection, ServerId};
+use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::network::Delivered;
 use crate::packet::{LeaderPacket, LearnerPacket};
 use crate::release::Bug;
@@ -114,6 +114,9 @@ impl Server {
         context.disk.make_mut().write_accepted_epoch(leader.epoch);
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
+        // Nobody asks any more who was counted, and who comes later is not: to be forgotten, so that
+        // states are not told apart by it. (The same below, and at the activation.)
+        leader.connecting = ServerSet::default();
         leader.electing.insert(self.id);
         context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         self.send_leader_info(context);
@@ -171,6 +174,7 @@ impl Server {
             return;
         }
         leader.election_finished = true;
+        leader.electing = ServerSet::default();
         let waiting: Vec<(LearnerConnection, Zxid)> = leader
             .handlers
             .iter()

@@ -133,7 +133,7 @@ pub struct Leader {
     last_committed: Zxid,
     prep: Option<Box<Prep>>,
     /// How many servers there are.
-    servers: u8,
+    pub(in crate::server) servers: u8,
     /// Whether [`ServerTimer::Containers`] is armed.
     watches_containers: bool,
     /// Every second ping round is a tick (semantics 6.7 rule 3).

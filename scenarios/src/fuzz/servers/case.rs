@@ -1,0 +1,102 @@
+//! A generated case over servers: how many there are, what they get wrong, and what may happen to them.
+
+use std::fmt::{self, Write};
+use vivarium_model::config::{Config, Election};
+use vivarium_model::explore::ensemble::Budget;
+use vivarium_model::release::{Bug, Bugs};
+
+/// Defects that a search over servers can come upon.
+pub const BUGS: [Bug; 11] = [
+    Bug::RefuseNewerZxid,
+    Bug::TruncKeepsNewerSnapshot,
+    Bug::TruncKeepsRecordBeyond,
+    Bug::SnapKeepsOldLog,
+    Bug::InterruptedTruncKeepsTree,
+    Bug::TruncSnapshotUnsynced,
+    Bug::LeaderIgnoresNewerEpoch,
+    Bug::AcksOutliveReconnect,
+    Bug::FsyncErrorKeepsMemory,
+    Bug::SnapshotAheadOfLog,
+    Bug::GapsAreReplayed,
+];
+
+/// What is watched beside the servers' own monitors, and so what makes one run another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Watched {
+    /// Nothing.
+    States,
+    /// The order of proposals, commits and activations.
+    Commits,
+    /// The same among elections, crashes and the kinds of synchronisations.
+    Order,
+}
+
+/// A case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// How many servers, and what may go wrong on one path.
+    pub budget: Budget,
+    /// How they elect.
+    pub election: Election,
+    /// What they get wrong.
+    pub bugs: Vec<Bug>,
+    /// After so many transactions a background snapshot is taken, if at all.
+    pub snap_count: Option<u32>,
+    /// So many transactions are kept in memory, to be sent as a DIFF.
+    pub commit_log_count: usize,
+    /// What is watched.
+    pub watched: Watched,
+}
+
+impl Case {
+    /// What the servers are told.
+    pub fn config(&self) -> Config {
+        let plain = Config::new(self.budget.servers, 0);
+        Config {
+            bugs: self.bugs.iter().copied().fold(Bugs::NONE, Bugs::with),
+            snap_count: self.snap_count.unwrap_or(plain.snap_count),
+            commit_log_count: self.commit_log_count,
+            ..plain
+        }
+    }
+
+    /// Servers, what may happen to them, and defects: what a smaller case has fewer of.
+    pub fn size(&self) -> usize {
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = self.budget;
+        let counted = [servers, txns, crashes, breaks, timeouts, fsync_errors].map(usize::from);
+        counted.iter().sum::<usize>() + self.bugs.len() + usize::from(self.snap_count.is_some())
+    }
+
+    /// The same search as a command, where a command can say it.
+    pub fn command(&self) -> Option<String> {
+        let plain = Config::new(self.budget.servers, 0);
+        if self.snap_count.is_some() || self.commit_log_count != plain.commit_log_count {
+            return None;
+        }
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = self.budget;
+        let name = if self.election.is_oracle() { "broadcast" } else { "election" };
+        let mut command = format!(
+            "vivarium explore {name} --servers {servers} --txns {txns} --crashes {crashes} --breaks \
+             {breaks} --timeouts {timeouts} --fsync-errors {fsync_errors}"
+        );
+        for bug in &self.bugs {
+            let _ = write!(command, " --bug {bug}");
+        }
+        Some(command)
+    }
+}
+
+/// Rust that makes the same case, to paste into a test.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bugs: Vec<String> = self.bugs.iter().map(|bug| format!("Bug::{bug}")).collect();
+        writeln!(f, "Case {{")?;
+        writeln!(f, "    budget: {:?},", self.budget)?;
+        writeln!(f, "    election: Election::{:?},", self.election)?;
+        writeln!(f, "    bugs: vec![{}],", bugs.join(", "))?;
+        writeln!(f, "    snap_count: {:?},", self.snap_count)?;
+        writeln!(f, "    commit_log_count: {},", self.commit_log_count)?;
+        writeln!(f, "    watched: Watched::{:?},", self.watched)?;
+        f.write_str("}")
+    }
+}

@@ -1,0 +1,66 @@
+//! Cases drawn at random, with weights: small ones, in which much can happen.
+
+use super::case::{BUGS, Case, Watched};
+use vivarium_model::config::{Config, Election};
+use vivarium_model::explore::ensemble::Budget;
+use vivarium_model::release::Bug;
+use vivarium_sim::random::{Random, Seeds};
+
+/// The case with this number of a seed.
+pub fn draw(seed: u64, number: u64) -> Case {
+    let mut dice = Seeds::new(seed).stream("case of servers", number);
+    let fast = dice.below(16) == 0;
+    let servers = match dice.below(12) {
+        0 => 1,
+        1 | 2 if !fast => 3,
+        _ => 2,
+    };
+    let faults = match (servers, fast) {
+        (1, _) => dice.between(1, 4),
+        (2, false) => [0, 1, 1, 1, 1, 2][dice.below(6) as usize],
+        // A third server is many states: sometimes a fault all the same.
+        (_, false) => dice.below(5) / 4,
+        (_, true) => dice.below(4) / 3,
+    };
+    let kept = Config::new(servers, 0).commit_log_count;
+    Case {
+        budget: budget(&mut dice, servers, fast, faults),
+        election: if fast { Election::Fast } else { Election::Oracle },
+        bugs: bugs(&mut dice),
+        snap_count: (dice.below(6) == 0).then_some(1),
+        commit_log_count: [kept, kept, 1, 0][dice.below(4) as usize],
+        watched: [Watched::States, Watched::Commits, Watched::Order][dice.below(3) as usize],
+    }
+}
+
+fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {
+    let txns = match (servers, fast) {
+        (1, _) => dice.below(4),
+        (2, false) => [0, 0, 1, 1, 2][dice.below(5) as usize],
+        _ => dice.below(3) / 2,
+    };
+    let mut budget = Budget { servers, txns: txns as u8, ..Budget::default() };
+    for _ in 0..faults {
+        let kind = match dice.below(10) {
+            0..4 => &mut budget.crashes,
+            4..6 => &mut budget.breaks,
+            6..8 => &mut budget.timeouts,
+            _ => &mut budget.fsync_errors,
+        };
+        *kind += 1;
+    }
+    budget
+}
+
+/// None, one or two, or all that the rules of today have.
+fn bugs(dice: &mut Random) -> Vec<Bug> {
+    let mut some: Vec<Bug> = match dice.below(10) {
+        0..5 => Vec::new(),
+        5..8 => vec![*dice.choose(&BUGS.each_ref()).expect("there are some")],
+        8 => (0..2).map(|_| BUGS[dice.below(BUGS.len() as u64) as usize]).collect(),
+        _ => BUGS.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect(),
+    };
+    some.sort_unstable();
+    some.dedup();
+    some
+}

@@ -1,0 +1,68 @@
+//! What is watched of a case: a monitor that never objects and remembers what it is told.
+
+use super::case::Watched;
+use vivarium_model::event::Event;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+
+/// Remembers what happens, as far as it is watched, and in which order.
+///
+/// Only events of steps that no reduction takes early can be watched: their order is what a search must
+/// not lose. When a learner applies, serves, acknowledges or leaves its role, and how much of a log a
+/// crash takes, is told by steps that may as well have been early.
+#[derive(Clone, Hash)]
+pub struct Recorder {
+    watched: Watched,
+    /// Of all of it, one behind the other.
+    so_far: Fingerprint,
+}
+
+impl Recorder {
+    /// Nothing has happened yet.
+    pub fn new(watched: Watched) -> Recorder {
+        Recorder { watched, so_far: Fingerprint::default() }
+    }
+
+    fn line(&self, event: &Event) -> Option<String> {
+        let line = match event {
+            Event::Proposed { leader, txn } => format!("{leader} proposes {}", txn.zxid),
+            Event::Committed { leader, txn } => format!("{leader} commits {}", txn.zxid),
+            Event::Established { leader, epoch, last_zxid } => {
+                format!("{leader} leads {epoch} from {last_zxid}")
+            }
+            _ if self.watched != Watched::Order => return None,
+            Event::Elected { server, leader, .. } => format!("{server} is for {leader}"),
+            Event::Synchronising { leader, learner, mode } => {
+                format!("{leader} sends {} a {mode}", learner.learner)
+            }
+            Event::Crashed { server, .. } => format!("{server} crashes"),
+            _ => return None,
+        };
+        Some(line)
+    }
+}
+
+impl Monitor for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        self.watched != Watched::States && self.line(event).is_some()
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some(line) = self.line(event) {
+            self.so_far = Fingerprint::of(&(self.so_far.0, line));
+        }
+        Ok(())
+    }
+}

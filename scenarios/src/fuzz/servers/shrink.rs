@@ -1,0 +1,47 @@
+//! Cases that are a little smaller than a case, or simpler.
+
+use super::case::{Case, Watched};
+use vivarium_model::config::{Config, Election};
+use vivarium_model::explore::ensemble::Budget;
+
+/// Makes a case smaller as long as `fails` says that it still shows what it showed.
+pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut best = case.clone();
+    while let Some(smaller) = smaller(&best).into_iter().find(|smaller| fails(smaller)) {
+        best = smaller;
+    }
+    best
+}
+
+fn smaller(case: &Case) -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Case)| {
+        let mut other = case.clone();
+        change(&mut other);
+        if other != *case && other.budget.servers > 0 {
+            all.push(other);
+        }
+    };
+    let accounts: [fn(&mut Budget) -> &mut u8; 6] = [
+        |budget| &mut budget.servers,
+        |budget| &mut budget.txns,
+        |budget| &mut budget.crashes,
+        |budget| &mut budget.breaks,
+        |budget| &mut budget.timeouts,
+        |budget| &mut budget.fsync_errors,
+    ];
+    for account in accounts {
+        with(&|case| {
+            let account = account(&mut case.budget);
+            *account = account.saturating_sub(1);
+        });
+    }
+    for at in 0..case.bugs.len() {
+        with(&|case| _ = case.bugs.remove(at));
+    }
+    with(&|case| case.snap_count = None);
+    with(&|case| case.commit_log_count = Config::new(1, 0).commit_log_count);
+    with(&|case| case.election = Election::Oracle);
+    with(&|case| case.watched = Watched::States);
+    all
+}
