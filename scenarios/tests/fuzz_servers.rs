@@ -1,9 +1,10 @@
 //! Searches over servers come to the same, and a mistake planted in a reduction is found.
 #![cfg(feature = "explore")]
 
-use vivarium::fuzz::servers::fuzz;
+use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, Watched, compare, fuzz};
+use vivarium::fuzz::{Compared, MOST_STATES};
 
-const STATES: usize = 400;
+const STATES: usize = 600;
 
 #[test]
 fn all_searches_come_to_the_same() {
@@ -11,4 +12,48 @@ fn all_searches_come_to_the_same() {
     let told = fuzzed.difference.map(|(number, case, what)| format!("{number}: {what}\n{case}"));
     assert_eq!(told, None);
     assert!(fuzzed.compared > 10, "only {} cases were small enough", fuzzed.compared);
+}
+
+#[test]
+fn planted_mistakes_are_found() {
+    for flaw in [Flaw::ProposalAtOnce, Flaw::WritesThoughLeaving, Flaw::FollowersPacketsAreLost] {
+        let fuzzed = fuzz(1, 0..60, Some(flaw), 3_000, &|_| true);
+        assert!(fuzzed.difference.is_some(), "{flaw:?}");
+    }
+}
+
+fn case(budget: Budget, watched: Watched) -> Case {
+    let (bugs, snap_count) = (Vec::new(), None);
+    Case { budget, election: Election::Oracle, bugs, snap_count, commit_log_count: 500, watched }
+}
+
+/// That it comes to the same, and that it would not with this mistake.
+fn needs(case: &Case, flaw: Flaw) {
+    let agree = compare(case, None, MOST_STATES, 0);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+    let differ = compare(case, Some(flaw), MOST_STATES, 0);
+    assert!(matches!(differ, Compared::Differ(_)), "{flaw:?}: {differ:?}");
+}
+
+/// What was committed by the first fsync is so before what was proposed meanwhile is made durable.
+#[test]
+fn an_fsync_may_come_before_the_next_append() {
+    let budget = Budget { servers: 1, txns: 3, ..Budget::default() };
+    needs(&case(budget, Watched::Commits), Flaw::AppendsThoughUnsynced);
+}
+
+/// A leader whose follower is gone leaves its role, with or without its own epoch on its disk: that
+/// decides who leads next.
+#[test]
+fn a_leader_may_be_deserted_before_it_has_written_its_epoch() {
+    let budget = Budget { servers: 2, breaks: 1, ..Budget::default() };
+    needs(&case(budget, Watched::States), Flaw::LeaderWritesThoughBreaking);
+}
+
+/// Whom a leader has counted on its way is forgotten: otherwise equal states would be two.
+#[test]
+fn who_was_counted_first_makes_no_difference() {
+    let budget = Budget { servers: 3, ..Budget::default() };
+    let agree = compare(&case(budget, Watched::States), None, MOST_STATES, 0);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }
