@@ -24,6 +24,10 @@ struct Asked {
     most: usize,
 }
 
+/// Compares these cases, perhaps with a mistake planted, and tells how far it is.
+type Compare<'a, C, F> =
+    dyn Fn(Range<u64>, Option<F>, &dyn Fn(&Fuzzed<C>) -> bool) -> Fuzzed<C> + 'a;
+
 /// A kind of cases.
 struct Family<'a, C, F> {
     /// The flag that asks for it.
@@ -32,8 +36,7 @@ struct Family<'a, C, F> {
     size: fn(&C) -> usize,
     /// The same search as a command.
     command: fn(&C) -> Option<String>,
-    #[expect(clippy::type_complexity, reason = "named where it is made")]
-    compare: &'a dyn Fn(Range<u64>, Option<F>, &dyn Fn(&Fuzzed<C>) -> bool) -> Fuzzed<C>,
+    compare: &'a Compare<'a, C, F>,
 }
 
 /// Runs the command and returns the exit code.

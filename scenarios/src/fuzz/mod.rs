@@ -47,11 +47,14 @@ pub struct Fuzzed<C = Case> {
     pub difference: Option<(u64, C, Difference)>,
 }
 
+/// Makes a case smaller as long as it fails.
+type Shrink<C> = dyn Fn(&C, &dyn Fn(&C) -> bool) -> C;
+
 /// How cases of a kind are made, compared and made smaller.
 struct Comparison<'a, C> {
     draw: &'a dyn Fn(u64) -> C,
     compare: &'a dyn Fn(&C, u64) -> Compared,
-    shrink: &'a dyn Fn(&C, &dyn Fn(&C) -> bool) -> C,
+    shrink: &'a Shrink<C>,
 }
 
 /// Compares the searches of so many cases of a seed; stops at the first difference. `progress` is told
