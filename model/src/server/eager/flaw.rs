@@ -1,8 +1,8 @@
 //! Mistakes that can be planted in the conditions, to see that the checks find them.
 
-/// A mistake in the condition of a reduction over servers: one of its parts is left out. Each can be
-/// planted ([`EnsembleModel::flawed`](crate::explore::ensemble::EnsembleModel::flawed)), and each must be
-/// found by comparing searches.
+/// A mistake in the condition of a reduction over servers: one of its parts is left out. It can be
+/// planted (`EnsembleModel::flawed`), to see whether comparing searches finds it. Some are not found in
+/// small cases: they need more servers or faults, or what they leave out comes about in another way too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flaw {
     /// Steps are eager although a background snapshot can be taken.
