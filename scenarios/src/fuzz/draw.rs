@@ -91,8 +91,12 @@ impl Palette {
             36 => Statement::Send(dice.below(3) as usize),
             37 | 38 => Statement::Say(dice.below(3) as u8),
             _ => Statement::FailOn(
-                [Answer::ConnectionLoss, Answer::SessionExpired, Answer::NoNode, Answer::NodeExists]
-                    [dice.below(4) as usize],
+                [
+                    Answer::ConnectionLoss,
+                    Answer::SessionExpired,
+                    Answer::NoNode,
+                    Answer::NodeExists,
+                ][dice.below(4) as usize],
             ),
         }
     }

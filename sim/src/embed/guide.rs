@@ -201,7 +201,9 @@ impl<'a> Guide<'a> {
             }
             match first {
                 Event::Notified { event, .. } => match self.service().oldest_packet(client) {
-                    Some(ClientPacket::SetWatches { .. }) => self.set_watches(client, event.zxid)?,
+                    Some(ClientPacket::SetWatches { .. }) => {
+                        self.set_watches(client, event.zxid)?
+                    }
                     _ => self.take(client, Step::Notify(client))?,
                 },
                 Event::Session { session: Some(session), state, .. } => {

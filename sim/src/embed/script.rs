@@ -151,7 +151,9 @@ fn standing(world: &World<DirectHost>, client: ClientId) -> Standing {
 fn reader(step: &Step) -> Option<ClientId> {
     match step {
         Step::ToClient(connection) => Some(connection.client),
-        Step::Fire(Timer::Client(client, ClientTimer::Connect | ClientTimer::Read)) => Some(*client),
+        Step::Fire(Timer::Client(client, ClientTimer::Connect | ClientTimer::Read)) => {
+            Some(*client)
+        }
         _ => None,
     }
 }

@@ -22,9 +22,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The random number that a client's program is given when it draws one, by how many it has drawn. Good
-/// ones are fresh; which one it is is no choice.
+/// ones are fresh; which one it is is no choice. All of them are equally long, in decimal and in
+/// hexadecimal, so that one can stand in a text in the place of another.
 pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
-    Fingerprint::of(&("random", client, drawn)).0 as u64
+    const LEAST: u64 = 10_u64.pow(19);
+    LEAST + Fingerprint::of(&("random", client, drawn)).0 as u64 % (u64::MAX - LEAST)
 }
 
 /// So many sessions and random numbers of a client are known by their look.
@@ -121,6 +123,7 @@ impl Renaming {
         let other = |number: Option<u64>| self.numbers.get(&number?).copied();
         let width = word.len();
         if let Some(other) = other(word.parse().ok()) {
+            let width = if word.starts_with('0') { width } else { 0 };
             return format!("{other:0width$}");
         }
         match other(u64::from_str_radix(word, 16).ok()) {
@@ -233,13 +236,15 @@ mod tests {
         let (one, other) = (ClientId(1), ClientId(2));
         let renaming = Renaming::of(one, other);
         let (here, there) = (random_number(one, 3), random_number(other, 3));
-        let text = |number: u64| format!("/lock/{number:016x}-lock-0000000001, {number}, {number:X}");
+        let text =
+            |number: u64| format!("/lock/{number:016x}-lock-0000000001, {number}, {number:X}");
         assert_eq!(renaming.text(&text(here)), text(there));
         assert_eq!(renaming.text(&text(there)), text(here));
         assert_eq!(renaming.text("/lock/member-12"), "/lock/member-12");
 
         let session = |client| SessionId::of_client(client, 2);
-        let told = |client| Input::Reply { call: CallId(0), outcome: Outcome::Connected(session(client)) };
+        let told =
+            |client| Input::Reply { call: CallId(0), outcome: Outcome::Connected(session(client)) };
         assert_eq!(renaming.renamed_back(&told(one)), told(other));
         let data: Arc<[u8]> = Arc::from(format!("held by {}", session(one).0).as_bytes());
         let sent = Output::Send { to: one, body: data };

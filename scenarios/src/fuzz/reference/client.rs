@@ -104,7 +104,7 @@ pub struct Held {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Running {
+pub enum Process {
     NotStarted,
     Running,
     Finished,
@@ -113,7 +113,7 @@ pub enum Running {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
-    pub running: Running,
+    pub running: Process,
     pub task: Task,
     pub standing: Standing,
     pub held: Held,
@@ -135,7 +135,7 @@ pub struct Client {
 impl Client {
     pub fn new(task: Task) -> Client {
         Client {
-            running: Running::NotStarted,
+            running: Process::NotStarted,
             task,
             standing: Standing::Off,
             held: Held::default(),
@@ -155,7 +155,7 @@ impl Client {
     }
 
     pub fn tell(&mut self, input: Input) {
-        if self.running == Running::Running {
+        if self.running == Process::Running {
             self.inbox.push_back(input);
         }
     }
@@ -315,7 +315,7 @@ impl Client {
     }
 
     /// The process is over.
-    pub fn end_process(&mut self, running: Running) {
+    pub fn end_process(&mut self, running: Process) {
         self.running = running;
         self.end_link();
         self.standing = Standing::Off;

@@ -20,7 +20,7 @@ mod program;
 mod tree;
 
 use super::case::{Call, Case, Statement, Watching};
-use client::{Ask, Client, Down, Input, Running, Slot, Standing, Up};
+use client::{Ask, Client, Down, Input, Process, Slot, Standing, Up};
 use program::Task;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
@@ -179,9 +179,9 @@ impl World {
         let client = &self.clients[at];
         let mut steps = Vec::new();
         match client.running {
-            Running::NotStarted | Running::Killed => steps.push(Step::Start),
-            Running::Running if !client.inbox.is_empty() => steps.push(Step::Input),
-            Running::Running | Running::Finished => {}
+            Process::NotStarted | Process::Killed => steps.push(Step::Start),
+            Process::Running if !client.inbox.is_empty() => steps.push(Step::Input),
+            Process::Running | Process::Finished => {}
         }
         steps.extend(client.under_way.keys().map(|from| Step::Message(*from)));
         if client.standing == Standing::Waiting {
@@ -210,7 +210,7 @@ impl World {
 
     fn faults(&self, at: usize, steps: &mut Vec<(usize, Step)>) {
         let (client, left) = (&self.clients[at], self.left);
-        if client.running != Running::Running {
+        if client.running != Process::Running {
             return;
         }
         if left.lost > 0 && client.link.open {
@@ -222,7 +222,8 @@ impl World {
         if left.kills > 0 {
             steps.push((at, Step::Kill));
         }
-        let alive = client.held.session.filter(|session| self.sessions.get(session) == Some(&false));
+        let alive =
+            client.held.session.filter(|session| self.sessions.get(session) == Some(&false));
         if let Some(session) = alive.filter(|_| left.expiries > 0) {
             steps.push((at, Step::Expire(session)));
         }
@@ -281,7 +282,7 @@ impl World {
         let client = &mut self.clients[at];
         match step {
             Step::Start => {
-                client.running = Running::Running;
+                client.running = Process::Running;
                 client.task = Task::new(&case.programs[at]);
                 client.begin_session();
                 client.tell(Input::Start);
@@ -322,7 +323,7 @@ impl World {
             }
             Step::Kill => {
                 self.left.kills -= 1;
-                client.end_process(Running::Killed);
+                client.end_process(Process::Killed);
             }
             Step::Expire(session) => {
                 self.left.expiries -= 1;
@@ -354,7 +355,7 @@ impl World {
         if *under_way == 0 {
             client.under_way.remove(&from);
         }
-        if client.running != Running::Running {
+        if client.running != Process::Running {
             return;
         }
         match client.receiving.pop_front() {
@@ -486,13 +487,14 @@ impl World {
     /// Nothing can happen any more: the end of a run, or a standstill.
     fn end(&self) -> String {
         let unfinished = (0..self.clients.len())
-            .filter(|at| self.clients[*at].running != Running::Finished)
+            .filter(|at| self.clients[*at].running != Process::Finished)
             .map(|at| format!("client {}", at + 1))
             .collect::<Vec<_>>();
         if !unfinished.is_empty() {
             return format!("standstill of {}", unfinished.join(", "));
         }
-        let znodes: Vec<String> = self.last().tree.iter().filter(|(path, _)| *path != "/").map(words).collect();
+        let znodes: Vec<String> =
+            self.last().tree.iter().filter(|(path, _)| *path != "/").map(words).collect();
         let said = std::iter::once(Vec::new()).chain(self.said.iter().cloned());
         format!("{:?} leaves {}", said.collect::<Vec<_>>(), znodes.join(" "))
     }

@@ -1,7 +1,7 @@
 //! The reference's programs: statements, taken one by one.
 
 use super::super::case::{Answer, Call, PATHS, Statement, Watching};
-use super::client::{Ask, Client, Input, Request, Running, Slot};
+use super::client::{Ask, Client, Input, Process, Request, Slot};
 use std::collections::{BTreeMap, VecDeque};
 use vivarium_model::error::Error;
 
@@ -105,8 +105,8 @@ pub fn run(client: &mut Client, others: &[usize]) -> Deeds {
     }
     let mut at = 0;
     while at < client.task.threads.len() {
-        while client.running == Running::Running && go_on(client, at, others, &mut deeds) {}
-        if client.running == Running::Finished {
+        while client.running == Process::Running && go_on(client, at, others, &mut deeds) {}
+        if client.running == Process::Finished {
             return deeds;
         }
         at += 1;
@@ -123,11 +123,11 @@ fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) ->
         }
         let notes = client.task.notes.join("; ");
         deeds.said.push(notes);
-        client.end_process(Running::Finished);
+        client.end_process(Process::Finished);
         return false;
     };
     if thread.parts.is_empty() && !begin(client, at, statement, others, deeds) {
-        return client.running == Running::Running;
+        return client.running == Process::Running;
     }
     let Some(line) = poll(client, at) else { return false };
     let thread = &mut client.task.threads[at];
@@ -136,7 +136,7 @@ fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) ->
         // Tried, connected, tried, connected, tried.
         let lost = line == Error::ConnectionLoss.to_string();
         *tries += 1;
-        if *tries % 2 == 0 || lost && *tries < 5 {
+        if tries.is_multiple_of(2) || lost && *tries < 5 {
             return true;
         }
         thread.tries = None;
@@ -163,7 +163,10 @@ fn begin(
         Statement::Retry(call) => {
             let thread = &mut client.task.threads[at];
             let tries = *thread.tries.get_or_insert(0);
-            (vec![Await::Call(if tries % 2 == 0 { call } else { Call::Connect })], Line::Both)
+            (
+                vec![Await::Call(if tries.is_multiple_of(2) { call } else { Call::Connect })],
+                Line::Both,
+            )
         }
         Statement::Join(one, other) => (vec![Await::Call(one), Await::Call(other)], Line::Both),
         Statement::Race(one, other) => {
@@ -213,7 +216,7 @@ fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &
             };
             if client.task.notes.last() == Some(&error.to_string()) {
                 deeds.failed = Some(format!("it was told {error}"));
-                client.end_process(Running::Finished);
+                client.end_process(Process::Finished);
             }
         }
         other => unreachable!("{other:?} is not in the reference"),

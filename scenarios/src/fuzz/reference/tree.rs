@@ -60,7 +60,12 @@ struct Writer {
 }
 
 impl Writer {
-    fn create(&mut self, path: &str, owner: Option<Session>, counts: bool) -> Result<String, Error> {
+    fn create(
+        &mut self,
+        path: &str,
+        owner: Option<Session>,
+        counts: bool,
+    ) -> Result<String, Error> {
         let above = self.tree.get(parent(path)).ok_or(Error::NoNode)?;
         let number = if counts { format!("{:010}", above.cversion) } else { String::new() };
         let path = format!("{path}{number}");
@@ -119,7 +124,8 @@ pub fn beginning(setup: bool) -> Entry {
         changed: 0,
         children_changed: 0,
     };
-    let mut writer = Writer { tree: Tree::from([("/".into(), root)]), changes: Vec::new(), place: 0 };
+    let mut writer =
+        Writer { tree: Tree::from([("/".into(), root)]), changes: Vec::new(), place: 0 };
     if setup {
         writer.create(PATHS[0], None, false).expect("the tree is empty");
     }
@@ -209,8 +215,7 @@ pub fn read(tree: &Tree, session: Session, call: Call) -> Result<String, String>
         Call::GetChildren(at) => children(tree, PATHS[at]).ok_or_else(no_node),
         Call::Ephemerals => {
             let is_own = |(_, znode): &(&String, &Znode)| znode.owner == Some(session);
-            let paths: Vec<&String> =
-                tree.iter().filter(is_own).map(|(path, _)| path).collect();
+            let paths: Vec<&String> = tree.iter().filter(is_own).map(|(path, _)| path).collect();
             Ok(format!("{paths:?}"))
         }
         Call::Sync => Ok("done".into()),

@@ -62,7 +62,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
         return Compared::Differ(difference);
     }
     let outcomes = plain.outcomes.len() + plain.objections.len();
-    Compared::Agree { plain: plain.states, reduced, outcomes }
+    Compared::Agree { plain: plain.states, reduced, outcomes, interpreted: None }
 }
 
 fn differs(
