@@ -1,7 +1,11 @@
 //! Searches of generated programs come to the same, and a mistake planted in a reduction is found.
 #![cfg(feature = "explore")]
 
-use vivarium::fuzz::{Flaw, fuzz};
+use vivarium::fuzz::{
+    Budget, Call, Case, Flaw, Statement, Watched, Watching, against_reference, draw, fuzz,
+    reference,
+};
+use vivarium_model::release::{Bug, Bugs};
 
 const STATES: usize = 1_000;
 
@@ -18,5 +22,55 @@ fn planted_mistakes_are_found() {
     for flaw in [Flaw::InputAtOnce, Flaw::VisibleIsPrivate] {
         let fuzzed = fuzz(1, 0..60, Some(flaw), STATES, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
+    }
+}
+
+/// One client after the other, with this budget.
+fn case(programs: &[&[Statement]], budget: Budget) -> Case {
+    Case {
+        programs: programs.iter().map(|program| program.to_vec()).collect(),
+        setup: false,
+        chroot: false,
+        watched: Watched::Ends,
+        budget,
+    }
+}
+
+/// What searches once left out, the reference comes to.
+#[test]
+fn the_reference_knows_what_searches_had_missed() {
+    let comes_to = |case: &Case, words: &str| {
+        let reference = reference(case, 100_000).expect("it is a small case");
+        assert!(
+            reference.outcomes.iter().any(|outcome| outcome.contains(words)),
+            "{case}: {words} is none of {:#?}",
+            reference.outcomes
+        );
+    };
+    let (lost, expiries) =
+        (Budget { lost: 1, ..Budget::default() }, Budget { expiries: 1, ..Budget::default() });
+    let sync: &[Statement] = &[Statement::Do(Call::Sync)];
+    comes_to(&case(&[sync], lost), "ConnectionLoss");
+    let exists: &[Statement] = &[Statement::Do(Call::Exists(0))];
+    comes_to(&case(&[exists], expiries), "SessionExpired");
+    let sleeps: &[Statement] = &[
+        Statement::Do(Call::CreateEphemeral(0)),
+        Statement::Do(Call::Sleep),
+        Statement::Do(Call::Exists(0)),
+    ];
+    comes_to(&case(&[sleeps], expiries), "slept; SessionExpired");
+    let writes: &[Statement] = &[Statement::Do(Call::Create(0)), Statement::Do(Call::Delete(0))];
+    let watches: &[Statement] = &[Statement::Watch(Watching::Exists, 0), Statement::Await];
+    comes_to(&case(&[writes, watches], Budget::default()), "standstill of client 2");
+}
+
+/// Defects of ZooKeeper that both searches of a program have in common are differences to it.
+#[test]
+fn the_reference_objects_to_defects_that_all_searches_share() {
+    for bug in [Bug::PlantedExistEvent, Bug::PlantedChildWatch, Bug::PlantedVersion] {
+        let bugs = Bugs::NONE.with(bug);
+        let found =
+            (0..400).any(|number| against_reference(&draw(1, number), bugs, STATES).is_err());
+        assert!(found, "{bug}");
     }
 }

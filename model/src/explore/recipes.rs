@@ -60,6 +60,7 @@ use crate::explore::memo::Memo;
 use crate::explore::trie::Trie;
 use crate::handle::Program;
 use crate::property::{LooksBack, Monitor, Monitors};
+use crate::release::Bugs;
 use crate::service::{Prefixes, Service};
 use crate::world::World;
 use std::sync::Arc;
@@ -134,6 +135,13 @@ impl Recipes {
         if let Some(client) = Arc::make_mut(&mut self.config).clients.last_mut() {
             client.chroot = Arc::from(chroot);
         }
+        self
+    }
+
+    /// Over a ZooKeeper with these defects, as far as this grain has them.
+    #[must_use]
+    pub fn with_bugs(mut self, bugs: Bugs) -> Recipes {
+        Arc::make_mut(&mut self.config).bugs = bugs;
         self
     }
 

@@ -110,17 +110,18 @@ impl Service {
         match packet {
             ClientPacket::Connect { session: None, .. } => steps.push(serve(Zxid::ZERO)),
             ClientPacket::Connect { session: Some(session), last_zxid_seen, .. } => {
-                // Where the session is alive; or closed, but not yet as far as its server knows.
                 let least = self.log.up_to(*last_zxid_seen).zxid();
                 steps.push(serve(least));
-                let end = self.log.last().zxid();
-                let is_accepted = self.is_alive(*session) || self.log.closes_after(*session, least);
-                if prefixes == Prefixes::All && is_accepted {
-                    let more = self.log.after(least).iter().map(|entry| serve(entry.zxid()));
-                    steps.extend(more);
-                } else if is_accepted && !self.is_alive(*session) {
-                    // Refused.
-                    steps.push(serve(end));
+                let end = self.end_unknown_at(client, *session, least);
+                let is_accepted = self.is_alive(*session) || end.is_some();
+                match end {
+                    _ if prefixes == Prefixes::All && is_accepted => {
+                        let more = self.log.after(least).iter().map(|entry| serve(entry.zxid()));
+                        steps.extend(more);
+                    }
+                    // By a server that knows of the end it is refused.
+                    Some(end) => steps.push(serve(end)),
+                    None => {}
                 }
             }
             ClientPacket::Request { request, .. } if is_write(request) => {

@@ -37,6 +37,8 @@ pub(super) struct Link {
     pub(super) to_client: VecDeque<ServerPacket>,
     /// The server has closed the connection; the end follows what is under way to the client.
     pub(super) hung_up: bool,
+    /// The connection before was closed by its server because the session was over.
+    pub(super) after_end: bool,
     /// The identities of the connection (semantics 1.9).
     pub(super) auth: Arc<[Id]>,
 }
@@ -53,6 +55,7 @@ impl Link {
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
             hung_up: false,
+            after_end: false,
             auth: Arc::from([access::of_address(address.unwrap_or("127.0.0.1"))]),
         }
     }
@@ -72,6 +75,7 @@ impl Link {
         let link = std::mem::replace(self, Link::closed(client, config));
         let Link { session, to_server, hung_up, mut auth, .. } = link;
         if hung_up {
+            self.after_end = session.is_some();
             return None;
         }
         let mut writes: VecDeque<LateWrite> = VecDeque::new();

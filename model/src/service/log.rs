@@ -135,9 +135,10 @@ impl Log {
         &self.0[from..]
     }
 
-    /// Whether a session's closeSession comes after this.
-    pub(super) fn closes_after(&self, session: SessionId, zxid: Zxid) -> bool {
-        self.after(zxid).iter().any(|entry| entry.closes(session))
+    /// Where a session's closeSession is, if it comes after this.
+    pub(super) fn closes_after(&self, session: SessionId, zxid: Zxid) -> Option<Zxid> {
+        let after = self.after(zxid).iter();
+        after.map(|entry| &**entry).find(|entry| entry.closes(session)).map(Entry::zxid)
     }
 
     /// What of the log a server that is at `floor` or above can still tell: each tree from there on,

@@ -258,8 +258,9 @@ fn salted(place: u128, part: Fingerprint) -> Fingerprint {
 
 impl Wire for Links {
     fn open(&mut self, client: ClientId, _server: ServerId) -> ClientConnection {
+        let link = self.links[client.index()].make_mut();
         let closed = Link::closed(client, &self.config);
-        *self.links[client.index()].make_mut() = Link { open: true, ..closed };
+        *link = Link { open: true, after_end: link.after_end, ..closed };
         Link::name(client)
     }
 

@@ -153,6 +153,7 @@ impl Service {
         let link = self.links.links[client.index()].make_mut();
         link.session = Some(session);
         link.view = end;
+        link.after_end = false;
         link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only: false });
         self.took(client);
         true
@@ -161,7 +162,9 @@ impl Service {
     /// The client comes back with its session. A write that is still under way on its old
     /// connection is refused from now on (2.4). A session that is closed already is accepted all the
     /// same by a server that has not applied that, if it follows a leader that has been deposed and does
-    /// not know: its successor has closed the session.
+    /// not know: its successor has closed the session. It takes another lost connection to come to such a
+    /// server once more: where a server has closed the connection because the session is over, the next
+    /// one knows.
     fn attach(
         &mut self,
         client: ClientId,
@@ -173,13 +176,14 @@ impl Service {
         if alive.is_some() {
             self.links.late.remove(&session);
         }
-        let deposed = self.log.closes_after(session, prefix);
+        let deposed = self.end_unknown_at(client, session, prefix).is_some();
         let timeout = alive.or_else(|| deposed.then(|| self.config.negotiate(asked)));
         let link = self.links.links[client.index()].make_mut();
         match timeout {
             Some(timeout) => {
                 link.session = Some(session);
                 link.view = prefix;
+                link.after_end = false;
                 let read_only = false;
                 link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only });
             }
@@ -190,6 +194,17 @@ impl Service {
         }
         self.took(client);
         true
+    }
+
+    /// Where a session is closed, if a server that has applied as much as this can accept it still.
+    pub(super) fn end_unknown_at(
+        &self,
+        client: ClientId,
+        session: SessionId,
+        prefix: Zxid,
+    ) -> Option<Zxid> {
+        let end = self.log.closes_after(session, prefix);
+        end.filter(|_| !self.links.links[client.index()].after_end)
     }
 
     fn took(&mut self, client: ClientId) {

@@ -1,14 +1,14 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
 use super::case::{Case, Watched};
-use super::reach::{Reach, model, reach};
+use super::reach::{Reach, model, reach, reach_of};
 use super::record::Ends;
-use super::reference::{in_its_words, is_covered, reference};
-use std::collections::BTreeSet;
+use super::reference::{Reference, in_its_words, is_covered, reference};
 use std::fmt;
 use std::num::NonZeroUsize;
 use vivarium_model::explore::recipes::{Flaw, Reductions};
 use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
+use vivarium_model::release::Bugs;
 
 /// Something that searches do not agree about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,20 +97,33 @@ const MOST_OF_REFERENCE: usize = 30_000;
 
 /// Compares with the reference, where that knows the case and can come to its end.
 fn by_reference(case: &Case, plain: &Reach, most: usize) -> Result<Option<u64>, String> {
-    if plain.states > MOST_INTERPRETED || !is_covered(case) {
+    if plain.states > MOST_INTERPRETED {
+        return Ok(None);
+    }
+    against_reference(case, Bugs::NONE, most)
+}
+
+/// Compares a search without reductions, over a ZooKeeper with these defects, with the reference, which
+/// has none. The states of the reference; `None` where it does not know the case, or one of both
+/// does not come to its end.
+///
+/// # Errors
+/// What the search comes to and the reference does not, or the other way round.
+pub fn against_reference(case: &Case, bugs: Bugs, most: usize) -> Result<Option<u64>, String> {
+    if !is_covered(case) {
         return Ok(None);
     }
     let Some(measure) = reference(case, MOST_OF_REFERENCE) else { return Ok(None) };
     let watched = Case { watched: Watched::Ends, ..case.clone() };
-    let Some(reached) = reach(&watched, Reductions::NONE, None, most) else { return Ok(None) };
-    let reached_outcomes: BTreeSet<String> =
-        reached.outcomes.iter().map(|outcome| in_its_words(outcome)).collect();
-    let measure_reach =
-        Reach { outcomes: measure.outcomes, withheld: measure.withheld, states: measure.states };
-    let reached = Reach { outcomes: reached_outcomes, ..reached };
-    match differs(&measure_reach, &reached) {
+    let ends = Ends::default();
+    let searched = model(&watched, Reductions::NONE, None, &ends).with_bugs(bugs);
+    let Some(reached) = reach_of(&searched, &ends, most) else { return Ok(None) };
+    let outcomes = reached.outcomes.iter().map(|outcome| in_its_words(outcome)).collect();
+    let Reference { outcomes: measured, withheld, states } = measure;
+    let measure = Reach { outcomes: measured, withheld, states };
+    match differs(&measure, &Reach { outcomes, ..reached }) {
         Some(what) => Err(what),
-        None => Ok(Some(measure.states)),
+        None => Ok(Some(states)),
     }
 }
 

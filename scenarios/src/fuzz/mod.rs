@@ -20,7 +20,7 @@ pub mod servers;
 mod shrink;
 
 pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
-pub use compare::{Compared, Difference, compare, ways};
+pub use compare::{Compared, Difference, against_reference, compare, ways};
 pub use draw::draw;
 pub use reach::{Reach, reach};
 pub use reference::{Reference, is_covered, reference};

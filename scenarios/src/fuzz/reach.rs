@@ -49,10 +49,14 @@ pub fn reach(
     most: usize,
 ) -> Option<Reach> {
     let ends = Ends::default();
-    let model = model(case, reductions, flaw, &ends);
+    reach_of(&model(case, reductions, flaw, &ends), &ends, most)
+}
+
+/// All that this model can come to, whose recorder puts the ends of runs there.
+pub fn reach_of(model: &Recipes, ends: &Ends, most: usize) -> Option<Reach> {
     let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
     let mut seen = BTreeSet::new();
-    let mut open: VecDeque<_> = stateright::Model::init_states(&model).into();
+    let mut open: VecDeque<_> = stateright::Model::init_states(model).into();
     seen.extend(open.iter().map(|state| model.fingerprint(state)));
     let mut actions = Vec::new();
     while let Some(state) = open.pop_front() {
@@ -61,7 +65,7 @@ pub fn reach(
             continue;
         }
         actions.clear();
-        stateright::Model::actions(&model, &state, &mut actions);
+        stateright::Model::actions(model, &state, &mut actions);
         let is_withheld = model.withheld(&state).is_some();
         withheld |= is_withheld;
         if actions.is_empty() && !is_withheld {
@@ -69,7 +73,7 @@ pub fn reach(
             outcomes.extend(model.at_rest(&state).err().map(|stuck| stuck.to_string()));
         }
         for action in actions.drain(..) {
-            let next = stateright::Model::next_state(&model, &state, action);
+            let next = stateright::Model::next_state(model, &state, action);
             let next = next.expect("what is offered is possible");
             if seen.insert(model.fingerprint(&next)) {
                 open.push_back(next);

@@ -95,9 +95,6 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
     is_offered(&drawn).map_err(|why| fails(None, why))?;
     let options = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
     let run = crate::run(scenario, seed, &options);
-    if let Some(violation) = run.violation {
-        return Err(fails(None, format!("the run itself violates: {}", violation.objection)));
-    }
     let programs = || (scenario.programs)(&drawn);
     let script = Script::of(&drawn, programs(), &run.recorded).map_err(|why| fails(None, why))?;
     let mut guide = Guide::new(&drawn, programs(), &script);
@@ -106,7 +103,12 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
             return Err(fails(Some((turn.number, turn.at, turn.step)), saw));
         }
     }
-    Ok(guide.embedded(run.steps))
+    match run.violation {
+        None => Ok(guide.embedded(run.steps)),
+        Some(violation) => {
+            Err(fails(None, format!("the run itself violates: {}", violation.objection)))
+        }
+    }
 }
 
 /// Whether the service grain has all that this ensemble has.

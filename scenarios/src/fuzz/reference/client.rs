@@ -79,6 +79,8 @@ pub struct Link {
     pub up: VecDeque<Up>,
     pub down: VecDeque<Down>,
     pub hung_up: bool,
+    /// The connection before was closed by its server because the session was over.
+    pub after_end: bool,
 }
 
 /// Where a session stands at its client.
@@ -185,12 +187,13 @@ impl Client {
         self.standing = Standing::Connecting;
         let (session, seen) = (self.held.session, self.held.seen);
         let up = VecDeque::from([Up::Connect { session, seen }]);
-        self.link = Link { open: true, up, ..Link::default() };
+        self.link = Link { open: true, up, after_end: self.link.after_end, ..Link::default() };
     }
 
     /// The connection is gone. Writes that its server had not taken may still arrive.
     pub fn end_link(&mut self) {
         let link = std::mem::take(&mut self.link);
+        self.link.after_end = link.hung_up && link.session.is_some();
         let (Some(session), false) = (link.session, link.hung_up) else { return };
         let write = |up| match up {
             Up::Request(ask) if ask.is_write() => Some(ask),

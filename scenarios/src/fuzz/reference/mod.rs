@@ -267,7 +267,7 @@ impl World {
             Some(Up::Connect { session: None, .. }) => vec![0],
             Some(Up::Connect { session: Some(session), seen }) => {
                 let is_accepted = self.sessions.get(session) == Some(&false)
-                    || self.closes_after(*session, *seen);
+                    || self.closes_after(at, *session, *seen);
                 if is_accepted { (*seen..self.log.len()).collect() } else { vec![*seen] }
             }
             Some(Up::Request(ask)) if ask.is_write() => vec![0],
@@ -366,8 +366,9 @@ impl World {
 
     // ---- servers ----
 
-    fn closes_after(&self, session: Session, place: Place) -> bool {
-        self.log[place + 1..].iter().any(|entry| entry.ends == Some(session))
+    fn closes_after(&self, at: usize, session: Session, place: Place) -> bool {
+        let mut later = self.log[place + 1..].iter();
+        !self.clients[at].link.after_end && later.any(|entry| entry.ends == Some(session))
     }
 
     /// The server goes on in the log: watches fire; where the session ends, it hangs up.
@@ -399,7 +400,7 @@ impl World {
                 if self.sessions.get(&session) == Some(&false) {
                     self.clients[at].late.remove(&session);
                     self.accept(at, session, place);
-                } else if self.closes_after(session, place) {
+                } else if self.closes_after(at, session, place) {
                     // By a leader that has been deposed, and does not know that the session is closed.
                     self.accept(at, session, place);
                 } else {
@@ -424,6 +425,7 @@ impl World {
         let link = &mut self.clients[at].link;
         link.session = Some(session);
         link.view = view;
+        link.after_end = false;
         link.down.push_back(Down::Connected(session));
     }
 

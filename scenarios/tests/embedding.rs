@@ -1,0 +1,52 @@
+//! What servers do to clients in a sweep is among what a search at the service grain tries: runs are
+//! taken again there, step by step. And what defective servers do is not.
+
+use std::sync::Arc;
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium_model::release::{Bug, Release};
+use vivarium_sim::Scenario;
+use vivarium_sim::embed::{Cost, check_embedding};
+
+fn scenario(name: &str, switches: &Switches) -> Scenario {
+    let entry = catalogue().into_iter().find(|entry| entry.name == name);
+    (entry.expect("it is in the catalogue").build)(switches)
+}
+
+#[test]
+fn every_run_of_servers_is_one_of_the_service_grain() {
+    let mut most = Cost::default();
+    for name in ["lock", "churn"] {
+        let scenario = scenario(name, &Switches::default());
+        for seed in 0..40 {
+            match check_embedding(&scenario, seed) {
+                Ok(embedded) => {
+                    assert!(embedded.events > 0, "{name} {seed}: nothing was compared");
+                    most.lost += embedded.cost.lost;
+                    most.expiries += embedded.cost.expiries;
+                    most.kills += embedded.cost.kills;
+                }
+                Err(failure) => panic!("{name}: {failure}"),
+            }
+        }
+    }
+    assert!(most.lost > 0 && most.expiries > 0 && most.kills > 0, "{most:?}");
+}
+
+/// The first thing that these servers do, in runs in which no monitor looks, and the service grain
+/// cannot.
+fn first_not_embedded(bug: Bug, seeds: std::ops::Range<u64>) -> Option<String> {
+    let bugs = Release::Repaired.bugs().with(bug);
+    let mut scenario = scenario("churn", &Switches { bugs, ..Switches::default() });
+    scenario.monitors = Arc::new(|_| Vec::new());
+    let failures = seeds.filter_map(|seed| check_embedding(&scenario, seed).err());
+    failures.map(|failure| failure.to_string()).find(|saw| !saw.contains("the run itself"))
+}
+
+/// Committed writes are lost, or some servers never heard of them, and clients are told so.
+#[test]
+fn what_defective_servers_tell_clients_is_not() {
+    for (bug, from) in [(Bug::TruncKeepsNewerSnapshot, 372), (Bug::TruncKeepsRecordBeyond, 372)] {
+        let saw = first_not_embedded(bug, from..from + 1_000);
+        assert!(saw.is_some(), "{bug} shows nothing");
+    }
+}
