@@ -2,8 +2,7 @@
 #![cfg(feature = "explore")]
 
 use vivarium::fuzz::{
-    Budget, Call, Case, Flaw, Statement, Watched, Watching, against_reference, draw, fuzz,
-    reference,
+    Budget, Call, Case, Flaw, Statement, Watched, Watching, against_reference, fuzz, reference,
 };
 use vivarium_model::release::{Bug, Bugs};
 
@@ -20,7 +19,7 @@ fn all_searches_come_to_the_same() {
 #[test]
 fn planted_mistakes_are_found() {
     for flaw in [Flaw::InputAtOnce, Flaw::VisibleIsPrivate] {
-        let fuzzed = fuzz(1, 0..60, Some(flaw), STATES, &|_| true);
+        let fuzzed = fuzz(1, 0..100, Some(flaw), STATES, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }
 }
@@ -67,10 +66,28 @@ fn the_reference_knows_what_searches_had_missed() {
 /// Defects of ZooKeeper that both searches of a program have in common are differences to it.
 #[test]
 fn the_reference_objects_to_defects_that_all_searches_share() {
-    for bug in [Bug::PlantedExistEvent, Bug::PlantedChildWatch, Bug::PlantedVersion] {
-        let bugs = Bugs::NONE.with(bug);
-        let found =
-            (0..400).any(|number| against_reference(&draw(1, number), bugs, STATES).is_err());
-        assert!(found, "{bug}");
+    let create: &[Statement] = &[Statement::Do(Call::Create(0))];
+    let sets: &[Statement] = &[Statement::Do(Call::Create(0)), Statement::Do(Call::SetData(0, 1))];
+    let deletes: &[Statement] = &[
+        Statement::Do(Call::Create(0)),
+        Statement::Do(Call::Create(1)),
+        Statement::Do(Call::Delete(1)),
+    ];
+    let waits: &[Statement] = &[Statement::Watch(Watching::Exists, 0), Statement::Await];
+    let waits_for_children: &[Statement] =
+        &[Statement::Watch(Watching::Children, 0), Statement::Await];
+    let planted: [(Bug, &[&[Statement]]); 3] = [
+        (Bug::PlantedExistEvent, &[create, waits]),
+        (Bug::PlantedChildWatch, &[deletes, waits_for_children]),
+        (Bug::PlantedVersion, &[sets]),
+    ];
+    for (bug, programs) in planted {
+        let case = case(programs, Budget::default());
+        assert_eq!(
+            against_reference(&case, Bugs::NONE, 50_000).map(|states| states.is_some()),
+            Ok(true)
+        );
+        let objects = against_reference(&case, Bugs::NONE.with(bug), 50_000);
+        assert!(objects.is_err(), "{bug}: {objects:?}");
     }
 }

@@ -135,6 +135,8 @@ pub enum Watched {
     Words,
     /// The same, in the order among clients.
     Order,
+    /// What each program says and writes down, and the order in which requests are sent.
+    Requests,
     /// The order in which writes are committed.
     Commits,
     /// All that happens to a client, client by client.

@@ -19,10 +19,11 @@ pub fn draw(seed: u64, number: u64) -> Case {
         Watched::Words,
         Watched::Order,
         Watched::Commits,
+        Watched::Requests,
         Watched::Accounts,
         Watched::Everything,
         Watched::History,
-    ][dice.below(8) as usize];
+    ][dice.below(9) as usize];
     let (setup, chroot) = (dice.below(3) == 0, dice.below(12) == 0);
     let budget = budget(&mut dice, clients);
     Case { programs, setup: setup || chroot, chroot, watched, budget }

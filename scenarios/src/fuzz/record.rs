@@ -31,7 +31,11 @@ impl Recorder {
     fn is_ordered(&self) -> bool {
         match self.watched {
             Watched::Ends | Watched::Words | Watched::Accounts => false,
-            Watched::Order | Watched::Commits | Watched::Everything | Watched::History => true,
+            Watched::Order
+            | Watched::Requests
+            | Watched::Commits
+            | Watched::Everything
+            | Watched::History => true,
         }
     }
 
@@ -85,6 +89,7 @@ impl Monitor for Recorder {
                 Event::Observed { .. } => true,
                 _ => false,
             },
+            Watched::Requests => matches!(event, Event::Sent { .. } | Event::Observed { .. }),
             Watched::Accounts => client_of(event).is_some(),
             Watched::Everything => true,
         }
@@ -100,6 +105,7 @@ impl Monitor for Recorder {
     fn minds_order(&self, event: &Event) -> bool {
         match self.watched {
             Watched::Commits => matches!(event, Event::Committed { .. }),
+            Watched::Requests => matches!(event, Event::Sent { .. }),
             _ => self.is_ordered() && self.concerns(event),
         }
     }
@@ -109,7 +115,8 @@ impl Monitor for Recorder {
             self.write(None, committed(txn));
             return Ok(());
         }
-        if self.watched == Watched::Commits {
+        let is_request = matches!(event, Event::Sent { .. });
+        if matches!(self.watched, Watched::Commits | Watched::Requests) && !is_request {
             let (Some(client), Some(line)) = (client_of(event), said(event)) else { return Ok(()) };
             self.lines[usize::from(client.0)].push(line);
             return Ok(());
