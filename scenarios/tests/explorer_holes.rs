@@ -2,6 +2,7 @@
 //! which reductions, or the merging of states, had left out. Each is asked with reductions and without.
 #![cfg(feature = "explore")]
 
+use std::num::NonZeroUsize;
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;
 
@@ -325,4 +326,68 @@ fn a_deletion_can_come_before_the_end_of_a_dead_session() {
 fn what_is_set_up_is_behind_every_view() {
     let asks = |zookeeper: ZooKeeper| async move { zookeeper.exists("/a").await == Ok(None) };
     holds(test(asks), &only(1).lost(1).setup("/a"));
+}
+
+// ---- what a dead client's next session can be shown ----
+
+/// Two clients delete a znode each. The third sees both gone, says so with a znode of its own, dies, and
+/// begins anew: a server that lags shows it `there` still, and `gone` gone.
+fn second_life(there: &'static str, gone: &'static str) -> Test {
+    async fn looks(zookeeper: ZooKeeper, there: &str, gone: &str) -> Result<bool, Error> {
+        let (first, second) =
+            (zookeeper.exists(there).await?.is_some(), zookeeper.exists(gone).await?.is_some());
+        if !first && !second {
+            zookeeper.create("/z", b"", CreateMode::Persistent).await?;
+            zookeeper.sleep(Duration::from_secs(60)).await;
+        }
+        Ok(first && !second && zookeeper.exists("/z").await?.is_some())
+    }
+    Test::new("second life", move |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        match zookeeper.client() {
+            ClientId(1) => _ = zookeeper.delete("/x", Version::Any).await,
+            ClientId(3) => _ = zookeeper.delete("/w", Version::Any).await,
+            _ if looks(zookeeper, there, gone).await == Ok(true) => {
+                return Err("it came to that".to_string());
+            }
+            _ => {}
+        }
+        Ok(())
+    })
+}
+
+/// In whichever order the two were deleted.
+#[test]
+fn a_second_life_can_be_shown_what_the_first_had_left_behind() {
+    let three = only(3).lost(1).kills(1).depth_first();
+    let three = ["/x", "/w"].into_iter().fold(three, Exploration::setup);
+    for (there, gone) in [("/x", "/w"), ("/w", "/x")] {
+        let verdict = second_life(there, gone).explored(&three).verdict;
+        assert!(matches!(verdict, Verdict::Violated(_)), "{there} without {gone}: {verdict}");
+    }
+}
+
+/// How many states there are is a function of the model: not of who searches them, or how.
+#[test]
+fn all_strategies_and_threads_count_the_same_states() {
+    let test = || {
+        test(|zookeeper: ZooKeeper| async move {
+            let _ = zookeeper.delete("/a", Version::Any).await;
+            let _ = zookeeper.exists("/a").await;
+            false
+        })()
+    };
+    let one = only(1).setup("/a").expiries(1).kills(1);
+    let states = |exploration: Exploration| {
+        let verdict = test().explored(&exploration).verdict;
+        let Verdict::Exhausted { states, .. } = verdict else { panic!("{verdict}") };
+        states
+    };
+    let two = NonZeroUsize::new(2).expect("two");
+    for one in [one.clone(), one.without_reductions()] {
+        let all = states(one.clone().threads(NonZeroUsize::MIN));
+        assert_eq!(states(one.clone().threads(two)), all);
+        assert_eq!(states(one.clone().depth_first().threads(NonZeroUsize::MIN)), all);
+        assert_eq!(states(one.depth_first().threads(two)), all);
+    }
 }
