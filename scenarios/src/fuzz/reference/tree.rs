@@ -17,7 +17,10 @@ pub type Change = (&'static str, String);
 pub struct Znode {
     pub data: Vec<u8>,
     pub version: u32,
+    /// Children created and deleted.
     pub cversion: u32,
+    /// Children created: what the next sequential one is numbered by.
+    created: u32,
     pub owner: Option<Session>,
     changed: Place,
     children_changed: Place,
@@ -67,7 +70,7 @@ impl Writer {
         counts: bool,
     ) -> Result<String, Error> {
         let above = self.tree.get(parent(path)).ok_or(Error::NoNode)?;
-        let number = if counts { format!("{:010}", above.cversion) } else { String::new() };
+        let number = if counts { format!("{:010}", above.created) } else { String::new() };
         let path = format!("{path}{number}");
         if self.tree.contains_key(&path) {
             return Err(Error::NodeExists);
@@ -76,10 +79,9 @@ impl Writer {
             return Err(Error::NoChildrenForEphemerals);
         }
         let (changed, children_changed) = (self.place, self.place);
-        let (data, version, cversion) = (Vec::new(), 0, 0);
-        let znode = Znode { data, version, cversion, owner, changed, children_changed };
+        let znode = Znode { owner, changed, children_changed, ..empty() };
         self.tree.insert(path.clone(), znode);
-        self.children_changed(&path);
+        self.children_changed(&path).created += 1;
         self.changes.push(("NodeCreated", path.clone()));
         Ok(path)
     }
@@ -95,10 +97,11 @@ impl Writer {
         Ok(())
     }
 
-    fn children_changed(&mut self, path: &str) {
+    fn children_changed(&mut self, path: &str) -> &mut Znode {
         let above = self.tree.get_mut(parent(path)).expect("a znode has a parent");
         above.cversion += 1;
         above.children_changed = self.place;
+        above
     }
 
     fn set(&mut self, path: &str, byte: u8, only_first: bool) -> Result<u32, Error> {
@@ -114,18 +117,22 @@ impl Writer {
     }
 }
 
-/// What a log begins with.
-pub fn beginning(setup: bool) -> Entry {
-    let root = Znode {
+fn empty() -> Znode {
+    Znode {
         data: Vec::new(),
         version: 0,
         cversion: 0,
+        created: 0,
         owner: None,
         changed: 0,
         children_changed: 0,
-    };
+    }
+}
+
+/// What a log begins with.
+pub fn beginning(setup: bool) -> Entry {
     let mut writer =
-        Writer { tree: Tree::from([("/".into(), root)]), changes: Vec::new(), place: 0 };
+        Writer { tree: Tree::from([("/".into(), empty())]), changes: Vec::new(), place: 0 };
     if setup {
         writer.create(PATHS[0], None, false).expect("the tree is empty");
     }
