@@ -62,7 +62,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     let Some(plain) = reach(case, Reductions::NONE, None, most) else { return Compared::TooLarge };
     let ways = ways();
     let rare = 1 + (turn % (ways.len() as u64 - 1)) as usize;
-    let mut reduced = 0;
+    let (mut reduced, mut withheld) = (0, plain.withheld);
     for at in [0, rare] {
         let (name, reductions) = ways[at];
         let Some(other) = reach(case, reductions, flaw, most) else {
@@ -72,11 +72,23 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
         if at == 0 {
             reduced = other.states;
         }
-        if let Some(what) = differs(&plain, &other) {
+        if at == 0 {
+            withheld = other.withheld;
+        }
+        let measure = match plain.withheld && !other.withheld {
+            // That a timer need not end any earlier is true if nothing more comes of it.
+            true => match reach(&with_more_timers(case), Reductions::NONE, None, most) {
+                Some(more) if !more.withheld => more,
+                Some(_) | None => return Compared::TooLarge,
+            },
+            false => plain.clone(),
+        };
+        if let Some(what) = differs(&measure, &other) {
             return Compared::Differ(Difference { search: name.to_string(), what });
         }
     }
-    if let Some(difference) = by_strategy(case, &plain, reduced, flaw, turn) {
+    let searched = Reach { withheld, ..plain.clone() };
+    if let Some(difference) = by_strategy(case, &searched, reduced, flaw, turn) {
         return Compared::Differ(difference);
     }
     // A planted mistake is in what the reference has nothing of.
@@ -88,6 +100,15 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
         }
     };
     Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len(), interpreted }
+}
+
+/// The same, with as many early timers as there can be sleeps.
+fn with_more_timers(case: &Case) -> Case {
+    let mut more = case.clone();
+    let sleeps: usize = case.programs.iter().map(Vec::len).sum();
+    let lives = 1 + usize::from(case.budget.kills);
+    more.budget.timers = u8::try_from(sleeps * lives).unwrap_or(u8::MAX);
+    more
 }
 
 /// The most states of a case that the reference is asked about, and how many it may take itself: it

@@ -122,11 +122,10 @@ impl Walk<'_> {
 
     fn expand(&mut self, steps: &Steps, at: usize) {
         let length = self.visits[at].length;
+        // Faults that strike whoever waits begin a block of their own: whether any can, where nobody
+        // else can do anything either, is asked there.
         if at > 0 && (steps.idle || self.is_cut()) {
-            self.wait(at);
-        }
-        if at > 0 && self.is_cut() {
-            return;
+            return self.wait(at);
         }
         for took in steps.tried() {
             let to = Transition { length: length + 1, ..took.to.clone() };
