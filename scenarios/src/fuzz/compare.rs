@@ -7,7 +7,7 @@ use super::reference::{Reference, in_its_words, is_covered, reference};
 use std::fmt;
 use std::num::NonZeroUsize;
 use vivarium_model::explore::recipes::{Flaw, Reductions};
-use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
+use vivarium_model::explore::{Ending, Model, Options, Silent, Strategy, search};
 use vivarium_model::release::Bugs;
 
 /// Something that searches do not agree about.
@@ -70,10 +70,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
             return Compared::Differ(Difference { search: name.to_string(), what });
         };
         if at == 0 {
-            reduced = other.states;
-        }
-        if at == 0 {
-            withheld = other.withheld;
+            (reduced, withheld) = (other.states, other.withheld);
         }
         let measure = match plain.withheld && !other.withheld {
             // That a timer need not end any earlier is true if nothing more comes of it.
@@ -87,8 +84,14 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
             return Compared::Differ(Difference { search: name.to_string(), what });
         }
     }
-    let searched = Reach { withheld, ..plain.clone() };
-    if let Some(difference) = by_strategy(case, &searched, reduced, flaw, turn) {
+    let expected = Expected {
+        withheld,
+        states: reduced,
+        bad: plain.outcomes.iter().find(|outcome| !outcome.starts_with("[[")),
+        is_known: &|objection| plain.outcomes.iter().any(|outcome| outcome.ends_with(objection)),
+    };
+    let all = model(case, Reductions::ALL, flaw, &Ends::default());
+    if let Some(difference) = by_strategy(&all, &expected, turn) {
         return Compared::Differ(difference);
     }
     // A planted mistake is in what the reference has nothing of.
@@ -105,9 +108,10 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
 /// The same, with as many early timers as there can be sleeps.
 fn with_more_timers(case: &Case) -> Case {
     let mut more = case.clone();
-    let sleeps: usize = case.programs.iter().map(Vec::len).sum();
+    // A statement makes two calls at most.
+    let calls: usize = case.programs.iter().map(|program| 2 * program.len()).sum();
     let lives = 1 + usize::from(case.budget.kills);
-    more.budget.timers = u8::try_from(sleeps * lives).unwrap_or(u8::MAX);
+    more.budget.timers = u8::try_from(calls * lives).unwrap_or(u8::MAX);
     more
 }
 
@@ -162,15 +166,24 @@ fn differs(plain: &Reach, other: &Reach) -> Option<String> {
     }
 }
 
+/// What the searches in turn have come to, which the search proper has to come to as well.
+pub(super) struct Expected<'a> {
+    /// Whether something was withheld.
+    pub(super) withheld: bool,
+    /// Distinct states.
+    pub(super) states: u64,
+    /// An objection, if there is one.
+    pub(super) bad: Option<&'a String>,
+    /// Whether this is one of the objections.
+    pub(super) is_known: &'a dyn Fn(&str) -> bool,
+}
+
 /// The search proper: one of its strategies, in one thread or two. Its verdict and its number of states
 /// are those of the model, whoever searches.
-fn by_strategy(
-    case: &Case,
-    plain: &Reach,
-    reduced: u64,
-    flaw: Option<Flaw>,
-    turn: u64,
-) -> Option<Difference> {
+pub(super) fn by_strategy<M>(model: &M, expected: &Expected<'_>, turn: u64) -> Option<Difference>
+where
+    M: Model,
+{
     let ways = [
         (Strategy::BreadthFirst, 1),
         (Strategy::DepthFirst, 1),
@@ -180,27 +193,19 @@ fn by_strategy(
     let (strategy, threads) = ways[(turn % 4) as usize];
     let mut options = Options::new(strategy);
     options.threads = NonZeroUsize::new(threads).expect("some threads");
-    let model = model(case, Reductions::ALL, flaw, &Ends::default());
-    let ending = search(&model, &options, &Silent).ending;
-    let is_bad = |outcome: &&String| !outcome.starts_with("[[");
-    let bad = plain.outcomes.iter().find(is_bad);
-    let what = match (ending, bad) {
-        (Ending::Exhausted { states, .. }, None) if !plain.withheld && states == reduced => {
-            return None;
-        }
-        (Ending::Bounded { states, .. }, None) if plain.withheld && states == reduced => {
-            return None;
-        }
+    let Expected { withheld, states: counted, bad, is_known } = *expected;
+    let what = match (search(model, &options, &Silent).ending, bad) {
+        (Ending::Exhausted { states, .. }, None) if !withheld && states == counted => return None,
+        (Ending::Bounded { states, .. }, None) if withheld && states == counted => return None,
         (Ending::Violated(found), _) => {
             let objection = found.objection.to_string();
-            let known = |outcome: &String| outcome.ends_with(&objection);
-            if plain.outcomes.iter().any(known) {
+            if is_known(&objection) {
                 return None;
             }
             format!("violated by `{objection}`, which cannot be")
         }
         (Ending::Exhausted { states, .. } | Ending::Bounded { states, .. }, None) => {
-            format!("{states} states, and {reduced} when they were counted in turn")
+            format!("{states} states, and {counted} when they were counted in turn")
         }
         (_, Some(bad)) => format!("not violated, though there is `{bad}`"),
     };

@@ -4,8 +4,17 @@ use super::case::{Call, Case, Statement, Watched};
 
 /// Makes a case smaller as long as `fails` says that it still shows what it showed.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+    shrink_by(case, smaller, fails)
+}
+
+/// The same for cases of any kind, of which `smaller` makes smaller ones.
+pub(super) fn shrink_by<C: Clone>(
+    case: &C,
+    smaller: impl Fn(&C) -> Vec<C>,
+    fails: impl Fn(&C) -> bool,
+) -> C {
     let mut best = case.clone();
-    while let Some(smaller) = smaller(&best).into_iter().find(|smaller| fails(smaller)) {
+    while let Some(smaller) = smaller(&best).into_iter().find(&fails) {
         best = smaller;
     }
     best

@@ -1,11 +1,9 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
-use super::super::compare::{Compared, Difference};
+use super::super::compare::{Compared, Difference, Expected, by_strategy};
 use super::case::Case;
 use super::reach::{Reach, model, reach};
-use std::num::NonZeroUsize;
 use vivarium_model::explore::ensemble::{Flaw, Reductions};
-use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 
 /// One reduction, to be used alone or left out.
 type Part = (&'static str, fn(&mut Reductions) -> &mut bool);
@@ -58,7 +56,13 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
             return Compared::Differ(Difference { search, what });
         }
     }
-    if let Some(difference) = by_strategy(case, &plain, reduced, flaw, turn) {
+    let expected = Expected {
+        withheld: plain.withheld,
+        states: reduced,
+        bad: plain.objections.first(),
+        is_known: &|objection| plain.objections.contains(objection),
+    };
+    if let Some(difference) = by_strategy(&model(case, Reductions::ALL, flaw), &expected, turn) {
         return Compared::Differ(difference);
     }
     let outcomes = plain.outcomes.len() + plain.objections.len();
@@ -95,45 +99,4 @@ fn differs(
         (false, true) => Some("says that something was withheld, and nothing was".to_string()),
         _ => None,
     }
-}
-
-/// The search proper: one of its strategies, in one thread or two. Its verdict and its number of states
-/// are those of the model, whoever searches.
-fn by_strategy(
-    case: &Case,
-    plain: &Reach,
-    reduced: u64,
-    flaw: Option<Flaw>,
-    turn: u64,
-) -> Option<Difference> {
-    let ways = [
-        (Strategy::BreadthFirst, 1),
-        (Strategy::DepthFirst, 1),
-        (Strategy::BreadthFirst, 2),
-        (Strategy::DepthFirst, 2),
-    ];
-    let (strategy, threads) = ways[(turn % 4) as usize];
-    let mut options = Options::new(strategy);
-    options.threads = NonZeroUsize::new(threads).expect("some threads");
-    let model = model(case, Reductions::ALL, flaw);
-    let what = match (search(&model, &options, &Silent).ending, plain.objections.first()) {
-        (Ending::Exhausted { states, .. }, None) if !plain.withheld && states == reduced => {
-            return None;
-        }
-        (Ending::Bounded { states, .. }, None) if plain.withheld && states == reduced => {
-            return None;
-        }
-        (Ending::Violated(found), _) => {
-            let objection = found.objection.to_string();
-            if plain.objections.contains(&objection) {
-                return None;
-            }
-            format!("violated by `{objection}`, which cannot be")
-        }
-        (Ending::Exhausted { states, .. } | Ending::Bounded { states, .. }, None) => {
-            format!("{states} states, and {reduced} when they were counted in turn")
-        }
-        (_, Some(bad)) => format!("not violated, though there is `{bad}`"),
-    };
-    Some(Difference { search: format!("{strategy:?} in {threads} threads"), what })
 }

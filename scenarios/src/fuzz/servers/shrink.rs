@@ -1,16 +1,13 @@
 //! Cases that are a little smaller than a case, or simpler.
 
+use super::super::shrink::shrink_by;
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election};
 use vivarium_model::explore::ensemble::Budget;
 
 /// Makes a case smaller as long as `fails` says that it still shows what it showed.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
-    let mut best = case.clone();
-    while let Some(smaller) = smaller(&best).into_iter().find(|smaller| fails(smaller)) {
-        best = smaller;
-    }
-    best
+    shrink_by(case, smaller, fails)
 }
 
 fn smaller(case: &Case) -> Vec<Case> {
