@@ -1,12 +1,12 @@
 //! The shortest way to a violation.
 //!
-//! A reduced search lets every client join, so the fewest steps *there* may hold some that the violation
-//! does not need; depth first, a way is as long as it happens to be. Two things are done about it:
+//! Breadth first, a search finds a shortest way. Depth first, or stopped by a bound, a way is as long as
+//! it happens to be. Two things are done about it:
 //!
 //! 1. Steps are left out, in ever smaller groups, as long as what remains is a run within the budget
 //!    whose end violates the same property (delta debugging). It is deterministic and quick.
-//! 2. A search breadth first, without that reduction, looks for a way with fewer steps than that. Where
-//!    it sees everything up to there, the way is proven to be the shortest.
+//! 2. A search breadth first looks for a way with fewer steps than that. Where it sees everything up to
+//!    there, the way is proven to be the shortest.
 
 use super::{Action, Budget, Recipes, Reductions};
 use crate::explore::{Bound, Counterexample, Ending, Observer, Options, Strategy, search};
@@ -55,16 +55,17 @@ impl Recipes {
         let left_out = all.len() - steps.len();
         let mut shortest = Shortest { steps, objection, left_out, proven: false };
         let length = shortest.steps.len();
-        if length > WORTH {
+        if counterexample.shortest || length > WORTH {
+            shortest.proven = counterexample.shortest;
             return Some(shortest);
         }
-        let straight = self.straight();
+        let reduced = self.with_reductions(Reductions::ALL);
         let options = Options {
             strategy: Strategy::BreadthFirst,
             max_depth: Some(u32::try_from(length).unwrap_or(u32::MAX)),
             ..options.clone()
         };
-        match search(&straight, &options, observer).ending {
+        match search(&reduced, &options, observer).ending {
             Ending::Exhausted { .. } => shortest.proven = true,
             Ending::Bounded { by: Bound::Depth(_) | Bound::Withheld(_), .. } => {
                 shortest.proven = true;
@@ -72,7 +73,7 @@ impl Recipes {
             Ending::Bounded { .. } => {}
             Ending::Violated(found) if found.shortest => {
                 shortest.proven = true;
-                let steps = straight.all_steps(&found);
+                let steps = reduced.all_steps(&found);
                 if steps.len() < shortest.steps.len() {
                     shortest.left_out = all.len() - steps.len();
                     (shortest.steps, shortest.objection) = (steps, found.objection);
@@ -169,12 +170,6 @@ impl Recipes {
             tables: super::expand::Tables::new(),
             beginning_of_each: None,
         }
-    }
-
-    /// The same with those reductions that keep the number of steps on a way: each way to a violation
-    /// can be put in the order of blocks, and what is left out of it then makes it shorter.
-    fn straight(&self) -> Recipes {
-        self.with_reductions(Reductions::ALL)
     }
 }
 
