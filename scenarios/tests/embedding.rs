@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::release::{Bug, Release};
 use vivarium_sim::Scenario;
-use vivarium_sim::embed::{Cost, check_embedding};
+use vivarium_sim::embed::{Cost, Why, check_embedding};
 
 fn scenario(name: &str, switches: &Switches) -> Scenario {
     let entry = catalogue().into_iter().find(|entry| entry.name == name);
@@ -39,7 +39,10 @@ fn first_not_embedded(bug: Bug, seeds: std::ops::Range<u64>) -> Option<String> {
     let mut scenario = scenario("churn", &Switches { bugs, ..Switches::default() });
     scenario.monitors = Arc::new(|_| Vec::new());
     let failures = seeds.filter_map(|seed| check_embedding(&scenario, seed).err());
-    failures.map(|failure| failure.to_string()).find(|saw| !saw.contains("the run itself"))
+    failures
+        .map(|failure| *failure)
+        .find(|failure| failure.why == Why::Differs)
+        .map(|it| it.to_string())
 }
 
 /// Committed writes are lost, or some servers never heard of them, and clients are told so.

@@ -8,7 +8,7 @@ use super::run::Plan;
 use super::select::Selected;
 use std::fmt::Write;
 use std::sync::Mutex;
-use vivarium_sim::embed::{Cost, Embedded, NotEmbedded, check_embedding};
+use vivarium_sim::embed::{Cost, Embedded, NotEmbedded, Why, check_embedding};
 
 /// Runs the command and returns the exit code.
 pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
@@ -66,10 +66,16 @@ impl Sum {
         let _ = writeln!(text, "{name}");
         if let Some(failure) = failure {
             let seed = failure.seed;
+            let says = match failure.why {
+                Why::Differs => {
+                    "NOT EMBEDDED: servers can do what no search at the service grain would see"
+                }
+                Why::Violates => "VIOLATED: a run is embedded up to what a monitor objects to",
+                Why::NotOffered => "NOT EMBEDDED: the scenario has what the service grain has not",
+            };
             let _ = writeln!(
                 text,
-                "  NOT EMBEDDED: servers can do what no search at the service grain would see\n  \
-                 {failure}\n  again     vivarium run {name} --check-embedding --seeds {seed}..{}",
+                "  {says}\n  {failure}\n  again     vivarium run {name} --check-embedding --seeds {seed}..{}",
                 seed + 1
             );
             return;

@@ -63,11 +63,24 @@ pub struct Cost {
     pub timers: u64,
 }
 
-/// A run that the service grain does not have.
+/// Why a run is not embedded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The service grain does not have it.
+    Differs,
+    /// A monitor objects to the run itself. What comes before that, the service grain has.
+    Violates,
+    /// The scenario has clients or servers that the service grain has not.
+    NotOffered,
+}
+
+/// A run that is not embedded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotEmbedded {
     /// The seed.
     pub seed: u64,
+    /// Why.
+    pub why: Why,
     /// The step of the run, from 1, and when it was taken.
     pub step: Option<(u64, Time, Step)>,
     /// What has no counterpart.
@@ -90,24 +103,24 @@ impl fmt::Display for NotEmbedded {
 /// # Errors
 /// Where and why that is not possible.
 pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<NotEmbedded>> {
-    let fails = |step, saw: String| Box::new(NotEmbedded { seed, step, saw });
+    let fails = |why, step, saw: String| Box::new(NotEmbedded { seed, why, step, saw });
     let drawn = Drawn::draw(scenario, seed);
-    is_offered(&drawn).map_err(|why| fails(None, why))?;
+    is_offered(&drawn).map_err(|saw| fails(Why::NotOffered, None, saw))?;
     let options = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
     let run = crate::run(scenario, seed, &options);
     let programs = || (scenario.programs)(&drawn);
-    let script = Script::of(&drawn, programs(), &run.recorded).map_err(|why| fails(None, why))?;
+    let script = Script::of(&drawn, programs(), &run.recorded);
+    let script = script.map_err(|saw| fails(Why::Differs, None, saw))?;
     let mut guide = Guide::new(&drawn, programs(), &script);
     for turn in &script.turns {
         if let Err(saw) = guide.follow(turn) {
-            return Err(fails(Some((turn.number, turn.at, turn.step)), saw));
+            let step = Some((turn.number, turn.at, turn.step));
+            return Err(fails(Why::Differs, step, saw));
         }
     }
     match run.violation {
         None => Ok(guide.embedded(run.steps)),
-        Some(violation) => {
-            Err(fails(None, format!("the run itself violates: {}", violation.objection)))
-        }
+        Some(violation) => Err(fails(Why::Violates, None, violation.objection.to_string())),
     }
 }
 
