@@ -2,7 +2,8 @@
 #![cfg(feature = "explore")]
 
 use vivarium::fuzz::{
-    Budget, Call, Case, Flaw, Statement, Watched, Watching, against_reference, fuzz, reference,
+    Budget, Call, Case, Compared, Flaw, Statement, Watched, Watching, against_reference, compare,
+    fuzz, reference,
 };
 use vivarium_model::release::{Bug, Bugs};
 
@@ -28,7 +29,7 @@ fn planted_mistakes_are_found() {
 fn case(programs: &[&[Statement]], budget: Budget) -> Case {
     Case {
         programs: programs.iter().map(|program| program.to_vec()).collect(),
-        setup: false,
+        setup: Vec::new(),
         chroot: false,
         watched: Watched::Ends,
         budget,
@@ -90,4 +91,36 @@ fn the_reference_objects_to_defects_that_all_searches_share() {
         let objects = against_reference(&case, Bugs::NONE.with(bug), 50_000);
         assert!(objects.is_err(), "{bug}: {objects:?}");
     }
+}
+
+/// Where a session can expire, its server closes the connection, what is under way is lost, and another
+/// server takes the client back at what it has seen. So what it was shown is no floor for what it will be.
+#[test]
+fn a_session_that_has_ended_is_shown_the_past_again() {
+    let budget = Budget { expiries: 1, kills: 1, ..Budget::default() };
+    let case = Case {
+        setup: vec![0],
+        chroot: true,
+        ..case(&[&[Statement::Do(Call::CreateEphemeral(0))]], budget)
+    };
+    let compared = compare(&case, None, 10_000, 0);
+    assert!(matches!(compared, Compared::Agree { .. }), "{compared:?}");
+}
+
+/// Outcomes alone do not show that the past was forgotten too early; states that are merged do.
+#[test]
+fn states_that_are_merged_can_do_the_same() {
+    let budget = Budget { expiries: 1, kills: 1, ..Budget::default() };
+    let case = Case {
+        setup: vec![0, 2],
+        chroot: true,
+        ..case(&[&[Statement::Do(Call::Create(0))]], budget)
+    };
+    let agree = compare(&case, None, 10_000, 0);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+    let differ = compare(&case, Some(Flaw::PastIgnoresNewSessions), 10_000, 0);
+    assert!(
+        matches!(&differ, Compared::Differ(what) if what.search.contains("merged")),
+        "{differ:?}"
+    );
 }

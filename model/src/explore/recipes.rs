@@ -12,7 +12,7 @@
 //! | **blocks**: a client's private steps come right before its next step that is not, or where it has to wait | a private step can be taken later, past anything that others do, with no difference to anybody (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
 //! | **inputs**: where no fault can strike a client any more, its program takes its input, and its machine reads its packet, before anything else of the client | both only add to what is there, as long as nothing ends the session and nothing else tells the program anything (`service/steady.rs`); what monitors account of the client comes in the same order | generated programs |
 //! | **prefixes**: of the prefixes that come to the same, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid tells the prefix | generated programs |
-//! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs |
+//! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost and no session expire any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs; of those, all pairs of states that are merged |
 //!
 //! Once there was another: a client that only asks for a new session went first. A message of another
 //! client that arrives before its program runs is lost, and was not: it has gone.
@@ -74,6 +74,8 @@ pub struct Recipes {
     budget: Budget,
     reductions: Reductions,
     flaw: Option<Flaw>,
+    /// One state in so many is held against what reductions rest on.
+    rarity: u128,
     /// How far back monitors look in the history.
     looks_back: LooksBack,
     /// Whether a monitor takes notice of what clients are told.
@@ -111,6 +113,7 @@ impl Recipes {
             budget,
             reductions: Reductions::ALL,
             flaw: None,
+            rarity: check::RARITY,
             tables: expand::Tables::new(),
             beginning_of_each: None,
         }
@@ -149,6 +152,13 @@ impl Recipes {
     #[must_use]
     pub fn flawed(mut self, flaw: Flaw) -> Recipes {
         self.flaw = Some(flaw);
+        self
+    }
+
+    /// Holds every state against what reductions rest on, not one in many.
+    #[must_use]
+    pub fn checked_in_every_state(mut self) -> Recipes {
+        self.rarity = 1;
         self
     }
 

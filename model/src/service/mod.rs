@@ -221,33 +221,16 @@ impl Service {
         whole
     }
 
-    /// No server will ever again show less of the log than this, whatever goes wrong.
+    /// No server will ever again show less of the log than this, whatever goes wrong: nothing, before a
+    /// program has finished. (It can begin a new session at any time, after an expiry, after its own
+    /// close, as its own replacement. That has seen nothing, and a lost connection takes it to a server
+    /// that lags as far as it likes.)
     fn floor(&self) -> Zxid {
-        let floor = |(node, link): (&Tracked<_>, &Tracked<_>)| floor(node, link, true);
-        let shown = self.clients.iter().zip(&self.links.links).filter_map(floor);
-        shown.min().unwrap_or(self.log.last().zxid())
+        match self.clients.iter().all(|node| node.program == ProgramState::Finished) {
+            true => self.log.last().zxid(),
+            false => Zxid::ZERO,
+        }
     }
-}
-
-/// No server will ever again show this client less of the log than this; `None` where none will show
-/// it anything that is there already.
-///
-/// While connections can be lost that is the log's beginning, for every program that has not
-/// finished: it can begin a new session at any time (after an expiry, after its own close, as its own
-/// replacement), which has seen nothing, and a lost connection takes that to a server that lags as far
-/// as it likes. Where no connection can be lost any more, a new session begins at the log's end.
-fn floor(node: &ClientNode, link: &Link, can_lose: bool) -> Option<Zxid> {
-    if node.program == ProgramState::Finished {
-        return None;
-    }
-    if can_lose {
-        return Some(Zxid::ZERO);
-    }
-    if link.open && link.session.is_some() {
-        return Some(link.view);
-    }
-    let returns = node.machine.state().is_alive() && node.machine.session().is_some();
-    returns.then(|| node.machine.last_zxid())
 }
 
 /// Tells equal parts in different places apart. Fingerprints are uniform, so a turn of the bits

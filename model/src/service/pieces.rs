@@ -6,7 +6,7 @@
 
 use super::link::{LateWrite, Link};
 use super::log::Log;
-use super::{Links, Service, floor};
+use super::{Links, Service};
 use crate::config::Config;
 use crate::fingerprint::{Fingerprint, Tracked};
 use crate::id::{ClientId, SessionId};
@@ -49,9 +49,27 @@ impl Share {
     }
 
     /// No server will ever again show this client less of the log than this, if no connection is lost
-    /// (any more).
-    pub(crate) fn floor(&self) -> Option<Zxid> {
-        floor(&self.node, &self.link, false)
+    /// and no session expires (any more); `None` where none will show it anything that is there already.
+    ///
+    /// A new session begins at the log's end then. But a server still closes the connections of a session
+    /// that has come to its end. What is under way to the client is lost with that, and a server that has
+    /// not heard of the end takes the client back at what the client has seen.
+    pub(crate) fn floor(&self, common: &Common) -> Option<Zxid> {
+        let (machine, link) = (&self.node.machine, &self.link);
+        if self.has_finished() {
+            return None;
+        }
+        let returns = machine.session().filter(|_| machine.state().is_alive());
+        let seen = returns.map(|_| machine.last_zxid());
+        let shown = (link.open && link.session.is_some()).then_some(link.view);
+        let has_ended = returns.is_some_and(|session| !common.is_alive(session));
+        // Who closes the session itself does not come back for it.
+        match (seen, shown) {
+            (Some(seen), Some(shown)) if has_ended && !machine.is_closing() => {
+                Some(seen.min(shown))
+            }
+            _ => shown.or(seen),
+        }
     }
 
     /// Whether the client's program has finished: no server shows it anything any more.
@@ -74,6 +92,11 @@ impl Common {
     /// The fingerprint of all transactions, as monitors can tell them.
     pub(crate) fn told(&self) -> Fingerprint {
         self.log.told()
+    }
+
+    /// Whether the leader takes a session for alive.
+    fn is_alive(&self, session: SessionId) -> bool {
+        self.prep.sessions().touch(session).is_some()
     }
 
     /// The end of the log.

@@ -152,8 +152,8 @@ pub enum Watched {
 pub struct Case {
     /// One program per client. Each begins with a connect.
     pub programs: Vec<Vec<Statement>>,
-    /// Whether the first path is there from the start.
-    pub setup: bool,
+    /// The paths that are there from the start, parents first.
+    pub setup: Vec<usize>,
     /// Whether the paths of the last client begin with `/a`.
     pub chroot: bool,
     /// What is watched of it.
@@ -168,7 +168,7 @@ impl Case {
         let Budget { lost, expiries, cancels, timers, kills } = self.budget;
         let faults = [lost, expiries, cancels, timers, kills].map(usize::from);
         let statements: usize = self.programs.iter().map(|program| program.len() + 1).sum();
-        statements + faults.iter().sum::<usize>() + usize::from(self.setup)
+        statements + faults.iter().sum::<usize>() + self.setup.len()
     }
 }
 
@@ -182,7 +182,7 @@ impl fmt::Display for Case {
             writeln!(f, "        vec![{}],", statements.join(", "))?;
         }
         writeln!(f, "    ],")?;
-        writeln!(f, "    setup: {},", self.setup)?;
+        writeln!(f, "    setup: vec!{:?},", self.setup)?;
         writeln!(f, "    chroot: {},", self.chroot)?;
         writeln!(f, "    watched: Watched::{:?},", self.watched)?;
         writeln!(f, "    budget: {:?},", self.budget)?;

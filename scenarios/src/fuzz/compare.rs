@@ -1,6 +1,7 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
 use super::case::{Case, Watched};
+use super::merging::merging;
 use super::reach::{Reach, model, reach, reach_of};
 use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
@@ -60,6 +61,9 @@ pub fn ways() -> Vec<(&'static str, Reductions)> {
 /// Compares the searches of a case. `turn` chooses which of the rarer ones take part.
 pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compared {
     let Some(plain) = reach(case, Reductions::NONE, None, most) else { return Compared::TooLarge };
+    if let Some(difference) = merging(case, flaw, most) {
+        return Compared::Differ(difference);
+    }
     let ways = ways();
     let rare = 1 + (turn % (ways.len() as u64 - 1)) as usize;
     let (mut reduced, mut withheld) = (0, plain.withheld);

@@ -10,7 +10,8 @@ use vivarium_sim::random::{Random, Seeds};
 pub fn draw(seed: u64, number: u64) -> Case {
     let mut dice = Seeds::new(seed).stream("case of the explorer", number);
     let clients = [1, 1, 1, 2, 2, 2, 2, 2, 3, 4][dice.below(10) as usize];
-    let palette = Palette::draw(&mut dice);
+    let theme = Theme::draw(&mut dice);
+    let palette = Palette::draw(&mut dice, theme);
     let most = [4, 2, 2, 1][clients - 1];
     let programs = (0..clients).map(|_| palette.program(&mut dice, most)).collect();
     let watched = [
@@ -24,12 +25,18 @@ pub fn draw(seed: u64, number: u64) -> Case {
         Watched::Everything,
         Watched::History,
     ][dice.below(9) as usize];
-    let (setup, chroot) = (dice.below(3) == 0, dice.below(12) == 0);
-    let budget = budget(&mut dice, clients);
-    Case { programs, setup: setup || chroot, chroot, watched, budget }
+    let chroot = dice.below(12) == 0;
+    let setup = match dice.below(6) {
+        0 | 1 => vec![0],
+        2 => vec![0, 2],
+        _ if chroot => vec![0],
+        _ => Vec::new(),
+    };
+    let budget = budget(&mut dice, clients, theme);
+    Case { programs, setup, chroot, watched, budget }
 }
 
-fn budget(dice: &mut Random, clients: usize) -> Budget {
+fn budget(dice: &mut Random, clients: usize, theme: Option<&Theme>) -> Budget {
     let mut budget = Budget::default();
     let faults = match clients {
         1 => dice.below(4),
@@ -37,16 +44,102 @@ fn budget(dice: &mut Random, clients: usize) -> Budget {
         _ => dice.below(4) / 3,
     };
     for _ in 0..faults {
-        let kind = match dice.below(12) {
-            0..4 => &mut budget.lost,
-            4..7 => &mut budget.expiries,
-            7 | 8 => &mut budget.kills,
-            9 | 10 => &mut budget.timers,
+        let kind = match theme.filter(|_| dice.below(4) > 0) {
+            Some(theme) => theme.faults[dice.below(theme.faults.len() as u64) as usize],
+            None => dice.below(12),
+        };
+        let kind = match kind {
+            LOST..EXPIRY => &mut budget.lost,
+            EXPIRY..KILL => &mut budget.expiries,
+            KILL..TIMER => &mut budget.kills,
+            TIMER..CANCEL => &mut budget.timers,
             _ => &mut budget.cancels,
         };
         *kind += 1;
     }
     budget
+}
+
+// Faults, with their weights: each number up to the next is one.
+const LOST: u64 = 0;
+const EXPIRY: u64 = 4;
+const KILL: u64 = 7;
+const TIMER: u64 = 9;
+const CANCEL: u64 = 11;
+
+/// Calls, statements and faults that show more together than each with any other.
+struct Theme {
+    calls: &'static [Call],
+    /// See [`Palette::statement`].
+    statements: &'static [u64],
+    faults: &'static [u64],
+}
+
+const DO: u64 = 0;
+const TIMEOUT: u64 = 22;
+const SPAWN: u64 = 24;
+const WATCH: u64 = 25;
+const AWAIT: u64 = 29;
+const AWAIT_OR: u64 = 30;
+const STATES: u64 = 33;
+const SEND: u64 = 36;
+
+const THEMES: [Theme; 6] = [
+    // What happens to those who sleep.
+    Theme {
+        calls: &[Call::Sleep, Call::Sleep, Call::CreateEphemeral(0), Call::Exists(0)],
+        statements: &[DO, DO, STATES, TIMEOUT, SPAWN],
+        faults: &[LOST, EXPIRY, KILL, TIMER],
+    },
+    // What comes and goes while it is watched.
+    Theme {
+        calls: &[
+            Call::CreateAndDelete(0),
+            Call::Create(0),
+            Call::Delete(0),
+            Call::Sync,
+            Call::Receive,
+        ],
+        statements: &[WATCH, WATCH, AWAIT, AWAIT_OR, DO, DO, SEND],
+        faults: &[LOST, EXPIRY, KILL],
+    },
+    // Two znodes go: who lags behind sees one of them alone.
+    Theme {
+        calls: &[
+            Call::Delete(0),
+            Call::Delete(2),
+            Call::Create(2),
+            Call::Exists(0),
+            Call::Exists(2),
+        ],
+        statements: &[DO],
+        faults: &[LOST, LOST, EXPIRY, KILL],
+    },
+    // Ephemeral znodes that somebody else takes away.
+    Theme {
+        calls: &[Call::CreateEphemeral(0), Call::CreateEphemeral(0), Call::Delete(0), Call::Sync],
+        statements: &[DO],
+        faults: &[KILL, EXPIRY, LOST],
+    },
+    // Writes of nobody knows when.
+    Theme {
+        calls: &[Call::Create(0), Call::Delete(0), Call::SetFirst(0, 1), Call::Exists(0)],
+        statements: &[DO, DO, SPAWN, TIMEOUT],
+        faults: &[LOST],
+    },
+    // Timers that end early.
+    Theme {
+        calls: &[Call::Sleep, Call::Create(0), Call::Exists(0), Call::Sync],
+        statements: &[TIMEOUT, SPAWN, DO, STATES],
+        faults: &[TIMER, TIMER, LOST, KILL],
+    },
+];
+
+impl Theme {
+    /// None in every other case.
+    fn draw(dice: &mut Random) -> Option<&'static Theme> {
+        (dice.below(2) == 0).then(|| &THEMES[dice.below(THEMES.len() as u64) as usize])
+    }
 }
 
 /// What the programs of a case are made of.
@@ -59,9 +152,20 @@ struct Palette {
 const KINDS: u64 = 40;
 
 impl Palette {
-    fn draw(dice: &mut Random) -> Palette {
+    /// Of a theme, and now and then something else.
+    fn draw(dice: &mut Random, theme: Option<&Theme>) -> Palette {
+        let call = |dice: &mut Random| match theme.filter(|_| dice.below(8) > 0) {
+            Some(Theme { calls, .. }) => calls[dice.below(calls.len() as u64) as usize],
+            None => call(dice),
+        };
+        let kind = |dice: &mut Random| match theme.filter(|_| dice.below(8) > 0) {
+            Some(Theme { statements, .. }) => {
+                statements[dice.below(statements.len() as u64) as usize]
+            }
+            None => dice.below(KINDS),
+        };
         let calls = (0..dice.between(2, 5)).map(|_| call(dice)).collect();
-        let statements = (0..dice.between(2, 4)).map(|_| dice.below(KINDS)).collect();
+        let statements = (0..dice.between(2, 4)).map(|_| kind(dice)).collect();
         Palette { calls, statements }
     }
 

@@ -4,7 +4,8 @@
 //! order that is watched, what is committed, the tree that is left, standstills, violations, and
 //! whether a timer was kept from ending. The measure is a search without reductions, in which two
 //! states are one only if they are equal. Against it: all reductions, each by itself, breadth and
-//! depth first, one thread and two, whose numbers of states must be the same.
+//! depth first, one thread and two, whose numbers of states must be the same. Where states are merged, one
+//! can do what the other can.
 //!
 //! What a difference finder finds is only as good as what it can see. So each reduction's condition can
 //! be broken on purpose ([`Flaw`]), and each of those mistakes must be found.
@@ -12,6 +13,7 @@
 mod case;
 mod compare;
 mod draw;
+mod merging;
 mod reach;
 mod record;
 mod reference;

@@ -31,10 +31,10 @@ pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>, ends: &End
         .map(|statements: &Vec<Statement>| run(statements, clients, at_once))
         .collect();
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
-    let setup = case.setup.then(|| Arc::from(PATHS[0]));
+    let setup = case.setup.iter().map(|path| Arc::from(PATHS[*path]));
     let model = Recipes::new(programs, vec![Box::new(recorder)], setup, case.budget);
     let model = if case.chroot { model.last_client_below(PATHS[0]) } else { model };
-    let model = model.reduced_by(reductions);
+    let model = model.reduced_by(reductions).checked_in_every_state();
     match flaw {
         Some(flaw) => model.flawed(flaw),
         None => model,

@@ -41,8 +41,10 @@ fn smaller(case: &Case) -> Vec<Case> {
     with(&|case| case.budget.cancels = case.budget.cancels.saturating_sub(1));
     with(&|case| case.budget.timers = case.budget.timers.saturating_sub(1));
     with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
-    with(&|case| (case.setup, case.chroot) = (false, false));
     with(&|case| case.chroot = false);
+    if !case.chroot {
+        with(&|case| _ = case.setup.pop());
+    }
     for client in 0..case.programs.len() {
         for at in 0..case.programs[client].len() {
             for simpler in simpler(case.programs[client][at]) {

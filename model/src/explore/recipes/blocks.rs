@@ -65,6 +65,12 @@ impl Recipes {
         steps
     }
 
+    /// Where a client comes to in its blocks, and where they begin.
+    pub(super) fn places_of_blocks(&self, state: &State, client: ClientId) -> Vec<Place> {
+        let (_, visits, _) = self.walk(state, client);
+        visits.into_iter().map(|visit| visit.place).collect()
+    }
+
     fn walk(&self, state: &State, client: ClientId) -> (Choices, Vec<Visit>, Vec<Ending>) {
         let place = state.place(client);
         let mut walk = Walk {

@@ -15,8 +15,8 @@ use crate::property::Objection;
 /// The property that a reduction's condition holds.
 pub const REDUCTION: &str = "a reduction's condition";
 
-/// One state in so many is checked.
-const RARITY: u128 = if cfg!(debug_assertions) { 16 } else { 1_024 };
+/// One state in so many is checked, unless somebody asks for all.
+pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 16 } else { 1_024 };
 
 impl Recipes {
     /// Checks a state if it is one of those that are.
@@ -24,15 +24,27 @@ impl Recipes {
     /// # Errors
     /// Two steps that were taken for independent, and are not.
     pub(super) fn check(&self, state: &State) -> Result<(), Objection> {
-        let is_chosen = (state.fingerprint.0 >> 64).is_multiple_of(RARITY);
+        let is_chosen = (state.fingerprint.0 >> 64).is_multiple_of(self.rarity);
         if !is_chosen || !self.reductions.blocks || state.objection.is_some() {
             return Ok(());
         }
         for client in self.clients() {
-            self.comes_first(state, client)?;
-            for took in self.steps_at(state, client).all.iter().filter(|took| took.private) {
-                let others = self.clients().filter(|other| *other != client);
-                others.into_iter().try_for_each(|other| self.swaps(state, client, took, other))?;
+            for place in self.places_of_blocks(state, client) {
+                self.check_at(&state.at(client, place), client)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what a client can do where it stands, at the border of a block or inside of one.
+    fn check_at(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        self.comes_first(state, client)?;
+        // Others come from wherever they can be inside of a block of theirs.
+        for other in self.clients().filter(|other| *other != client) {
+            for place in self.places_of_blocks(state, other) {
+                let state = state.at(other, place);
+                let private = self.steps_at(&state, client).all.iter().filter(|took| took.private);
+                private.into_iter().try_for_each(|took| self.swaps(&state, client, took, other))?;
             }
         }
         Ok(())
@@ -53,10 +65,11 @@ impl Recipes {
             if other.to.objection.is_some() {
                 continue;
             }
-            // Where the program ends, what else was under way to it is gone.
-            let before = find(&self.after_step(state, client, other), first);
+            // Where the program ends or is killed, what else was under way to it is gone.
+            let after = self.after_step(state, client, other);
+            let before = find(&after, first).unwrap_or_else(|| pieces(&after));
             let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
-            if before.as_ref() != Some(&behind) {
+            if before != behind {
                 let saw = format!(
                     "`{}` was taken at once, and it makes a difference to `{}`",
                     first.step, other.step

@@ -131,7 +131,6 @@ impl Recipes {
         let program = place.map(|(_, fingerprint)| fingerprint);
         let fingerprint = Fingerprint::of(&(client, share.fingerprint(), program));
         self.tables.clients.number(fingerprint.0, || Client {
-            floor: share.floor(),
             has_finished: share.has_finished(),
             share,
             place: place.map(|(id, _)| id),
@@ -163,12 +162,22 @@ impl Recipes {
     /// The state's fingerprint: of its pieces, and of the log from where any client can still be
     /// shown it; what lies before makes no difference any more.
     pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
+        self.identity(state, self.reductions.past)
+    }
+
+    /// What a search takes this state for that forgets the past, though this one may not.
+    pub fn without_past(&self, state: &State) -> Fingerprint {
+        self.identity(state, true)
+    }
+
+    fn identity(&self, state: &State, forgets: bool) -> Fingerprint {
         let shared = self.tables.shared.get(state.shared);
         let mut whole = self.tables.watchers.get(state.watchers).fingerprint;
         let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         clients().for_each(|client| whole.add(client.fingerprint));
         whole.add(shared.rest);
-        whole.add(shared.common.log(self.floor(state, &shared.common)));
+        let floor = if forgets { self.floor(state, &shared.common) } else { Zxid::ZERO };
+        whole.add(shared.common.log(floor));
         whole.add(state.left.fingerprint());
         if let Some(objection) = &state.objection {
             whole.add(Fingerprint::of(&(&objection.property, &objection.saw)));
@@ -176,18 +185,19 @@ impl Recipes {
         whole
     }
 
-    /// No client will be shown less of the log than this. (`service::floor` has the reasons.)
+    /// No client will be shown less of the log than this. (`Share::floor` has the reasons.)
     fn floor(&self, state: &State, common: &Common) -> Zxid {
         let clients = state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         let forgets_sessions = self.has(Flaw::PastIgnoresNewSessions);
-        let can_lose = state.left.lost > 0 && !forgets_sessions;
-        if !self.reductions.past || can_lose && clients.clone().any(|client| !client.has_finished) {
+        let left = state.left;
+        let can_lose = (left.lost > 0 || left.expiries > 0) && !forgets_sessions;
+        if can_lose && clients.clone().any(|client| !client.has_finished) {
             return Zxid::ZERO;
         }
         if self.has(Flaw::PastIgnoresServers) {
             return common.last();
         }
-        let shown = clients.filter_map(|client| client.floor);
+        let shown = clients.filter_map(|client| client.share.floor(common));
         shown.fold(common.last(), Zxid::min)
     }
 

@@ -2,7 +2,6 @@
 
 use super::Recipes;
 use super::pieces::{Choices, Number, Transition};
-use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::State;
 use crate::effect::Effects;
@@ -112,7 +111,7 @@ impl stateright::Model for Recipes {
         let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());
         let passes = self.is_idle(state);
         for (client, choices) in able {
-            if !passes || sleeps && !self.has(Flaw::NoFaultsInSleep) {
+            if !passes || sleeps {
                 self.add(client, choices, Kind::Block, actions);
             }
             if passes {

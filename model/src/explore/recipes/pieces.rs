@@ -30,8 +30,6 @@ pub(super) struct Client {
     /// Where its program stands.
     pub(super) place: Option<NodeId>,
     pub(super) fingerprint: Fingerprint,
-    /// Where no connection can be lost, the least of the log that it can be shown.
-    pub(super) floor: Option<Zxid>,
     pub(super) has_finished: bool,
 }
 

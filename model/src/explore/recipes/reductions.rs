@@ -44,8 +44,6 @@ pub enum Flaw {
     RandomAtOnce,
     /// The answer to a new session's request is read at once.
     SessionAtOnce,
-    /// No fault happens where only sleeps are left.
-    NoFaultsInSleep,
     /// That a timer is kept from ending is asked only where a block begins.
     TimersOutsideOfBlocks,
     /// A step is private although a monitor minds when it happens.
@@ -86,13 +84,12 @@ pub enum Flaw {
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 24] = [
+    pub const ALL: [Flaw; 23] = [
         Flaw::InputAtOnce,
         Flaw::PacketAtOnce,
         Flaw::SyncAtOnce,
         Flaw::RandomAtOnce,
         Flaw::SessionAtOnce,
-        Flaw::NoFaultsInSleep,
         Flaw::TimersOutsideOfBlocks,
         Flaw::VisibleIsPrivate,
         Flaw::SentIsInvisible,

@@ -167,6 +167,7 @@ impl Recipes {
             budget: self.budget,
             reductions,
             flaw: self.flaw,
+            rarity: self.rarity,
             tables: super::expand::Tables::new(),
             beginning_of_each: None,
         }

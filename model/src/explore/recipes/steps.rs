@@ -234,7 +234,8 @@ impl Recipes {
         if to.objection.is_some() || to.all.is_some() {
             return false;
         }
-        if to.shared != before.shared && !expires {
+        let is_late = self.has(Flaw::LateIsPrivate) && matches!(step, Step::Late(_));
+        if to.shared != before.shared && !expires && !is_late {
             return false;
         }
         match step {
@@ -261,7 +262,7 @@ impl Recipes {
             | Step::Cancel(_)
             | Step::Kill(_)
             | Step::Start(_) => true,
-            Step::Late(_) => self.has(Flaw::LateIsPrivate),
+            Step::Late(_) => is_late,
             _ => false,
         }
     }

@@ -130,11 +130,11 @@ fn empty() -> Znode {
 }
 
 /// What a log begins with.
-pub fn beginning(setup: bool) -> Entry {
+pub fn beginning(setup: &[usize]) -> Entry {
     let mut writer =
         Writer { tree: Tree::from([("/".into(), empty())]), changes: Vec::new(), place: 0 };
-    if setup {
-        writer.create(PATHS[0], None, false).expect("the tree is empty");
+    for at in setup {
+        writer.create(PATHS[*at], None, false).expect("its parent is there");
     }
     Entry { tree: writer.tree, changes: Vec::new(), ends: None }
 }

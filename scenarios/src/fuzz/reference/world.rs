@@ -53,7 +53,7 @@ impl World {
     pub fn of(case: &Case) -> World {
         let clients = case.programs.iter().map(|program| Client::new(Task::new(program))).collect();
         World {
-            log: vec![Arc::new(tree::beginning(case.setup))],
+            log: vec![Arc::new(tree::beginning(&case.setup))],
             sessions: BTreeMap::new(),
             clients,
             left: case.budget,
