@@ -124,3 +124,28 @@ fn states_that_are_merged_can_do_the_same() {
         "{differ:?}"
     );
 }
+
+/// Two mistakes that take a program of their own to show: a watch that is set behind what it would have
+/// seen, and a reader that lags behind writes which came in either order.
+#[test]
+fn mistakes_that_few_programs_show_are_found() {
+    let watches: &[&[Statement]] = &[
+        &[Statement::Do(Call::Receive), Statement::Do(Call::CreateAndDelete(0))],
+        &[Statement::Send(0), Statement::Watch(Watching::Exists, 0), Statement::Await],
+    ];
+    let lags: &[&[Statement]] = &[
+        &[Statement::Do(Call::Delete(0))],
+        &[Statement::Do(Call::Delete(2)), Statement::Do(Call::Create(2))],
+        &[Statement::Do(Call::Exists(0)), Statement::Do(Call::Exists(2))],
+    ];
+    let cases = [
+        (Flaw::PrefixIgnoresWatches, case(watches, Budget::default())),
+        (Flaw::PastIgnoresServers, Case { setup: vec![0, 2], ..case(lags, Budget::default()) }),
+    ];
+    for (flaw, case) in cases {
+        let agree = compare(&case, None, 200_000, 0);
+        assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+        let differ = compare(&case, Some(flaw), 200_000, 0);
+        assert!(matches!(differ, Compared::Differ(_)), "{flaw:?}: {differ:?}");
+    }
+}
