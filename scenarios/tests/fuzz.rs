@@ -19,8 +19,22 @@ fn all_searches_come_to_the_same() {
 
 #[test]
 fn planted_mistakes_are_found() {
-    for flaw in [Flaw::InputAtOnce, Flaw::VisibleIsPrivate] {
-        let fuzzed = fuzz(1, 0..100, Some(flaw), STATES, &|_| true);
+    let soon = [
+        Flaw::InputAtOnce,
+        Flaw::PacketAtOnce,
+        Flaw::SessionAtOnce,
+        Flaw::VisibleIsPrivate,
+        Flaw::SentIsInvisible,
+        Flaw::InputAlways,
+        Flaw::PacketAlways,
+        Flaw::AtOnceThoughLost,
+        Flaw::AtOnceThoughExpiring,
+        Flaw::AtOnceThoughKilled,
+        Flaw::FailedWriteIsPrivate,
+        Flaw::OneWayOfABlock,
+    ];
+    for flaw in soon {
+        let fuzzed = fuzz(1, 0..100, Some(flaw), 2 * STATES, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }
 }

@@ -16,7 +16,19 @@ fn all_searches_come_to_the_same() {
 
 #[test]
 fn planted_mistakes_are_found() {
-    for flaw in [Flaw::ProposalAtOnce, Flaw::WritesThoughLeaving, Flaw::FollowersPacketsAreLost] {
+    let soon = [
+        Flaw::FollowerFsyncsThoughCrashing,
+        Flaw::FollowerFsyncsThoughLeaving,
+        Flaw::LeaderFsyncsThoughCrashing,
+        Flaw::LeaderFsyncsThoughCommitting,
+        Flaw::LeaderWritesThoughCrashing,
+        Flaw::LeaderEpochThoughActivating,
+        Flaw::WritesThoughLeaving,
+        Flaw::PacketsThoughLeaving,
+        Flaw::ProposalAtOnce,
+        Flaw::FollowersPacketsAreLost,
+    ];
+    for flaw in soon {
         let fuzzed = fuzz(1, 0..60, Some(flaw), 3_000, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }

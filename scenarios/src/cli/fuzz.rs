@@ -143,7 +143,9 @@ fn found<C, F>(family: &Family<'_, C, F>, fuzzed: &Fuzzed<C>) -> String {
         Some((number, case, difference)) => {
             let nth = fuzzed.compared + fuzzed.too_large + 1;
             let size = (family.size)(case);
-            format!("found by case {number} (the {nth}. tried, size {size}): {difference}")
+            let told = difference.to_string();
+            let first = told.lines().next().unwrap_or_default();
+            format!("found by case {number} (the {nth}. tried, size {size}): {first}")
         }
         None => format!("NOT FOUND in {} cases", fuzzed.compared),
     }

@@ -5,7 +5,7 @@ use super::pieces::Witnessed;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
 use super::tables::Number;
 use super::view::{Move, Unfolded};
-use super::{Action, EnsembleModel};
+use super::{Action, EnsembleModel, Reductions};
 use crate::effect::Effects;
 use crate::explore::Model;
 use crate::fingerprint::Fingerprint;
@@ -136,18 +136,45 @@ impl EnsembleModel {
                 break;
             }
         }
-        let (outlook, mut scene) = (self.outlook(&next.left), None);
-        while self.reductions.has_eager_steps()
-            && next.objection.is_none()
-            && let Some(eager) = self.eager(&next.numbers, outlook)
-        {
-            let took = self.eager_move(&next.numbers, eager, &mut scene);
-            self.follow(&mut next, took);
-            note(took);
-        }
+        self.hurry(&mut next, self.reductions, usize::MAX, note);
         #[cfg(debug_assertions)]
         self.check_now_and_then(state, action, &next);
         Some(next)
+    }
+
+    /// Takes up to so many eager steps.
+    fn hurry(
+        &self,
+        state: &mut State,
+        reductions: Reductions,
+        most: usize,
+        mut note: impl FnMut(&Move),
+    ) {
+        let (outlook, mut scene) = (self.outlook(&state.left), None);
+        for _ in 0..most {
+            if !reductions.has_eager_steps() || state.objection.is_some() {
+                return;
+            }
+            let Some(eager) = self.eager(&state.numbers, reductions, outlook) else { return };
+            let took = self.eager_move(&state.numbers, eager, &mut scene);
+            self.follow(state, took);
+            note(took);
+        }
+    }
+
+    /// The state after the eager step that these reductions would take in it, and that step; `None` where
+    /// they would take none.
+    pub fn after_eager(&self, state: &State, reductions: Reductions) -> Option<(State, Step)> {
+        let (mut next, mut step) = (state.clone(), None);
+        self.hurry(&mut next, reductions, 1, |took| step = Some(took.step));
+        Some((next, step?))
+    }
+
+    /// The state after all eager steps that these reductions would take in it.
+    pub fn settled(&self, state: &State, reductions: Reductions) -> State {
+        let mut next = state.clone();
+        self.hurry(&mut next, reductions, usize::MAX, |_took| ());
+        next
     }
 
     /// Makes a move.

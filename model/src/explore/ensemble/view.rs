@@ -10,6 +10,7 @@ use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
 use super::pieces::Scene;
 use super::reduction::Sight;
+use super::reductions::Reductions;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
 use super::tables::Number;
 use crate::effect::{Effects, Status};
@@ -185,11 +186,16 @@ impl EnsembleModel {
     }
 
     /// The first eager step of an ensemble and whose it is.
-    pub(super) fn eager(&self, numbers: &Numbers, outlook: Outlook) -> Option<(ServerId, Step)> {
+    pub(super) fn eager(
+        &self,
+        numbers: &Numbers,
+        reductions: Reductions,
+        outlook: Outlook,
+    ) -> Option<(ServerId, Step)> {
         let links = |id| &*self.tables.links.get(unpacked(numbers[links_at(id)])).value;
         let nodes = |id| &*self.tables.servers.get(numbers[server_at(id)]).value;
         self.config.server_ids().find_map(|server| {
-            let (config, reductions, node) = (&self.config, self.reductions, nodes(server));
+            let (config, node) = (&self.config, nodes(server));
             let sight = Sight { config, server, node, reductions, links, nodes };
             Some((server, sight.eager(outlook)?))
         })

@@ -1,5 +1,6 @@
-//! Privacy, checked while it is used: in one state of so many, each private step of each client is held
-//! against each step that another client can take behind it.
+//! Privacy, checked while it is used: in one state of so many, each private step of each client, at each
+//! place of its blocks, is held against each step that another client can take behind it, at each place of
+//! that one's blocks.
 //!
 //! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
 //! one that says no and does mind the order is caught here.
@@ -16,7 +17,7 @@ use crate::property::Objection;
 pub const REDUCTION: &str = "a reduction's condition";
 
 /// One state in so many is checked, unless somebody asks for all.
-pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 16 } else { 1_024 };
+pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
 
 impl Recipes {
     /// Checks a state if it is one of those that are.

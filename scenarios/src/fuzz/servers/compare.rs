@@ -2,6 +2,7 @@
 
 use super::super::compare::{Compared, Difference, Expected, by_strategy};
 use super::case::Case;
+use super::commuting::commuting;
 use super::reach::{Reach, model, reach};
 use vivarium_model::explore::ensemble::{Flaw, Reductions};
 
@@ -43,6 +44,9 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     let Some(plain) = reach(case, Reductions::NONE, None, most, None) else {
         return Compared::TooLarge;
     };
+    if let Some(difference) = commuting(case, flaw) {
+        return Compared::Differ(difference);
+    }
     let mut reduced = 0;
     for (at, (search, reductions)) in ways(turn).into_iter().enumerate() {
         let Some(other) = reach(case, reductions, flaw, most, None) else {

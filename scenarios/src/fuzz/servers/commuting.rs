@@ -1,0 +1,85 @@
+//! Whether steps that are taken early make no difference to what could have happened before them.
+//!
+//! A search without reductions goes through all states. In each in which a reduced search would take an
+//! eager step at once, everything else that can happen there is tried: before that step, and behind it.
+//! Both ways must lead to the same state, once all eager steps are taken that follow. (The step itself need
+//! not be possible any more: a crash can take away what it has done.) Outcomes show a mistake in a
+//! condition only where nothing else leads to them; this shows it where it is made.
+
+use super::super::compare::Difference;
+use super::case::Case;
+use super::reach::model;
+use std::collections::{HashSet, VecDeque};
+use vivarium_model::explore::Model;
+use vivarium_model::explore::ensemble::{Action, EnsembleModel, Flaw, Reductions, State};
+use vivarium_model::step::Step;
+
+/// Steps of a server with its own disk. Of a packet that is read early, something can be left in memory
+/// until the reader leaves its role: that is no matter of one step.
+const LOCAL: Reductions =
+    Reductions { appends: true, fsyncs: true, writes: true, ..Reductions::NONE };
+
+/// The first eager step that makes a difference; `None` if there is none.
+pub fn commuting(case: &Case, flaw: Option<Flaw>) -> Option<Difference> {
+    let model = model(case, Reductions::NONE, flaw);
+    let mut seen = HashSet::new();
+    let mut open: VecDeque<State> = stateright::Model::init_states(&model).into();
+    seen.extend(open.iter().map(|state| model.fingerprint(state).0));
+    while let Some(state) = open.pop_front() {
+        if model.objection(&state).is_some() {
+            continue;
+        }
+        let ways = ways(&model, &state);
+        if let Some((ahead, eager)) = model.after_eager(&state, LOCAL)
+            && let Some(what) = differs(&model, &ways, &ahead, eager)
+        {
+            let search = "all reductions, of a step that is taken early".to_string();
+            return Some(Difference { search, what });
+        }
+        let next = ways.into_iter().map(|(_, next)| next);
+        open.extend(next.filter(|next| seen.insert(model.fingerprint(next).0)));
+    }
+    None
+}
+
+/// What can happen in a state, and where it leads.
+fn ways(model: &EnsembleModel, state: &State) -> Vec<(Action, State)> {
+    let mut actions = Vec::new();
+    stateright::Model::actions(model, state, &mut actions);
+    let next = |action: Action| stateright::Model::next_state(model, state, action);
+    actions.into_iter().filter_map(|action| Some((action, next(action)?))).collect()
+}
+
+/// The state after this step, where it is possible.
+fn after(model: &EnsembleModel, state: &State, step: Step) -> Option<State> {
+    let mut all = ways(model, state).into_iter();
+    all.find(|(action, _)| model.chosen(action) == [step]).map(|(_, next)| next)
+}
+
+fn differs(
+    model: &EnsembleModel,
+    ways: &[(Action, State)],
+    ahead: &State,
+    eager: Step,
+) -> Option<String> {
+    if model.objection(ahead).is_some() {
+        return None;
+    }
+    let behind = self::ways(model, ahead);
+    let settled = |state: &State| model.fingerprint(&model.settled(state, Reductions::ALL));
+    for (action, next) in ways {
+        let steps = model.chosen(action);
+        if steps == [eager] || model.objection(next).is_some() {
+            continue;
+        }
+        let same = behind.iter().find(|(other, _)| model.chosen(other) == steps);
+        let other = same.map_or(ahead, |(_, next)| next);
+        let late =
+            || after(model, next, eager).is_some_and(|late| settled(&late) == settled(other));
+        if settled(next) != settled(other) && !late() {
+            let steps: Vec<String> = steps.iter().map(Step::to_string).collect();
+            return Some(format!("`{}` can be told from it behind `{eager}`", steps.join(", ")));
+        }
+    }
+    None
+}
