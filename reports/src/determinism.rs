@@ -14,6 +14,13 @@ pub const FORMAT: &str = "vivarium-determinism";
 /// The version of the schema that this build writes.
 pub const VERSION: u32 = 1;
 
+/// Why one seed can give two runs.
+pub const CAUSES: &str = "\
+So a program or a property depends on something other than what it is given.
+Usual causes: the order of a hash map or set (std's is another in each run), a
+clock, a thread, a static or thread-local variable, random numbers of its own,
+an address of memory.";
+
 /// The outcome for one scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeterminismReport {
@@ -59,7 +66,8 @@ pub fn determinism_text(reports: &[DeterminismReport]) -> String {
             None => writeln!(text, "{scenario}: {seeds} seeds, each the same run {compared}"),
             Some(Difference { seed, step, says }) => writeln!(
                 text,
-                "{scenario}: NOT DETERMINISTIC {compared}: seed {seed} differs first at step {step}\n{says}"
+                "{scenario}: NOT DETERMINISTIC {compared}: seed {seed} differs first at step {step}\n{}\n{CAUSES}",
+                says.trim_end()
             ),
         }
         .expect("strings take all that is written");

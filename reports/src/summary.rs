@@ -1,5 +1,6 @@
 //! The data of a report: what was run, what happened in it, and the verdict.
 
+use crate::determinism::Difference;
 use crate::table::grouped;
 use std::fmt;
 use std::time::Duration;
@@ -125,6 +126,8 @@ pub struct Finding {
     pub trace: Vec<TraceLine>,
     /// For the way that a search found: how short it is.
     pub way: Option<Way>,
+    /// Where the same seed, once more, gave another run: how the two differ.
+    pub unrepeated: Option<Difference>,
 }
 
 /// A way to a violation that a search found.

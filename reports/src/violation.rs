@@ -1,6 +1,7 @@
 //! The report of a violation: what was violated, what was seen, how to see it again, and how it
 //! came to that.
 
+use crate::determinism::{CAUSES, Difference};
 use crate::summary::Finding;
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
@@ -30,6 +31,9 @@ pub fn violation_report(finding: &Finding) -> String {
     line("replay", &finding.replay);
 
     let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
+    if let Some(difference) = &finding.unrepeated {
+        let _ = write!(report, "\n{}", another_run(difference));
+    }
     if !finding.options.trim().is_empty() {
         let what =
             if finding.way.is_some() { "What was asked" } else { "What the seed stands for" };
@@ -45,4 +49,14 @@ pub fn violation_report(finding: &Finding) -> String {
         report.push_str(&last_steps(&finding.story, &finding.trace, &violation.objection.saw));
     }
     report
+}
+
+/// That the violation is none that a repeat shows, and why that can be.
+fn another_run(Difference { step, says, .. }: &Difference) -> String {
+    let says: String = says.lines().map(|line| format!("  {line}\n")).collect();
+    format!(
+        "This seed, once more, gave another run: they differ first at step {step}.\n\
+         What the first one saw it has seen all the same; the second may not show it.\n\
+         {says}{CAUSES}\n"
+    )
 }

@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport, Totals};
 
@@ -98,6 +99,7 @@ pub(crate) fn finding(
     title: String,
     run: &RunReport,
     violation: &Violation,
+    unrepeated: Option<&vivarium_sim::Difference>,
     case_file: Option<Result<String, String>>,
     replay: String,
 ) -> Finding {
@@ -111,6 +113,11 @@ pub(crate) fn finding(
         story: run.story.clone(),
         trace: run.trace.clone(),
         way: None,
+        unrepeated: unrepeated.map(|difference| Difference {
+            seed: difference.seed,
+            step: difference.step,
+            says: difference.to_string(),
+        }),
     }
 }
 

@@ -200,7 +200,9 @@ impl Test {
             return Ok(engine::sweep_report(&scenario, &[], &how, seeds, &swept));
         };
         let replay = replay_line(run.seed, std::thread::current().name());
-        let finding = engine::finding(scenario.name.clone(), run, violation, None, replay);
+        let unrepeated = swept.report.unrepeated.as_deref();
+        let title = scenario.name.clone();
+        let finding = engine::finding(title, run, violation, unrepeated, None, replay);
         Err(Box::new(TestFailure { finding }))
     }
 

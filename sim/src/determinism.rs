@@ -146,6 +146,22 @@ pub(crate) fn compare(
     Ok(one)
 }
 
+/// Whether a run and the same once more are the same; else the first step that differs. `get` runs it.
+///
+/// # Errors
+/// The first difference.
+pub(crate) fn repeated(
+    one: &Closed,
+    again: &Closed,
+    host: HostKind,
+    get: &GetRun<'_>,
+) -> Result<(), Box<Difference>> {
+    let Some(at) = first_difference(one, again) else { return Ok(()) };
+    let look = |time, closed: &Closed| look_again(Way::Seed { host, time }, closed, at, one, get);
+    let (seed, step) = (one.report.seed, at as u64 + 1);
+    Err(Box::new(Difference { seed, step, one: look(1, one), other: look(2, again) }))
+}
+
 fn everything(texts: Range<u64>) -> Keep {
     Keep { steps: true, hashes: true, texts, trace_last: 0 }
 }
@@ -155,8 +171,8 @@ fn first_difference(one: &Closed, other: &Closed) -> Option<usize> {
     let steps = one.hashes.len().max(other.hashes.len());
     let differing = (0..steps).find(|at| step_at(one, *at) != step_at(other, *at));
     // Equal step for step, but not in what came before the first or after the last one.
-    let unequal = one.report.hash != other.report.hash
-        || one.report.violation.is_some() != other.report.violation.is_some();
+    let unequal =
+        one.report.hash != other.report.hash || one.report.violation != other.report.violation;
     differing.or(unequal.then_some(steps))
 }
 

@@ -94,7 +94,8 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
 ///
 /// The result is the same for any number of jobs. `progress` is called on the calling thread, in
 /// the order of seeds, after each run that counts; it can end the sweep. The run of the first
-/// violation is run once more with everything kept that `options` asks for.
+/// violation is run once more with everything kept that `options` asks for. If that is another run,
+/// the first one counts all the same, and the report says where they differ.
 ///
 /// # Panics
 /// If this build has no such host.
@@ -104,12 +105,32 @@ pub fn sweep(
     options: &RunOptions,
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> SweepReport {
-    let bare = RunOptions { host: options.host, ..RunOptions::default() };
-    let mut report = sweep::sweep_with(seeds, &|seed| run(scenario, seed, &bare), progress);
-    if let Some(first) = &mut report.first_violation
-        && *options != bare
-    {
-        *first = sweep::on_fresh_thread(|| run(scenario, first.seed, options));
+    let host = options.host;
+    let once = |seed: u64, keep: Keep| simulate(scenario, &Drawn::draw(scenario, seed), host, keep);
+    let followed = || Keep { steps: true, hashes: true, ..Keep::default() };
+    let (mut report, first) = sweep::sweep_with(seeds, &|seed| once(seed, followed()), progress);
+    let Some(first) = first else { return report };
+    let seed = first.report.seed;
+    let keep = Keep { trace_last: options.trace_last, ..followed() };
+    let again = sweep::on_fresh_thread(|| once(seed, keep.clone()));
+    let get = |_way: Way, _first: Option<&RunReport>, keep: Keep| {
+        sweep::on_fresh_thread(|| once(seed, keep))
+    };
+    match determinism::repeated(&first, &again, host, &get) {
+        Ok(()) => report.first_violation = Some(again.report),
+        Err(difference) => {
+            report.unrepeated = Some(difference);
+            // Its steps are known: taken once more, they may come to the same.
+            let retaken = sweep::on_fresh_thread(|| {
+                let drawn = Drawn::draw(scenario, seed);
+                let expected =
+                    first.report.violation.as_ref().map(|violation| &violation.objection);
+                let with = Retake { drawn: &drawn, steps: &first.report.recorded, expected, keep };
+                with_world(scenario, &drawn, host, with).0
+            });
+            let is_same = retaken.report.violation == first.report.violation;
+            report.first_violation = Some(if is_same { retaken.report } else { first.report });
+        }
     }
     report
 }

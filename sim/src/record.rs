@@ -181,6 +181,13 @@ pub(crate) struct Closed {
     pub(crate) texts: Vec<Caused>,
 }
 
+impl Closed {
+    /// Frees what only a violation is looked into by.
+    pub(crate) fn forget_steps(&mut self) {
+        (self.report.recorded, self.hashes) = Default::default();
+    }
+}
+
 fn hash(effects: &Effects) -> Fingerprint {
     effects.hasher.as_ref().expect("simulated runs are hashed").fingerprint()
 }

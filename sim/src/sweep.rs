@@ -6,7 +6,9 @@
 //! go on) no later seed counts, whoever ran it already. So counts, hash and first violation are the
 //! same for any number of jobs.
 
+use crate::determinism::Difference;
 use crate::faults::Fault;
+use crate::record::Closed;
 use crate::run::RunReport;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -78,16 +80,20 @@ pub struct SweepReport {
     pub totals: Totals,
     /// The run with the lowest violating seed.
     pub first_violation: Option<RunReport>,
+    /// Where that run, once more, was another one: the first step that differs. What it saw it has seen
+    /// all the same.
+    pub unrepeated: Option<Box<Difference>>,
     /// Whether the caller ended the sweep before all seeds had run.
     pub stopped: bool,
 }
 
-/// Sweeps `run` over the seeds. `progress` is called on this thread after each run that counts.
+/// Sweeps `run` over the seeds. `progress` is called on this thread after each run that counts. Returns the
+/// first violating run too, as it was.
 pub(crate) fn sweep_with(
     options: &SweepOptions,
-    run: &(dyn Fn(u64) -> RunReport + Sync),
+    run: &(dyn Fn(u64) -> Closed + Sync),
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
-) -> SweepReport {
+) -> (SweepReport, Option<Closed>) {
     let next = AtomicU64::new(options.seeds.start);
     // No seed from here on counts.
     let end = AtomicU64::new(options.seeds.end);
@@ -99,8 +105,8 @@ pub(crate) fn sweep_with(
         }
         drop(sender);
         let mut sum = Sum::new(options);
-        for report in results {
-            if sum.add(report, progress).is_break() {
+        for closed in results {
+            if sum.add(closed, progress).is_break() {
                 end.store(0, Ordering::Relaxed);
                 break;
             }
@@ -108,7 +114,7 @@ pub(crate) fn sweep_with(
                 end.fetch_min(first + 1, Ordering::Relaxed);
             }
         }
-        sum.report
+        (sum.report, sum.first)
     })
 }
 
@@ -116,15 +122,19 @@ pub(crate) fn sweep_with(
 fn work(
     next: &AtomicU64,
     end: &AtomicU64,
-    run: &(dyn Fn(u64) -> RunReport + Sync),
-    results: mpsc::Sender<RunReport>,
+    run: &(dyn Fn(u64) -> Closed + Sync),
+    results: mpsc::Sender<Closed>,
 ) {
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end.load(Ordering::Relaxed) {
             return;
         }
-        if results.send(on_fresh_thread(|| run(seed))).is_err() {
+        let mut closed = on_fresh_thread(|| run(seed));
+        if closed.report.violation.is_none() {
+            closed.forget_steps();
+        }
+        if results.send(closed).is_err() {
             return;
         }
     }
@@ -140,7 +150,8 @@ struct Sum {
     report: SweepReport,
     keep_going: bool,
     next: u64,
-    early: BTreeMap<u64, RunReport>,
+    early: BTreeMap<u64, Closed>,
+    first: Option<Closed>,
     /// Of all that came in, whether it is its turn or not.
     lowest_violating: Option<u64>,
 }
@@ -151,33 +162,37 @@ impl Sum {
             report: SweepReport {
                 totals: Totals::default(),
                 first_violation: None,
+                unrepeated: None,
                 stopped: false,
             },
             keep_going: options.keep_going,
             next: options.seeds.start,
             early: BTreeMap::new(),
+            first: None,
             lowest_violating: None,
         }
     }
 
     fn add(
         &mut self,
-        report: RunReport,
+        closed: Closed,
         progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let report = &closed.report;
         if report.violation.is_some() {
             let lowest = self.lowest_violating.unwrap_or(report.seed);
             self.lowest_violating = Some(lowest.min(report.seed));
         }
-        self.early.insert(report.seed, report);
-        while let Some(report) = self.early.remove(&self.next) {
+        self.early.insert(report.seed, closed);
+        while let Some(closed) = self.early.remove(&self.next) {
             self.next += 1;
-            self.report.totals.add(&report);
+            self.report.totals.add(&closed.report);
             if progress(&self.report.totals).is_break() {
                 self.report.stopped = true;
             }
-            if report.violation.is_some() && self.report.first_violation.is_none() {
-                self.report.first_violation = Some(report);
+            if closed.report.violation.is_some() && self.first.is_none() {
+                self.report.first_violation = Some(closed.report.clone());
+                self.first = Some(closed);
                 if !self.keep_going {
                     return ControlFlow::Break(());
                 }

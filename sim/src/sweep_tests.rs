@@ -7,18 +7,18 @@ use crate::options::Drawn;
 use crate::record::Keep;
 use crate::scenario::FaultSet;
 
-fn run(seed: u64, is_defect: bool) -> RunReport {
+fn run(seed: u64, is_defect: bool) -> Closed {
     let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
     let objection = is_defect.then_some(100);
     let defects = Defects { objection, ..Defects::default() };
-    simulate(Mock::new(&drawn, defects), &drawn, Keep::default()).report
+    simulate(Mock::new(&drawn, defects), &drawn, Keep::default())
 }
 
 fn sweep(jobs: usize, keep_going: bool, bad: &[u64]) -> (SweepReport, Vec<u64>) {
     let options = SweepOptions { seeds: 10..60, jobs, keep_going };
     let mut seen = Vec::new();
     let run = |seed| run(seed, bad.contains(&seed));
-    let report = sweep_with(&options, &run, &mut |totals| {
+    let (report, _) = sweep_with(&options, &run, &mut |totals| {
         seen.push(totals.seeds);
         ControlFlow::Continue(())
     });
@@ -59,7 +59,7 @@ fn a_sweep_that_goes_on_counts_all_violations() {
 #[test]
 fn the_caller_can_stop_a_sweep() {
     let options = SweepOptions { seeds: 0..1_000_000, jobs: 2, keep_going: false };
-    let report = sweep_with(&options, &|seed| run(seed, false), &mut |totals| {
+    let (report, _) = sweep_with(&options, &|seed| run(seed, false), &mut |totals| {
         if totals.seeds == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert!(report.stopped);
@@ -69,7 +69,8 @@ fn the_caller_can_stop_a_sweep() {
 #[test]
 fn no_seeds_no_runs() {
     let options = SweepOptions { seeds: 7..7, jobs: 2, keep_going: false };
-    let report = sweep_with(&options, &|seed| run(seed, false), &mut |_| ControlFlow::Break(()));
+    let (report, _) =
+        sweep_with(&options, &|seed| run(seed, false), &mut |_| ControlFlow::Break(()));
     assert_eq!(report.totals, Totals::default());
     assert!(!report.stopped);
 }

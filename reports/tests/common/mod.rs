@@ -174,6 +174,7 @@ pub fn finding() -> Finding {
         story: story(),
         trace: trace(),
         way: None,
+        unrepeated: None,
     }
 }
 

@@ -184,7 +184,7 @@ fn report(
         format!("{scenario} with {}", bugs.join(", "))
     };
     if let Some(violation) = &run.violation {
-        return violation_report(&engine::finding(title, run, violation, case_file, replay));
+        return violation_report(&engine::finding(title, run, violation, None, case_file, replay));
     }
     let mut text = format!(
         "HELD: {title}, seed {}: {} steps, {} of virtual time, hash {}\n\nWhat the seed stands \

@@ -107,12 +107,19 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     let mut report = engine::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
     if let Some(run) = &swept.report.first_violation {
         let title = report.title_with_rate();
-        report.finding = finding(&title, scenario, plan.bugs, run);
+        let unrepeated = swept.report.unrepeated.as_deref();
+        report.finding = finding(&title, scenario, plan.bugs, run, unrepeated);
     }
     Ok(report)
 }
 
-fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -> Option<Finding> {
+fn finding(
+    title: &str,
+    scenario: &Scenario,
+    bugs: &[String],
+    run: &RunReport,
+    unrepeated: Option<&vivarium_sim::Difference>,
+) -> Option<Finding> {
     let violation = run.violation.as_ref()?;
     let recorded = case(scenario, bugs, run);
     let path = cases::path(&scenario.name, bugs, &run.seed.to_string());
@@ -121,7 +128,8 @@ fn finding(title: &str, scenario: &Scenario, bugs: &[String], run: &RunReport) -
         Err(error) => Err(error.to_string()),
     };
     let command = replay::command(&scenario.name, run.seed, bugs);
-    Some(engine::finding(title.to_string(), run, violation, Some(case_file), command))
+    let title = title.to_string();
+    Some(engine::finding(title, run, violation, unrepeated, Some(case_file), command))
 }
 
 /// The recorded run as a case.

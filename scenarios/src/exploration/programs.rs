@@ -180,6 +180,7 @@ impl Question<'_> {
             story: Vec::new(),
             trace: lines,
             way: Some(Way { length, left_out, proven }),
+            unrepeated: None,
         });
         self.case(steps, hash, objection)
     }

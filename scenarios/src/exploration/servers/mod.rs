@@ -175,6 +175,7 @@ impl Question<'_> {
             story: Vec::new(),
             trace: retaken.lines,
             way: Some(Way { length: steps.len(), left_out, proven }),
+            unrepeated: None,
         });
         self.case(config, steps, retaken.hash, objection)
     }
