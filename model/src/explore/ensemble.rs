@@ -191,8 +191,8 @@ impl EnsembleModel {
     }
 
     /// What the conditions of eager steps are asked under.
-    fn outlook(&self, left: &Budget) -> Outlook {
-        Outlook { threats: left.threats(), flaw: self.flaw }
+    fn outlook(&self, left: &Budget, history: &History) -> Outlook {
+        Outlook { threats: left.threats(), committed: history.last(), flaw: self.flaw }
     }
 
     /// The committed history of a state.

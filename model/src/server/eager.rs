@@ -7,7 +7,7 @@
 //! the server at the other end and a break between them (packets under way are lost), and, for
 //! what a leader sends, whatever else it may send first.
 //!
-//! Three facts carry most of the rules:
+//! Some facts carry most of the rules:
 //!
 //! * A crash forgets memory and takes back what was sent and not read (no packet of the process need
 //!   survive it: one that did could as well have been read before).
@@ -18,6 +18,8 @@
 //! * A failed fsync is like a crash for the log and like leaving the role for all else, and needs
 //!   something to make durable: what waits for neither of these does not wait for it. Only where
 //!   memory outlives it ([`Bug::FsyncErrorKeepsMemory`]) does a commit that was read leave a trace.
+//! * What becomes durable makes no other server do anything, but it can be told by who counts disks
+//!   when something is committed (S3): so only what is committed already becomes durable at once.
 
 mod flaw;
 
@@ -32,6 +34,7 @@ use crate::network::Next;
 use crate::packet::{LeaderPacket, LearnerPacket};
 use crate::release::{Bug, Bugs};
 use crate::server::disk::Disk;
+use crate::zxid::Zxid;
 
 /// What can still go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,8 @@ impl Threats {
 pub struct Outlook {
     /// What can still go wrong.
     pub threats: Threats,
+    /// The last transaction that is committed.
+    pub committed: Zxid,
     /// The mistake.
     pub flaw: Option<Flaw>,
 }
@@ -96,6 +101,11 @@ impl Outlook {
         !self.threats.timeouts || self.has(overlooked_by)
     }
 
+    /// What becomes durable is nothing that can still be committed; or that is overlooked.
+    fn is_committed(self, zxid: Zxid) -> bool {
+        zxid <= self.committed || self.has(Flaw::DurableThoughUncommitted)
+    }
+
     /// Nothing goes wrong any more: packets under way arrive, disk operations complete. A mistake each
     /// overlooks crashes, breaks and timeouts.
     fn is_calm(self, overlooked_by: [Flaw; 3]) -> bool {
@@ -113,8 +123,9 @@ impl Server {
     }
 
     /// Whether its log thread may fsync at once.
-    pub fn fsyncs_eagerly(&self, outlook: Outlook) -> bool {
+    pub fn fsyncs_eagerly(&self, disk: &Disk, outlook: Outlook) -> bool {
         self.can_fsync()
+            && outlook.is_committed(disk.last_logged())
             && match &self.role {
                 // The acks that leave can be read, and nothing takes them back then.
                 Role::Following(_) => {
@@ -138,7 +149,7 @@ impl Server {
     /// A learner's cannot be interrupted but by a fault of its own: the end of the stream has to wait.
     /// A leader leaves its role for nothing as soon as it has no quorum (which faults of others take
     /// from it), or somebody has accepted a newer epoch, and what it was about to write is not written.
-    pub fn writes_eagerly(&self, outlook: Outlook, hold: impl Fn() -> Hold) -> bool {
+    pub fn writes_eagerly(&self, disk: &Disk, outlook: Outlook, hold: impl Fn() -> Hold) -> bool {
         let leads_on = || {
             let over = [
                 Flaw::LeaderWritesThoughCrashing,
@@ -148,6 +159,14 @@ impl Server {
             outlook.is_calm(over)
                 && (hold().is_followed || outlook.has(Flaw::LeaderWritesThoughDeserted))
         };
+        let becomes_durable = match self.writing {
+            Some(Writing::LeadSnapshot | Writing::SyncSnapshot) => self.tree.last_processed(),
+            Some(Writing::SyncFsync) => disk.last_logged(),
+            _ => Zxid::ZERO,
+        };
+        if becomes_durable > disk.last_durable() && !outlook.is_committed(becomes_durable) {
+            return false;
+        }
         match (&self.writing, &self.role) {
             (None, _) => false,
             // Nobody is heard meanwhile, so no newer epoch either.
@@ -187,7 +206,9 @@ impl Server {
         match next {
             // Leaving the role flushes the log, which a crash would not.
             Next::End => {
-                !outlook.threats.crashes
+                let queued = self.log_queue.back().map_or(Zxid::ZERO, |txn| txn.zxid);
+                let is_committed = outlook.is_committed(queued.max(disk.last_logged()));
+                !outlook.threats.crashes && is_committed
                     || (self.log_queue.is_empty() || outlook.has(Flaw::EndThoughQueued))
                         && (disk.unsynced() == 0 || outlook.has(Flaw::EndThoughUnsynced))
             }

@@ -150,11 +150,12 @@ impl EnsembleModel {
         most: usize,
         mut note: impl FnMut(&Move),
     ) {
-        let (outlook, mut scene) = (self.outlook(&state.left), None);
+        let mut scene = None;
         for _ in 0..most {
             if !reductions.has_eager_steps() || state.objection.is_some() {
                 return;
             }
+            let outlook = self.outlook(&state.left, self.history(state));
             let Some(eager) = self.eager(&state.numbers, reductions, outlook) else { return };
             let took = self.eager_move(&state.numbers, eager, &mut scene);
             self.follow(state, took);

@@ -39,10 +39,12 @@ where
         if reductions.appends && process.appends_eagerly(outlook) {
             return Some(Step::Append(self.server));
         }
-        if reductions.fsyncs && process.fsyncs_eagerly(outlook) {
+        if reductions.fsyncs && process.fsyncs_eagerly(&self.node.disk, outlook) {
             return Some(Step::Fsync(self.server));
         }
-        if reductions.writes && process.writes_eagerly(outlook, || self.hold(process)) {
+        if reductions.writes
+            && process.writes_eagerly(&self.node.disk, outlook, || self.hold(process))
+        {
             return Some(Step::Write(self.server));
         }
         self.eager_packet(process, outlook)

@@ -6,7 +6,8 @@
 /// anything else is tried. Each is a persistent set of one step: nothing that can still happen, faults
 /// included, can be told to have come before it rather than behind it, and it shows nobody anything
 /// that is not shown either way. [`crate::server::eager`] has the conditions in full, and why. None of
-/// them holds where background snapshots are taken, for these take whatever is applied by then.
+/// them holds where background snapshots are taken, for these take whatever is applied by then; and
+/// none makes anything durable that is not committed, for S3 counts disks when it is.
 ///
 /// The last four leave out faults and elections that come to the same as others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,7 +55,7 @@ impl EnsembleModel {
     }
 
     fn next_eager(&self, world: &World<NoPrograms>, next: &State) -> Option<Step> {
-        let (ensemble, outlook) = (world.ensemble(), self.outlook(&next.left));
+        let (ensemble, outlook) = (world.ensemble(), self.outlook(&next.left, world.history()));
         let links = |id| &**ensemble.network.links(id);
         let nodes = |id: ServerId| &*ensemble.servers[id.index()];
         let (config, reductions) = (&self.config, self.reductions);

@@ -17,6 +17,8 @@ pub enum Flaw {
     LeaderFsyncsThoughCrashing,
     /// A leader fsyncs at once although its ack commits.
     LeaderFsyncsThoughCommitting,
+    /// What becomes durable at once is not committed.
+    DurableThoughUncommitted,
     /// A synchronisation's record is appended at once although the learner can leave its role.
     SyncAppendThoughLeaving,
     /// A synchronisation's records are fsynced at once although the learner can crash.
@@ -96,13 +98,14 @@ pub enum Flaw {
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Flaw; 43] = [
+    pub const ALL: [Flaw; 44] = [
         Flaw::EagerThoughSnapshots,
         Flaw::AppendsThoughUnsynced,
         Flaw::FollowerFsyncsThoughCrashing,
         Flaw::FollowerFsyncsThoughLeaving,
         Flaw::LeaderFsyncsThoughCrashing,
         Flaw::LeaderFsyncsThoughCommitting,
+        Flaw::DurableThoughUncommitted,
         Flaw::SyncAppendThoughLeaving,
         Flaw::SyncFsyncThoughCrashing,
         Flaw::LeaderWritesThoughCrashing,

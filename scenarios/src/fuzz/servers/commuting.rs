@@ -67,16 +67,23 @@ fn differs(
     }
     let behind = self::ways(model, ahead);
     let settled = |state: &State| model.fingerprint(&model.settled(state, Reductions::ALL));
+    // Where somebody objects a search goes no further: the rest of the state tells nothing.
+    let same = |one: &State, other: &State| match (model.objection(one), model.objection(other)) {
+        (None, None) => settled(one) == settled(other),
+        (one, other) => one == other,
+    };
     for (action, next) in ways {
         let steps = model.chosen(action);
-        if steps == [eager] || model.objection(next).is_some() {
+        if steps == [eager] {
             continue;
         }
-        let same = behind.iter().find(|(other, _)| model.chosen(other) == steps);
-        let other = same.map_or(ahead, |(_, next)| next);
-        let late =
-            || after(model, next, eager).is_some_and(|late| settled(&late) == settled(other));
-        if settled(next) != settled(other) && !late() {
+        let found = behind.iter().find(|(other, _)| model.chosen(other) == steps);
+        let other = found.map_or(ahead, |(_, next)| next);
+        let late = || match model.objection(next) {
+            Some(_) => None,
+            None => after(model, next, eager),
+        };
+        if !same(next, other) && !late().is_some_and(|late| same(&late, other)) {
             let steps: Vec<String> = steps.iter().map(Step::to_string).collect();
             return Some(format!("`{}` can be told from it behind `{eager}`", steps.join(", ")));
         }
