@@ -40,6 +40,7 @@
 //! | `replay` | the command that replays the run |
 //! | `options` | what the seed stands for, lines of text for people |
 //! | `config` | the configuration of the ensemble and its clients, as in a case file |
+//! | `unrepeated` | where the same seed, once more, gave another run: how the two differ, text for people; else `null` |
 //! | `story`, `timeline` | lines of text for people: the run's turns, and its last steps |
 //!
 //! All fields are always there. Under the same version fields are only added, and readers skip those
@@ -106,6 +107,7 @@ pub(crate) struct Violated<'a> {
     replay: &'a str,
     options: &'a str,
     config: &'a Config,
+    unrepeated: Option<&'a str>,
     story: Vec<String>,
     timeline: Vec<String>,
 }
@@ -166,6 +168,7 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
         replay: &finding.replay,
         options: &finding.options,
         config: &finding.config,
+        unrepeated: finding.unrepeated.as_ref().map(|difference| difference.says.as_str()),
         story: lines(&story(&finding.story, &violation.objection.saw)),
         timeline: match finding.way {
             Some(_) => lines(&steps(&finding.trace)),

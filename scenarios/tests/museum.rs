@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use vivarium::catalogue::{Entry, Switches, catalogue};
 use vivarium_model::release::{Bug, Release};
-use vivarium_sim::{HostKind, RunOptions, RunReport, SweepOptions, SweepReport, sweep};
+use vivarium_sim::{
+    HostKind, RunOptions, RunReport, SweepOptions, SweepReport, check_determinism, sweep,
+};
 
 /// One piece: what is wrong, who objects, and where to look.
 struct Exhibit {
@@ -143,6 +145,18 @@ fn a_gap_that_only_snapshots_cover_which_a_crash_can_take() {
     let run = find(&churn, &switches, 0..50).expect("it shows in almost every second run");
     let saw = run.violation.expect("it is a violation").objection.to_string();
     assert!(saw.starts_with("S7 contiguous log: on the disk of server"), "{saw}");
+}
+
+/// A violation by the end of a run is told in other words by its recording: that makes no other run of it.
+#[test]
+fn a_run_that_ends_in_a_violation_is_the_same_from_its_recording() {
+    let lock = entry("lock");
+    let switches = lock.switches(&["NoGuid".to_string()]).expect("it is a switch of the lock");
+    let scenario = (lock.build)(&switches);
+    let run = check_determinism(&scenario, 144, &[HostKind::Madsim, HostKind::Direct]);
+    let run = run.unwrap_or_else(|difference| panic!("{difference}"));
+    let saw = run.violation.expect("it is a violation").objection.to_string();
+    assert!(saw.starts_with("progress"), "{saw}");
 }
 
 /// The run that has shown what `SnapshotAheadOfLog` does to a client: a session that was lost.

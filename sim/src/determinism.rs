@@ -89,6 +89,9 @@ impl Caused {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {} is not deterministic: step {} differs", self.seed, self.step)?;
+        if self.one.step.is_none() && self.other.step.is_none() {
+            return writeln!(f, "all steps are the same, but not what was made of them");
+        }
         for side in [&self.one, &self.other] {
             match &side.step {
                 Some((at, step, hash)) => writeln!(f, "{}: {at} {step} -> {hash}", side.way)?,
@@ -146,7 +149,8 @@ pub(crate) fn compare(
     Ok(one)
 }
 
-/// Whether a run and the same once more are the same; else the first step that differs. `get` runs it.
+/// Whether a run and the same seed once more are the same, down to the words of an objection; `get` runs
+/// it again, for the text. (Those of a recording are others: it knows less of why it ended.)
 ///
 /// # Errors
 /// The first difference.
@@ -156,7 +160,8 @@ pub(crate) fn repeated(
     host: HostKind,
     get: &GetRun<'_>,
 ) -> Result<(), Box<Difference>> {
-    let Some(at) = first_difference(one, again) else { return Ok(()) };
+    let end = || (one.report.violation != again.report.violation).then_some(one.hashes.len());
+    let Some(at) = first_difference(one, again).or_else(end) else { return Ok(()) };
     let look = |time, closed: &Closed| look_again(Way::Seed { host, time }, closed, at, one, get);
     let (seed, step) = (one.report.seed, at as u64 + 1);
     Err(Box::new(Difference { seed, step, one: look(1, one), other: look(2, again) }))
@@ -171,8 +176,8 @@ fn first_difference(one: &Closed, other: &Closed) -> Option<usize> {
     let steps = one.hashes.len().max(other.hashes.len());
     let differing = (0..steps).find(|at| step_at(one, *at) != step_at(other, *at));
     // Equal step for step, but not in what came before the first or after the last one.
-    let unequal =
-        one.report.hash != other.report.hash || one.report.violation != other.report.violation;
+    let unequal = one.report.hash != other.report.hash
+        || one.report.violation.is_some() != other.report.violation.is_some();
     differing.or(unequal.then_some(steps))
 }
 

@@ -94,8 +94,9 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
 ///
 /// The result is the same for any number of jobs. `progress` is called on the calling thread, in
 /// the order of seeds, after each run that counts; it can end the sweep. The run of the first
-/// violation is run once more with everything kept that `options` asks for. If that is another run,
-/// the first one counts all the same, and the report says where they differ.
+/// violation is run once more for its trace, as long as `options` asks for; its steps are always
+/// kept. If that is another run, the first one counts all the same, and the report says where they
+/// differ.
 ///
 /// # Panics
 /// If this build has no such host.
@@ -105,34 +106,54 @@ pub fn sweep(
     options: &RunOptions,
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> SweepReport {
-    let host = options.host;
-    let once = |seed: u64, keep: Keep| simulate(scenario, &Drawn::draw(scenario, seed), host, keep);
-    let followed = || Keep { steps: true, hashes: true, ..Keep::default() };
-    let (mut report, first) = sweep::sweep_with(seeds, &|seed| once(seed, followed()), progress);
-    let Some(first) = first else { return report };
-    let seed = first.report.seed;
-    let keep = Keep { trace_last: options.trace_last, ..followed() };
-    let again = sweep::on_fresh_thread(|| once(seed, keep.clone()));
-    let get = |_way: Way, _first: Option<&RunReport>, keep: Keep| {
-        sweep::on_fresh_thread(|| once(seed, keep))
-    };
-    match determinism::repeated(&first, &again, host, &get) {
-        Ok(()) => report.first_violation = Some(again.report),
-        Err(difference) => {
-            report.unrepeated = Some(difference);
-            // Its steps are known: taken once more, they may come to the same.
-            let retaken = sweep::on_fresh_thread(|| {
-                let drawn = Drawn::draw(scenario, seed);
-                let expected =
-                    first.report.violation.as_ref().map(|violation| &violation.objection);
-                let with = Retake { drawn: &drawn, steps: &first.report.recorded, expected, keep };
-                with_world(scenario, &drawn, host, with).0
-            });
-            let is_same = retaken.report.violation == first.report.violation;
-            report.first_violation = Some(if is_same { retaken.report } else { first.report });
-        }
+    let keep = || Keep { steps: true, hashes: true, ..Keep::default() };
+    let once = |seed| simulate(scenario, &Drawn::draw(scenario, seed), options.host, keep());
+    let (mut report, first) = sweep::sweep_with(seeds, &once, progress);
+    if let Some(first) = first {
+        let keep = Keep { trace_last: options.trace_last, ..keep() };
+        let (run, unrepeated) = once_more(scenario, first, options.host, &keep);
+        (report.first_violation, report.unrepeated) = (Some(run), unrepeated);
     }
     report
+}
+
+/// The violating run with everything kept; and where the same seed, once more, gave another one.
+fn once_more(
+    scenario: &Scenario,
+    first: Closed,
+    host: HostKind,
+    keep: &Keep,
+) -> (RunReport, Option<Box<Difference>>) {
+    let seed = first.report.seed;
+    let get = |way: Way, first: Option<&RunReport>, keep| go(scenario, seed, way, first, keep);
+    let again = get(Way::Seed { host, time: 2 }, None, keep.clone());
+    let Err(difference) = determinism::repeated(&first, &again, host, &get) else {
+        return (again.report, None);
+    };
+    // Its steps are known. Taken once more, they may come to the same.
+    let retaken = get(Way::Recording(host), Some(&first.report), keep.clone()).report;
+    let run = match retaken.hash == first.report.hash {
+        true => RunReport { trace: retaken.trace, story: retaken.story, ..first.report },
+        false => first.report,
+    };
+    (run, Some(difference))
+}
+
+/// Goes one way to a run of this seed, on a fresh thread. `first` is the run that a recording is of.
+fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep: Keep) -> Closed {
+    sweep::on_fresh_thread(|| {
+        // Drawn anew: drawing the options is a part of what must be deterministic.
+        let drawn = Drawn::draw(scenario, seed);
+        match way {
+            Way::Seed { host, .. } => simulate(scenario, &drawn, host, keep),
+            Way::Recording(host) => {
+                let first = first.expect("a run to replay");
+                let expected = first.violation.as_ref().map(|violation| &violation.objection);
+                let with = Retake { drawn: &drawn, steps: &first.recorded, expected, keep };
+                with_world(scenario, &drawn, host, with).0
+            }
+        }
+    })
 }
 
 /// Runs a seed twice under the first host, once under each other one, and once more from its own
@@ -148,21 +169,7 @@ pub fn check_determinism(
     seed: u64,
     hosts: &[HostKind],
 ) -> Result<RunReport, Box<Difference>> {
-    let drawn = Drawn::draw(scenario, seed);
-    let get = |way: Way, first: Option<&RunReport>, keep: Keep| {
-        sweep::on_fresh_thread(|| match way {
-            Way::Seed { host, .. } => {
-                // Drawn anew: drawing the options is a part of what must be deterministic.
-                simulate(scenario, &Drawn::draw(scenario, seed), host, keep)
-            }
-            Way::Recording(host) => {
-                let first = first.expect("a run to replay");
-                let expected = first.violation.as_ref().map(|violation| &violation.objection);
-                let with = Retake { drawn: &drawn, steps: &first.recorded, expected, keep };
-                with_world(scenario, &drawn, host, with).0
-            }
-        })
-    };
+    let get = |way: Way, first: Option<&RunReport>, keep| go(scenario, seed, way, first, keep);
     compare(seed, hosts, &get).map(|closed| closed.report)
 }
 

@@ -66,6 +66,9 @@ pub(super) fn fuzz(arguments: &FuzzArguments) -> Result<u8, String> {
 
 fn asked(arguments: &FuzzArguments) -> Result<Asked, String> {
     let cases = match &arguments.cases {
+        Some(text) if parse_seed(text) == Ok(0) => {
+            return Err(format!("`--cases {text}`: give at least 1"));
+        }
         Some(text) => SeedRange::parse(text).map_err(|error| format!("--cases: {error}"))?,
         None => SeedRange::count(CASES),
     };

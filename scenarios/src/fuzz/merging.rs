@@ -11,18 +11,30 @@ use super::reach::model;
 use super::record::Ends;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use vivarium_model::explore::Model;
-use vivarium_model::explore::recipes::{Flaw, Recipes, Reductions, State};
+use vivarium_model::explore::recipes::{Action, Flaw, Recipes, Reductions, State};
 use vivarium_model::fingerprint::Fingerprint;
 
-/// What a state can do: which merged states it leads to, by which steps.
-type Future = BTreeMap<Fingerprint, String>;
+/// What a state can do: which merged states it leads to, by which action.
+type Future = BTreeMap<Fingerprint, Action>;
 
-/// The first pair of states that would be merged and are not alike; `None` if there is none in so many
-/// states.
+/// A state, and what there is to say of it.
+struct Known {
+    state: State,
+    future: Future,
+    /// What is wrong with it if it is an end.
+    stuck: Option<String>,
+}
+
+/// The first pair of states that would be merged and are not alike, or that there are more states than this;
+/// `None` if all pairs are alike.
 pub fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Difference> {
     let reductions = Reductions { past: false, ..Reductions::ALL };
     let model = model(case, reductions, flaw, &Ends::default());
-    let mut futures: BTreeMap<Fingerprint, (Future, Option<String>)> = BTreeMap::new();
+    let difference = |what| {
+        let search = "all reductions, of two states that are merged".to_string();
+        Some(Difference { search, what })
+    };
+    let mut all: BTreeMap<Fingerprint, Known> = BTreeMap::new();
     let mut open: VecDeque<State> = stateright::Model::init_states(&model).into();
     let mut seen: BTreeSet<Fingerprint> = open.iter().map(State::fingerprint).collect();
     while let Some(state) = open.pop_front() {
@@ -31,18 +43,18 @@ pub fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Differenc
         let is_end = next.is_empty() && model.withheld(&state).is_none();
         let stuck = is_end.then(|| model.at_rest(&state).err()).flatten();
         let stuck = stuck.map(|objection| objection.to_string());
-        match futures.get(&merged) {
-            None => _ = futures.insert(merged, (future, stuck)),
-            Some((known, end)) => {
-                if let Some(what) = differs(known, &future).or((*end != stuck).then(ends)) {
-                    let search = "all reductions, of two states that are merged".to_string();
-                    return Some(Difference { search, what });
+        let this = Known { state, future, stuck };
+        match all.get(&merged) {
+            None => _ = all.insert(merged, this),
+            Some(known) => {
+                if let Some(what) = differs(&model, known, &this) {
+                    return difference(what);
                 }
             }
         }
         open.extend(next.into_iter().filter(|next| seen.insert(next.fingerprint())));
         if seen.len() > most {
-            return None;
+            return difference(format!("more than {most} states, where fewer are enough"));
         }
     }
     None
@@ -53,24 +65,23 @@ fn future(model: &Recipes, state: &State) -> (Future, Vec<State>) {
     let mut actions = Vec::new();
     stateright::Model::actions(model, state, &mut actions);
     for action in actions {
-        let steps = || stateright::Model::format_step(model, state, action).unwrap_or_default();
         let next = stateright::Model::next_state(model, state, action);
         let next = next.expect("what is offered is possible");
-        future.entry(model.without_past(&next)).or_insert_with(steps);
+        future.entry(model.without_past(&next)).or_insert(action);
         all.push(next);
     }
     (future, all)
 }
 
-fn differs(one: &Future, other: &Future) -> Option<String> {
-    let only = |these: &Future, those: &Future| {
-        let mut rest = these.iter().filter(|(next, _)| !those.contains_key(next));
-        rest.next().map(|(_, steps)| steps.replace('\n', "; "))
+fn differs(model: &Recipes, one: &Known, other: &Known) -> Option<String> {
+    let only = |this: &Known, that: &Known| {
+        let mut rest = this.future.iter().filter(|(next, _)| !that.future.contains_key(next));
+        let (_, action) = rest.next()?;
+        let steps = stateright::Model::format_step(model, &this.state, *action);
+        let steps = steps.unwrap_or_default().replace('\n', "; ");
+        Some(format!("where one comes to by `{steps}`, the other never comes to"))
     };
-    let steps = only(one, other).or_else(|| only(other, one))?;
-    Some(format!("where one comes to by `{steps}`, the other never comes to"))
-}
-
-fn ends() -> String {
-    "one ends as it must, the other does not".to_string()
+    let ends = (one.stuck != other.stuck)
+        .then(|| format!("one ends with {:?}, the other with {:?}", one.stuck, other.stuck));
+    only(one, other).or_else(|| only(other, one)).or(ends)
 }

@@ -14,6 +14,7 @@ mod case;
 mod compare;
 mod draw;
 mod merging;
+mod palette;
 mod reach;
 mod record;
 mod reference;

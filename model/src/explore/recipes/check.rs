@@ -44,8 +44,9 @@ impl Recipes {
         for other in self.clients().filter(|other| *other != client) {
             for place in self.places_of_blocks(state, other) {
                 let state = state.at(other, place);
-                let private = self.steps_at(&state, client).all.iter().filter(|took| took.private);
-                private.into_iter().try_for_each(|took| self.swaps(&state, client, took, other))?;
+                let mut private =
+                    self.steps_at(&state, client).all.iter().filter(|took| took.private);
+                private.try_for_each(|took| self.swaps(&state, client, took, other))?;
             }
         }
         Ok(())
@@ -66,11 +67,10 @@ impl Recipes {
             if other.to.objection.is_some() {
                 continue;
             }
-            // Where the program ends or is killed, what else was under way to it is gone.
-            let after = self.after_step(state, client, other);
-            let before = find(&after, first).unwrap_or_else(|| pieces(&after));
+            // Where the program ends, what else was under way to it is gone.
+            let before = find(&self.after_step(state, client, other), first);
             let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
-            if before != behind {
+            if before.as_ref() != Some(&behind) {
                 let saw = format!(
                     "`{}` was taken at once, and it makes a difference to `{}`",
                     first.step, other.step
