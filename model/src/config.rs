@@ -2,6 +2,7 @@
 
 use crate::id::ServerId;
 use crate::release::Bugs;
+use crate::setup::Setup;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -53,6 +54,9 @@ pub struct Config {
     /// What servers are told beside.
     #[serde(default)]
     pub options: ServerOptions,
+    /// What is in every server's database from the start.
+    #[serde(default)]
+    pub setup: Setup,
 }
 
 /// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
@@ -173,6 +177,7 @@ impl Config {
             bugs: Bugs::NONE,
             election: Election::Fast,
             options: ServerOptions::default(),
+            setup: Setup::NONE,
         }
     }
 

@@ -43,11 +43,6 @@ impl Ghosts {
         &self.monitors
     }
 
-    /// Committed before anything happened.
-    pub(crate) fn was_committed(&mut self, txn: &Arc<Txn>) {
-        Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
-    }
-
     /// Fingerprint of the history, the event monitors and what is proposed.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut whole = self.monitors.fingerprint();

@@ -29,7 +29,11 @@ impl Default for History {
 impl History {
     /// Before the first transaction.
     pub fn new() -> History {
-        let tree = DataTree::new();
+        History::beginning_with(DataTree::new())
+    }
+
+    /// Before the first transaction, over this database.
+    pub fn beginning_with(tree: DataTree) -> History {
         let initial = tree.digest();
         History { txns: Vec::new(), applied: Vec::new(), digests: Vec::new(), tree, initial }
     }

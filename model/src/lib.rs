@@ -30,6 +30,7 @@ pub mod property;
 pub mod release;
 pub mod server;
 pub mod service;
+pub mod setup;
 pub mod stat;
 pub mod step;
 pub mod time;

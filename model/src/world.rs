@@ -8,7 +8,6 @@
 use crate::config::Config;
 use crate::effect::{Effects, Status};
 use crate::ensemble::Ensemble;
-use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::ghosts::Ghosts;
 use crate::grain::Grain;
@@ -45,26 +44,18 @@ impl<H: Host, G: Grain> World<H, G> {
     /// A world before its first step.
     pub fn over(grain: G, host: H, mut monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
         monitors.iter_mut().for_each(|monitor| monitor.begin(grain.config()));
+        let history = History::beginning_with(grain.config().setup.tree());
         World {
             grain,
             host,
-            ghosts: Ghosts::new(Arc::new(History::new()), Monitors::new(monitors)),
+            ghosts: Ghosts::new(Arc::new(history), Monitors::new(monitors)),
             outputs: Vec::new(),
         }
     }
 
-    /// Before the first step: servers start, every program's start is due. What a grain commits
-    /// here was there before anything happened.
-    ///
-    /// # Panics
-    /// If a grain commits here what is no history.
+    /// Before the first step: servers start, every program's start is due.
     pub fn begin(&mut self, effects: &mut Effects) {
         self.grain.begin(effects);
-        for event in &effects.events {
-            if let Event::Committed { txn, .. } = event {
-                self.ghosts.was_committed(txn);
-            }
-        }
     }
 
     /// ZooKeeper and its clients.

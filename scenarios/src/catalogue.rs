@@ -8,6 +8,7 @@ mod lock;
 use std::sync::Arc;
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
 
@@ -97,6 +98,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         clients: Choice::from(0),
         rounds: Choice::from(0),
         limits: Limits::Varied,
+        setup: Setup::NONE,
         programs: Arc::new(|_drawn| Vec::new()),
         monitors: Arc::new(|_drawn| property::servers()),
         marks: Vec::new(),

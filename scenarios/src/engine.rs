@@ -36,13 +36,15 @@ pub(crate) struct How {
 /// Runs the seeds, as a rule up to the first violation, whose run is kept in full.
 ///
 /// # Errors
-/// Where Vivarium itself panics: a sentence that names the seed, so that it can be reported.
+/// Where the scenario's numbers make no sense; and where Vivarium itself panics, a sentence that names the
+/// seed, so that it can be reported.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
     how: &How,
     mut progress: impl FnMut(&Totals),
 ) -> Result<Swept, String> {
+    scenario.check()?;
     let begun = Instant::now();
     let How { jobs, host, keep_going } = *how;
     let which = SweepOptions { seeds: seeds.range(), jobs, keep_going };
@@ -163,17 +165,18 @@ mod tests {
     use super::*;
     use crate::catalogue::{Switches, catalogue};
     use std::sync::Arc;
+    use vivarium_model::handle::program;
 
     #[test]
     fn a_panic_of_vivarium_names_its_seed() {
         let mut scenario = (catalogue()[0].build)(&Switches::default());
         scenario.programs = Arc::new(|drawn| match drawn.seed {
             13 => panic!("no programs for this seed"),
-            _ => Vec::new(),
+            _ => vec![program(|_zookeeper| async { Ok(()) })],
         });
-        scenario.clients = 0.into();
+        scenario.clients = 1.into();
         let how = How { jobs: 2, host: HostKind::Direct, keep_going: false };
-        let swept = sweep(&scenario, &SeedRange::count(40), &how, |_totals| ());
+        let swept = sweep(&scenario, &SeedRange::count(40).expect("some"), &how, |_totals| ());
         assert_eq!(
             swept.err().as_deref(),
             Some("Vivarium itself failed at seed 13, please report it: no programs for this seed")

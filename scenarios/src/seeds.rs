@@ -93,9 +93,16 @@ pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
 pub struct SeedRange(Range<u64>);
 
 impl SeedRange {
-    /// Seeds 0 up to `count`; one seed if that is 0.
-    pub fn count(count: u64) -> SeedRange {
-        SeedRange(0..count.max(1))
+    /// Seeds 0 up to `count`.
+    ///
+    /// # Errors
+    /// If that is none, or more than there are.
+    pub fn count(count: u64) -> Result<SeedRange, SeedError> {
+        match count {
+            0 => Err(SeedError::NoSeeds { text: count.to_string() }),
+            1..=MAX_SEED => Ok(SeedRange(0..count)),
+            _ => Err(SeedError::TooLarge { text: count.to_string() }),
+        }
     }
 
     /// Only this seed.
@@ -117,11 +124,9 @@ impl SeedRange {
             return Err(SeedError::Nothing { what: "the seed range" });
         }
         let Some((start, end)) = text.split_once("..") else {
-            let count = parse_seed(text)?;
-            return if count == 0 {
-                Err(SeedError::NoSeeds { text: own() })
-            } else {
-                Ok(SeedRange(0..count))
+            return match parse_seed(text)? {
+                0 => Err(SeedError::NoSeeds { text: own() }),
+                count => SeedRange::count(count),
             };
         };
         if start.trim().is_empty() || end.trim().is_empty() || end.contains(['.', '=']) {
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(SeedRange::parse("0..1").map(|seeds| seeds.len()), Ok(1));
         assert_eq!(SeedRange::only(7).range(), 7..8);
         assert_eq!(SeedRange::only(MAX_SEED).len(), 1);
-        assert_eq!(SeedRange::count(0).len(), 1);
+        assert_eq!(SeedRange::count(7).map(|seeds| seeds.range()), Ok(0..7));
     }
 
     #[test]
@@ -204,6 +209,9 @@ mod tests {
         let empty = "the seed range is empty: write a number, such as `42` or `0x2a`";
         assert_eq!(refused(" "), empty);
         assert_eq!(refused("0"), "`0` seeds are none at all: run at least 1");
+        let none = SeedRange::count(0).map_err(|error| error.to_string());
+        assert_eq!(none.expect_err("none"), refused("0"));
+        assert!(SeedRange::count(u64::MAX).is_err());
         assert_eq!(
             refused("5..5"),
             "the seed range `5..5` is empty, because its end is not part of it: \

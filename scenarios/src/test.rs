@@ -9,6 +9,7 @@ use std::time::Duration;
 use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
+use vivarium_model::setup::Setup;
 #[cfg(feature = "explore")]
 use vivarium_model::verdict::Verdict;
 #[cfg(feature = "explore")]
@@ -38,6 +39,7 @@ pub struct Test {
     chaos: Duration,
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
+    setup: Vec<String>,
     seeds: u64,
     host: HostKind,
 }
@@ -110,6 +112,7 @@ impl Test {
             chaos: Duration::from_secs(20),
             progress_bound: Duration::from_secs(120),
             monitors: Vec::new(),
+            setup: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
         }
@@ -126,6 +129,14 @@ impl Test {
     #[must_use]
     pub fn clients(mut self, clients: impl Into<Choice>) -> Test {
         self.clients = clients.into();
+        self
+    }
+
+    /// A persistent znode without data that is there from the start, in every server's database: no
+    /// view, however stale, is without it. Parents first.
+    #[must_use]
+    pub fn setup(mut self, path: &str) -> Test {
+        self.setup.push(path.to_string());
         self
     }
 
@@ -180,20 +191,20 @@ impl Test {
         let variable =
             |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into());
         let seeds = choose_seeds(variable("VIVARIUM_SEEDS"), variable("VIVARIUM_SEED"), self.seeds);
-        let seeds = seeds.unwrap_or_else(|sentence| panic!("{sentence}"));
+        let seeds = seeds.unwrap_or_else(|sentence| panic!("{}: {sentence}", self.name));
         self.run_seeds(&seeds).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     /// Runs these seeds, whatever the environment says.
     ///
     /// # Errors
-    /// The first violation.
-    pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, Box<TestFailure>> {
-        let host = self.host;
-        let scenario = self.scenario();
+    /// The first violation; or one sentence, where what was asked for makes no sense.
+    pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, TestFailure> {
+        let (host, name) = (self.host, self.name.clone());
+        let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
+        let scenario = self.scenario().map_err(refused)?;
         let how = engine::How { jobs: engine::all_cores(), host, keep_going: false };
-        let swept = engine::sweep(&scenario, seeds, &how, |_totals| ());
-        let swept = swept.unwrap_or_else(|sentence| panic!("{}: {sentence}", scenario.name));
+        let swept = engine::sweep(&scenario, seeds, &how, |_totals| ()).map_err(refused)?;
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
@@ -203,7 +214,7 @@ impl Test {
         let unrepeated = swept.report.unrepeated.as_deref();
         let title = scenario.name.clone();
         let finding = engine::finding(title, run, violation, unrepeated, None, replay);
-        Err(Box::new(TestFailure { finding }))
+        Err(TestFailure::Violated(Box::new(finding)))
     }
 
     /// Explores instead: every order of events within the budgets of `exploration`, over what
@@ -235,7 +246,7 @@ impl Test {
     /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded).
     #[cfg(feature = "explore")]
     pub fn explore(self, exploration: &crate::Exploration) -> ExplorationReport {
-        let report = self.explored(exploration);
+        let report = self.explored(exploration).unwrap_or_else(|failure| panic!("{failure}"));
         let is_enough = match report.verdict {
             Verdict::Exhausted { .. } => true,
             Verdict::Bounded { .. } => exploration.may_be_bounded,
@@ -246,28 +257,36 @@ impl Test {
     }
 
     /// [`Test::explore`], whatever the verdict.
+    ///
+    /// # Errors
+    /// One sentence, where what was asked for makes no sense.
     #[cfg(feature = "explore")]
-    pub fn explored(self, exploration: &crate::Exploration) -> ExplorationReport {
-        let scenario = self.scenario();
-        let answer = crate::explore(&scenario, exploration);
-        let mut report = answer.expect("a test's programs can be explored");
+    pub fn explored(
+        self,
+        exploration: &crate::Exploration,
+    ) -> Result<ExplorationReport, TestFailure> {
+        let name = self.name.clone();
+        let answer = self.scenario().and_then(|scenario| crate::explore(&scenario, exploration));
+        let mut report = answer.map_err(|sentence| TestFailure::Refused { name, sentence })?;
         if let Some(finding) = &mut report.finding {
             finding.replay = cargo_test(std::thread::current().name());
         }
-        report
+        Ok(report)
     }
 
-    fn scenario(self) -> Scenario {
+    fn scenario(self) -> Result<Scenario, String> {
+        let setup = Setup::of(&self.setup).map_err(|error| format!("`setup`: {error}"))?;
         let program = self.program;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
         let prototypes = Mutex::new(self.monitors);
-        Scenario {
+        let scenario = Scenario {
             name: self.name,
             summary: String::new(),
             servers: self.servers,
             clients: self.clients,
             rounds: self.rounds,
             limits: Limits::Varied,
+            setup,
             programs: Arc::new(move |drawn| {
                 (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
             }),
@@ -282,21 +301,45 @@ impl Test {
             bugs: self.release.bugs(),
             chaos: self.chaos,
             progress_bound: self.progress_bound,
-            explored: Explored::Programs { setup: Vec::new() },
-        }
+            explored: Explored::Programs { setup: Setup::NONE },
+        };
+        scenario.check()?;
+        Ok(scenario)
     }
 }
 
 /// Why a [`Test`] failed; its text is what the test panics with.
-pub struct TestFailure {
-    /// The violation, with its timeline.
-    pub finding: Finding,
+pub enum TestFailure {
+    /// A property was violated: what, with its timeline.
+    Violated(Box<Finding>),
+    /// What was asked for makes no sense, or could not be done.
+    Refused {
+        /// The test's name.
+        name: String,
+        /// Why, in one sentence.
+        sentence: String,
+    },
+}
+
+impl TestFailure {
+    /// The violation, if it is one.
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            TestFailure::Violated(finding) => Some(finding),
+            TestFailure::Refused { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&violation_report(&self.finding))?;
-        write!(f, "\nReplay it with: {}", self.finding.replay)
+        match self {
+            TestFailure::Violated(finding) => {
+                f.write_str(&violation_report(finding))?;
+                write!(f, "\nReplay it with: {}", finding.replay)
+            }
+            TestFailure::Refused { name, sentence } => write!(f, "{name}: {sentence}"),
+        }
     }
 }
 
@@ -322,7 +365,7 @@ fn choose_seeds(
     }
     match seeds {
         Some(text) => SeedRange::parse(&text).map_err(|error| format!("VIVARIUM_SEEDS: {error}")),
-        None => Ok(SeedRange::count(own)),
+        None => SeedRange::count(own).map_err(|error| format!("seeds: {error}")),
     }
 }
 

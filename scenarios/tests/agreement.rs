@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::event::Value;
 use vivarium_model::explore::ensemble::{Budget as Faults, Election, EnsembleModel};
@@ -14,6 +13,7 @@ use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, Lock, Mutant, Mutants};
 
@@ -114,7 +114,7 @@ async fn contender(zookeeper: ZooKeeper, mutants: Mutants) -> Result<(), String>
 fn recipes(programs: Vec<Program>, lost: u8, reductions: bool) -> Recipes {
     let budget = Budget { lost, ..Budget::default() };
     let monitors = lock::monitors("/lock", Duration::ZERO);
-    let model = Recipes::new(programs, monitors, [Arc::from("/lock")], budget);
+    let model = Recipes::new(programs, monitors, Setup::of(["/lock"]).expect("sound"), budget);
     if reductions { model } else { model.without_reductions() }
 }
 
@@ -149,7 +149,7 @@ async fn increment(zookeeper: ZooKeeper) -> Result<(), String> {
 fn about_a_program_without_faults() {
     let programs = || (0..3).map(|_| program(increment)).collect();
     let model = |reductions: bool| {
-        let setup = [Arc::from("/counter")];
+        let setup = Setup::of(["/counter"]).expect("sound");
         let model = Recipes::new(programs(), Vec::new(), setup, Budget::default());
         if reductions { model } else { model.without_reductions() }
     };

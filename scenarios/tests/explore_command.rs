@@ -181,8 +181,10 @@ fn flags_of_the_other_grain_are_refused() {
     assert_eq!(sentence, "`broadcast` is explored over the ensemble grain only");
     let sentence = refused(&["explore", "lock", "--bug", "TruncKeepsRecordBeyond"]);
     assert!(sentence.contains("is a defect of servers"), "{sentence}");
-    let sentence = refused(&["explore", "broadcast", "--servers", "10"]);
-    assert_eq!(sentence, "`--servers 10` is too many: give at most 9");
+    let sentence = refused(&["explore", "broadcast", "--servers", "6"]);
+    assert_eq!(sentence, "`--servers 6` is too many: give at most 5");
+    let sentence = refused(&["explore", "lock", "--clients", "9"]);
+    assert_eq!(sentence, "`--clients 9` is too many: give at most 8");
     let sentence = refused(&["explore", "broadcast", "--election", "orakle"]);
     assert_eq!(sentence, "unknown election `orakle`: did you mean `oracle`?");
 }

@@ -8,8 +8,9 @@ use vivarium_model::verdict::Verdict;
 
 /// What both searches say, which must be the same but for the number of states.
 fn verdict(make: impl Fn() -> Test, exploration: &Exploration) -> Verdict {
-    let reduced = make().explored(exploration).verdict;
-    let plain = make().explored(&exploration.clone().without_reductions()).verdict;
+    let reduced = make().explored(exploration).expect("it can be").verdict;
+    let plain =
+        make().explored(&exploration.clone().without_reductions()).expect("it can be").verdict;
     let property = |verdict: &Verdict| match verdict {
         Verdict::Violated(violation) => violation.objection.property.clone(),
         other => other.word().to_string(),
@@ -362,7 +363,7 @@ fn a_second_life_can_be_shown_what_the_first_had_left_behind() {
     let three = only(3).lost(1).kills(1).depth_first();
     let three = ["/x", "/w"].into_iter().fold(three, Exploration::setup);
     for (there, gone) in [("/x", "/w"), ("/w", "/x")] {
-        let verdict = second_life(there, gone).explored(&three).verdict;
+        let verdict = second_life(there, gone).explored(&three).expect("it can be").verdict;
         assert!(matches!(verdict, Verdict::Violated(_)), "{there} without {gone}: {verdict}");
     }
 }
@@ -379,7 +380,7 @@ fn all_strategies_and_threads_count_the_same_states() {
     };
     let one = only(1).setup("/a").expiries(1).kills(1);
     let states = |exploration: Exploration| {
-        let verdict = test().explored(&exploration).verdict;
+        let verdict = test().explored(&exploration).expect("it can be").verdict;
         let Verdict::Exhausted { states, .. } = verdict else { panic!("{verdict}") };
         states
     };

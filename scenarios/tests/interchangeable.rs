@@ -10,7 +10,7 @@ where
     F: Future<Output = Result<(), String>> + Send + 'static,
 {
     let test = Test::new("interchangeable", program);
-    test.explored(&Exploration::new().clients(2).interchangeable()).verdict
+    test.explored(&Exploration::new().clients(2).interchangeable()).expect("it can be").verdict
 }
 
 fn is_refused(verdict: &Verdict) {
@@ -96,7 +96,7 @@ fn the_first_to_begin_is_tried_once() {
         zookeeper.exists("/first").await.map(|_| ()).map_err(|error| error.to_string())
     };
     let states = |exploration: &Exploration| {
-        let verdict = Test::new("race", race).explored(exploration).verdict;
+        let verdict = Test::new("race", race).explored(exploration).expect("it can be").verdict;
         let Verdict::Exhausted { states, .. } = verdict else { panic!("{verdict}") };
         states
     };

@@ -2,11 +2,11 @@
 #![cfg(feature = "explore")]
 
 use std::hash::Hash;
-use std::sync::Arc;
 use vivarium::prelude::*;
 use vivarium_model::explore::recipes::{Budget, Recipes};
 use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 use vivarium_model::handle::{Program, program};
+use vivarium_model::setup::Setup;
 
 /// Each reader looks once whether the flag is there and says so; the writer sets it.
 fn readers_and_writer() -> Vec<Program> {
@@ -78,7 +78,7 @@ fn found<C: Count + Default>() -> Vec<[bool; 3]> {
         let model = Recipes::new(
             readers_and_writer(),
             vec![Box::new(monitor)],
-            [] as [Arc<str>; 0],
+            Setup::NONE,
             Budget::default(),
         );
         match search(&model, &Options::new(Strategy::BreadthFirst), &Silent).ending {

@@ -13,6 +13,7 @@ use vivarium_model::explore::recipes::{Budget, Recipes};
 use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 use vivarium_model::handle::{Program, program, rounds};
 use vivarium_model::property::Unhashed;
+use vivarium_model::setup::Setup;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::ExplorationReport;
 
@@ -47,7 +48,7 @@ fn a_third_try_that_the_state_counts_is_found() {
         })
     };
     for exploration in all_ways() {
-        let report = counted().explored(&exploration);
+        let report = counted().explored(&exploration).expect("it can be");
         let (property, saw) = objection(&report);
         assert_eq!(property, "program", "{saw}");
         assert!(saw.contains("gave up"), "{saw}");
@@ -84,7 +85,7 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
     for place in 0..4 {
         for exploration in all_ways() {
             IN_A_STATIC.store(0, Ordering::Relaxed);
-            let report = hidden(place).explored(&exploration);
+            let report = hidden(place).explored(&exploration).expect("it can be");
             let (property, saw) = objection(&report);
             assert_eq!(property, "a function of its inputs", "{place}: {saw}");
             assert!(saw.contains("depends on something other than its handle"), "{saw}");
@@ -145,7 +146,12 @@ type Told = BTreeSet<Vec<(ClientId, String)>>;
 fn stories(make: impl Fn() -> Program, budget: Budget) -> (Told, u64) {
     let stories = Stories::default();
     let programs = vec![make(), make()];
-    let model = Recipes::new(programs, vec![Box::new(stories.clone())], [Arc::from("/a")], budget);
+    let model = Recipes::new(
+        programs,
+        vec![Box::new(stories.clone())],
+        Setup::of(["/a"]).expect("sound"),
+        budget,
+    );
     let options = Options::new(Strategy::BreadthFirst);
     let states = match search(&model.without_reductions(), &options, &Silent).ending {
         Ending::Exhausted { states, .. } => states,

@@ -127,7 +127,8 @@ fn exploration() -> Exploration {
 /// A timeout alone is enough: the create is under way when the worker gives up.
 #[test]
 fn a_worker_that_gives_up_too_early_leaves_its_znode_behind() {
-    let report = workers(CleansUp::WhatItKnows).explored(&exploration().timers(1));
+    let report =
+        workers(CleansUp::WhatItKnows).explored(&exploration().timers(1)).expect("it can be");
     let mut finding = report.finding.expect("the mistake is found");
     // It tells this build's run from others'.
     finding.violation.hash = Fingerprint::default();

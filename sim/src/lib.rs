@@ -5,6 +5,7 @@
 //! violated. [`run()`] is one seed, [`sweep()`] many, [`replay()`] takes recorded steps again, and
 //! [`check_determinism`] makes sure that a seed means one run and no other.
 
+pub mod bounds;
 mod determinism;
 mod driver;
 pub mod embed;

@@ -17,6 +17,7 @@ use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::Objection;
 use vivarium_model::release::Bugs;
+use vivarium_model::setup::Setup;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, Timer};
@@ -72,6 +73,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         clients: Choice::from(2..=4),
         rounds: Choice::from(50..=400),
         limits: Limits::Varied,
+        setup: Setup::NONE,
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
         marks: Vec::new(),

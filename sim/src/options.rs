@@ -7,7 +7,7 @@
 use crate::latency::{Latency, Outlier};
 use crate::plan::Plan;
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::{FaultSet, Limits, Scenario};
+use crate::scenario::{Explored, FaultSet, Limits, Scenario};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::{ClientConfig, Config};
@@ -81,6 +81,7 @@ impl Drawn {
         let mut config =
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
         config.bugs = scenario.bugs;
+        config.setup = scenario.setup.clone();
         let timings = draw_timings(servers, clients, &mut seeds.stream("timings", 0));
         Drawn {
             scenario: scenario.name.clone(),
@@ -99,7 +100,11 @@ impl Drawn {
     /// The smallest form of a scenario, for a search: one round, nothing drawn.
     pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
         let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
-        let config = Config { bugs: scenario.bugs, ..Config::new(1, clients) };
+        let setup = match &scenario.explored {
+            Explored::Programs { setup } => scenario.setup.clone().and(setup),
+            Explored::Servers(_) | Explored::No(_) => scenario.setup.clone(),
+        };
+        let config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };
         let timings = draw_timings(1, clients, &mut Seeds::new(0).stream("timings", 0));
         let search = Some(search);
         Drawn { clients, rounds: 1, config, timings, search, ..Drawn::draw(&quiet, 0) }

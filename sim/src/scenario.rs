@@ -1,6 +1,7 @@
 //! A scenario: how large the world may be, which programs run in it, what may go wrong, and what
 //! must hold all the same. A seed picks one run out of it ([`Drawn`]).
 
+use crate::bounds;
 use crate::faults::Fault;
 use crate::options::Drawn;
 use crate::random::Random;
@@ -11,6 +12,7 @@ use vivarium_model::handle::Program;
 use vivarium_model::mark::Mark;
 use vivarium_model::property::Monitor;
 use vivarium_model::release::Bugs;
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 
 /// Makes the programs of a run, one per client machine.
@@ -34,6 +36,8 @@ pub struct Scenario {
     pub rounds: Choice,
     /// How the servers' limits are drawn.
     pub limits: Limits,
+    /// What is in every server's database from the start.
+    pub setup: Setup,
     /// The programs, one per client machine.
     pub programs: MakePrograms,
     /// What must hold.
@@ -57,8 +61,8 @@ pub struct Scenario {
 pub enum Explored {
     /// Its programs, over the service grain ([`vivarium_model::service`]).
     Programs {
-        /// Persistent znodes that are there from the start, parents first.
-        setup: Vec<Arc<str>>,
+        /// What is there from the start beside the scenario's [`setup`](Scenario::setup).
+        setup: Setup,
     },
     /// Its servers alone, over the ensemble grain: there are no programs, so it cannot be swept.
     Servers(Servers),
@@ -77,6 +81,26 @@ pub struct Servers {
     pub crashes: u8,
     /// How leaders are elected.
     pub election: Election,
+}
+
+impl Scenario {
+    /// Whether its numbers make sense.
+    ///
+    /// # Errors
+    /// One sentence about the first that does not.
+    pub fn check(&self) -> Result<(), String> {
+        if matches!(self.explored, Explored::Servers(_)) {
+            return Ok(());
+        }
+        bounds::choice("servers", &self.servers, 1, bounds::MOST_SERVERS)?;
+        bounds::choice("clients", &self.clients, 1, bounds::MOST_CLIENTS)?;
+        bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
+        bounds::some_time("finishes_within", self.progress_bound)?;
+        match self.faults == FaultSet::NONE {
+            true => Ok(()),
+            false => bounds::some_time("chaos", self.chaos),
+        }
+    }
 }
 
 impl fmt::Debug for Scenario {
@@ -103,11 +127,20 @@ pub enum Choice {
     Exactly(u32),
     /// From the first to the second, both included (in either order).
     Between(u32, u32),
-    /// One of these; an empty list counts as 0.
+    /// One of these. (An empty list is refused before a sweep; to draw from it gives 0.)
     OneOf(Vec<u32>),
 }
 
 impl Choice {
+    /// The smallest and the largest; `None` where there is none to pick.
+    pub fn range(&self) -> Option<(u32, u32)> {
+        match self {
+            Choice::Exactly(number) => Some((*number, *number)),
+            Choice::Between(low, high) => Some((*low.min(high), *low.max(high))),
+            Choice::OneOf(numbers) => Some((*numbers.iter().min()?, *numbers.iter().max()?)),
+        }
+    }
+
     /// Picks one. Takes one random number, whatever the choice.
     pub fn draw(&self, random: &mut Random) -> u32 {
         let from = |random: &mut Random, low: u32, high: u32| {
@@ -123,6 +156,19 @@ impl Choice {
     /// Picks one that a `u8` holds and that is at least `least`.
     pub(crate) fn draw_small(&self, random: &mut Random, least: u8) -> u8 {
         u8::try_from(self.draw(random)).unwrap_or(u8::MAX).max(least)
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Exactly(number) => number.fmt(f),
+            Choice::Between(low, high) => write!(f, "{low}..={high}"),
+            Choice::OneOf(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+                f.write_str(&numbers.join(" or "))
+            }
+        }
     }
 }
 

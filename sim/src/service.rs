@@ -28,11 +28,11 @@ pub struct ServiceReplay {
 /// # Errors
 /// The scenario cannot be explored at this grain: why.
 pub fn retake(scenario: &Scenario, drawn: &Drawn, steps: &[Step]) -> Result<Retaken, String> {
-    let Explored::Programs { setup } = &scenario.explored else {
+    if !matches!(scenario.explored, Explored::Programs { .. }) {
         return Err(format!("`{}` has no runs at the service grain", scenario.name));
-    };
+    }
     let host = DirectHost::new((scenario.programs)(drawn));
-    let service = Service::new(Arc::new(drawn.config.clone()), setup.iter().cloned());
+    let service = Service::new(Arc::new(drawn.config.clone()));
     let world = World::over(service, host, monitors(scenario, drawn));
     Ok(take_again(world, steps, true, &mut |_world, _step| true))
 }

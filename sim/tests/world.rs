@@ -8,6 +8,7 @@ use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::property::zookeeper;
 use vivarium_model::release::Bugs;
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{
     Choice, Explored, FaultSet, HostKind, Limits, RunOptions, Scenario, SweepOptions, SweepReport,
@@ -23,6 +24,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         clients: Choice::from(2..=4),
         rounds: Choice::from(10..=40),
         limits: Limits::Varied,
+        setup: Setup::NONE,
         programs: Arc::new(|drawn| {
             let rounds = drawn.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));

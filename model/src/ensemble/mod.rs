@@ -43,8 +43,11 @@ pub struct Ensemble {
 impl Ensemble {
     /// Servers that have never started and programs that have not either.
     pub fn new(config: Arc<Config>) -> Ensemble {
-        let server =
-            |_| Tracked::new(ServerNode { disk: Tracked::new(Disk::new()), process: None });
+        let first = Arc::new(config.setup.tree());
+        let server = |_| {
+            let disk = Tracked::new(Disk::new(Arc::clone(&first)));
+            Tracked::new(ServerNode { disk, process: None })
+        };
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
         Ensemble {
             servers: (0..usize::from(config.servers)).map(server).collect(),

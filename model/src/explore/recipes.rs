@@ -62,13 +62,13 @@ use crate::handle::Program;
 use crate::property::{LooksBack, Monitor, Monitors};
 use crate::release::Bugs;
 use crate::service::{Prefixes, Service};
+use crate::setup::Setup;
 use crate::world::World;
 use std::sync::Arc;
 
 /// Programs, what must hold of them, and what may go wrong.
 pub struct Recipes {
     config: Arc<Config>,
-    setup: Vec<Arc<str>>,
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
     budget: Budget,
@@ -86,15 +86,14 @@ pub struct Recipes {
 }
 
 impl Recipes {
-    /// One program per client, over a ZooKeeper that is empty but for the persistent znodes `setup`,
-    /// parents first. Of the monitors, those that hold for both engines take part.
+    /// One program per client, over a ZooKeeper that begins with `setup`. Of the monitors, those that hold for both engines take part.
     ///
     /// # Panics
     /// With more than [`MAX_CLIENTS`] programs.
     pub fn new(
         programs: Vec<Program>,
         monitors: Vec<Box<dyn Monitor>>,
-        setup: impl IntoIterator<Item = Arc<str>>,
+        setup: Setup,
         budget: Budget,
     ) -> Recipes {
         assert!(programs.len() <= MAX_CLIENTS, "a search can have at most {MAX_CLIENTS} clients");
@@ -104,8 +103,7 @@ impl Recipes {
             .filter(|monitor| monitor.class() == crate::property::Class::Event)
             .collect();
         Recipes {
-            config: Arc::new(Config::new(1, clients)),
-            setup: setup.into_iter().collect(),
+            config: Arc::new(Config { setup, ..Config::new(1, clients) }),
             trie: Arc::new(Trie::new(programs)),
             looks_back: Monitors::new(monitors.clone()).look_back(),
             told_matters: told::matters(&monitors),
@@ -203,7 +201,7 @@ impl Recipes {
     }
 
     fn world(&self) -> World<Memo, Service> {
-        let service = Service::new(Arc::clone(&self.config), self.setup.iter().cloned());
+        let service = Service::new(Arc::clone(&self.config));
         World::over(service, Memo::new(Arc::clone(&self.trie)), self.monitors.clone())
     }
 }

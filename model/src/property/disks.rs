@@ -104,6 +104,7 @@ mod tests {
     use crate::property::testing::{Bodies, ONE, TWO, txn, z};
     use crate::release::Release;
     use crate::server::disk::Snapshot;
+    use crate::setup::Setup;
     use crate::txn::Txn;
     use std::sync::Arc;
 
@@ -200,14 +201,14 @@ mod tests {
     fn a_log_that_was_cut() {
         let history = history();
         let (mut ensemble, mut disks) = scene(&history, 3);
-        assert!(disk(&mut ensemble).truncate(z(1, 1), Release::Repaired.bugs()));
+        assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
         let step = Step::Fsync(ONE);
         assert_eq!(disks.after(&step, &ensemble, &history), Ok(()));
         disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
         // Cut and grown in one step, as when a role is left: not grown only.
         let (mut ensemble, mut disks) = scene(&history, 3);
-        assert!(disk(&mut ensemble).truncate(z(1, 1), Release::Repaired.bugs()));
+        assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
         for zxid in [z(1, 3), z(1, 4), z(1, 5)] {
             let body = crate::txn::TxnBody::Error(crate::error::Error::NoNode);
             disk(&mut ensemble).append(txn(zxid, 0, body));

@@ -193,6 +193,7 @@ mod tests {
     use crate::property::testing::{Bodies, ONE, txn, z};
     use crate::release::Release;
     use crate::server::disk::Snapshot;
+    use crate::tree::DataTree;
     use crate::txn::Txn;
     use crate::zxid::Epoch;
     use std::sync::Arc;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     fn disk(txns: &[Arc<Txn>]) -> Disk {
-        let mut disk = Disk::new();
+        let mut disk = Disk::new(Arc::new(DataTree::new()));
         txns.iter().for_each(|txn| disk.append(Arc::clone(txn)));
         disk.write_accepted_epoch(Epoch(1));
         disk.fsync();

@@ -16,6 +16,7 @@
 
 use super::read_only::ReadOnlySessions;
 use super::{Class, Monitor, Objection, View};
+use crate::config::Config;
 use crate::error::Error;
 use crate::event::Event;
 use crate::op::{Data, EventType, Request, Response};
@@ -108,16 +109,20 @@ impl Default for PrefixRead {
 }
 
 impl PrefixRead {
-    /// Knows the tree as it stands before the first transaction.
+    /// Knows an empty database, until it is told how the run is configured.
     pub fn new() -> PrefixRead {
-        let tree = DataTree::new();
+        PrefixRead::beginning_with(&DataTree::new())
+    }
+
+    /// Knows the tree as it stands before the first transaction.
+    fn beginning_with(tree: &DataTree) -> PrefixRead {
         let mut monitor = PrefixRead {
             paths: BTreeMap::new(),
             known: Zxid::ZERO,
             read_only: ReadOnlySessions::default(),
         };
         for (path, _) in tree.nodes() {
-            monitor.refresh(&tree, Zxid::ZERO, path);
+            monitor.refresh(tree, Zxid::ZERO, path);
             monitor.past(path).children = tree.children(path).unwrap_or_default();
         }
         monitor
@@ -319,6 +324,10 @@ impl Monitor for PrefixRead {
 
     fn class(&self) -> Class {
         Class::Run
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        *self = PrefixRead::beginning_with(&config.setup.tree());
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {

@@ -6,6 +6,7 @@
 
 use super::committed_log::is_gap;
 use crate::release::{Bug, Bugs};
+use crate::setup::Setup;
 use crate::step::Tail;
 use crate::tree::DataTree;
 use crate::txn::Txn;
@@ -44,16 +45,9 @@ pub struct Disk {
     starts: u16,
 }
 
-impl Default for Disk {
-    fn default() -> Disk {
-        Disk::new()
-    }
-}
-
 impl Disk {
-    /// A disk as the first start leaves it: an empty database, saved (semantics 6.9).
-    pub fn new() -> Disk {
-        let content = Arc::new(DataTree::new());
+    /// A disk as the first start leaves it: the database that it begins with, saved (semantics 6.9).
+    pub fn new(content: Arc<DataTree>) -> Disk {
         Disk {
             log: Vec::new(),
             durable: 0,
@@ -181,17 +175,18 @@ impl Disk {
         }
     }
 
-    /// Cuts everything after `zxid` out of the log (semantics 6.9). Returns `false`, and changes
+    /// Cuts everything after `zxid` out of the log (semantics 6.9); `setup` is what the first database
+    /// had. Returns `false`, and changes
     /// nothing, where the history up to `zxid` cannot be rebuilt from what would remain.
     #[must_use]
-    pub fn truncate(&mut self, zxid: Zxid, bugs: Bugs) -> bool {
+    pub fn truncate(&mut self, zxid: Zxid, setup: &Setup, bugs: Bugs) -> bool {
         if self.snapshots[0].label > zxid {
             if zxid > Zxid::ZERO {
                 return false;
             }
-            // The empty database needs nothing to be rebuilt from. (To ask its leader, who has no
+            // The first database needs nothing to be rebuilt from. (To ask its leader, who has no
             // more than that, for a snapshot would bring an empty DIFF.)
-            let content = Arc::new(DataTree::new());
+            let content = Arc::new(setup.tree());
             self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);

@@ -4,17 +4,25 @@ use crate::error::Error;
 use crate::id::{SessionId, Xid};
 use crate::path::ZnodePath;
 use crate::release::Release;
+use crate::setup::Setup;
 use crate::tree::{EphemeralType, Znode};
 use crate::txn::TxnBody;
 
+fn empty() -> Disk {
+    Disk::new(Arc::new(DataTree::new()))
+}
+
 #[test]
 fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
-    let mut disk = Disk::new();
+    let mut disk = empty();
     let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
     let content = Arc::new(DataTree::empty());
     disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
-    assert!(!disk.truncate(Zxid::new(Epoch(1), 2), bugs), "nothing to rebuild 1:2 from");
-    assert!(disk.truncate(Zxid::ZERO, bugs));
+    assert!(
+        !disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs),
+        "nothing to rebuild 1:2 from"
+    );
+    assert!(disk.truncate(Zxid::ZERO, &Setup::NONE, bugs));
     let (tree, _) = disk.load();
     assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
 }
@@ -34,7 +42,7 @@ fn quotas_are_counted_when_a_snapshot_is_loaded() {
         content.load_node(ZnodePath::new(path).expect("valid"), Arc::new(node));
     }
     let digest = content.digest();
-    let mut disk = Disk::new();
+    let mut disk = empty();
     let label = Zxid::new(Epoch(1), 9);
     let snapshot = Snapshot { label, content: Arc::new(content), durable: true };
     disk.add_snapshot(snapshot, Release::Repaired.bugs());
@@ -48,7 +56,7 @@ fn quotas_are_counted_when_a_snapshot_is_loaded() {
 /// the server crashed before its epoch file.
 fn with_an_old_tmp_file() -> Disk {
     let (accepted_epoch, current_epoch_tmp) = (Epoch(3), Some(Epoch(2)));
-    Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..Disk::new() }
+    Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..empty() }
 }
 
 #[test]
@@ -92,7 +100,7 @@ fn labels(disk: &Disk) -> Vec<u32> {
 #[test]
 fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
     for (release, kept) in [(Release::Repaired, [0, 1, 4, 5]), (Release::Head, [0, 3, 4, 5])] {
-        let mut disk = Disk::new();
+        let mut disk = empty();
         disk.add_snapshot(snapshot(1, true), release.bugs());
         (2..6).for_each(|counter| disk.add_snapshot(snapshot(counter, false), release.bugs()));
         assert_eq!(labels(&disk), kept, "{release:?}");
@@ -103,7 +111,7 @@ fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
 
 /// Transactions of epoch 1 that say nothing but who they are.
 fn with_a_log(counters: &[u32]) -> Disk {
-    let mut disk = Disk::new();
+    let mut disk = empty();
     for counter in counters {
         let (zxid, body) = (Zxid::new(Epoch(1), *counter), TxnBody::Error(Error::NoNode));
         let (session, cxid) = (SessionId(1), Xid(0));
@@ -118,11 +126,11 @@ fn a_gap_matters_above_the_snapshot_that_is_loaded() {
     let mut disk = with_a_log(&[1, 2, 4, 5]);
     assert!(disk.has_gap(0) && !disk.has_gap(2));
     let cut = Zxid::new(Epoch(1), 4);
-    assert!(!disk.truncate(cut, bugs), "1:4 cannot be rebuilt without 1:3");
+    assert!(!disk.truncate(cut, &Setup::NONE, bugs), "1:4 cannot be rebuilt without 1:3");
     assert_eq!(disk.log().len(), 4, "nothing is changed then");
     disk.add_snapshot(snapshot(3, true), bugs);
-    assert!(disk.truncate(cut, bugs));
+    assert!(disk.truncate(cut, &Setup::NONE, bugs));
     let (tree, from) = disk.load();
     assert_eq!((tree.last_processed(), disk.has_gap(from)), (cut, false));
-    assert!(disk.truncate(Zxid::new(Epoch(1), 2), bugs), "the gap is above the cut");
+    assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
 }

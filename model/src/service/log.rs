@@ -54,8 +54,9 @@ impl Entry {
 pub(super) struct Log(Arc<Vec<Arc<Entry>>>);
 
 impl Log {
-    pub(super) fn new() -> Log {
-        Log(Arc::new(vec![Arc::new(Entry::first(Zxid::ZERO, DataTree::new()))]))
+    /// Before the first transaction, over this database.
+    pub(super) fn beginning_with(tree: DataTree) -> Log {
+        Log(Arc::new(vec![Arc::new(Entry::first(Zxid::ZERO, tree))]))
     }
 
     /// Appends a transaction and applies it.
@@ -78,12 +79,6 @@ impl Log {
             }
         }
         self.last()
-    }
-
-    /// What there is now has always been there.
-    pub(super) fn begin_here(&mut self) {
-        let last = self.last();
-        *self = Log(Arc::new(vec![Arc::new(Entry::first(last.zxid, last.tree.clone()))]));
     }
 
     /// All transactions so far, as monitors can tell them: what clients can tell of the log is less.

@@ -47,15 +47,13 @@ use crate::effect::{Effects, Status};
 use crate::fingerprint::{Fingerprint, Tracked};
 use crate::grain::Grain;
 use crate::host::{Input, Output};
-use crate::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::id::{ClientConnection, ClientId, ServerId, SessionId};
 use crate::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
 use crate::network::Delivered;
-use crate::op::{CreateMode, Op, Request};
 use crate::packet::ClientPacket;
-use crate::server::prep::{Asker, Prep};
-use crate::server::tracker::Owner;
+use crate::server::prep::Prep;
 use crate::step::Step;
-use crate::time::{Duration, Time};
+use crate::time::Time;
 use crate::timer::Timer;
 use crate::zxid::{Epoch, Zxid};
 use link::{LateWrite, Link};
@@ -72,8 +70,6 @@ const LEADER: ServerId = ServerId(1);
 #[derive(Clone, Debug)]
 pub struct Service {
     config: Arc<Config>,
-    /// Persistent znodes that are there from the start, parents first.
-    setup: Arc<[Arc<str>]>,
     log: Log,
     /// The zxid before that of the next transaction, if somebody has a say in it.
     number: Option<Zxid>,
@@ -95,10 +91,10 @@ struct Links {
 }
 
 impl Service {
-    /// An empty ZooKeeper but for these persistent znodes, which are given parents first.
-    pub fn new(config: Arc<Config>, setup: impl IntoIterator<Item = Arc<str>>) -> Service {
+    /// A ZooKeeper with what its configuration puts there from the start.
+    pub fn new(config: Arc<Config>) -> Service {
         let clients = config.clients.len();
-        let log = Log::new();
+        let log = Log::beginning_with(config.setup.tree());
         let prep = Prep::new(Epoch(1), &log.last().tree);
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
         let link = |at: usize| Tracked::new(Link::closed(ClientId::at(at), &config));
@@ -110,7 +106,6 @@ impl Service {
                 late: BTreeMap::new(),
                 sessions: vec![0; clients],
             },
-            setup: setup.into_iter().collect(),
             log,
             number: None,
             prep: Tracked::new(prep),
@@ -156,21 +151,6 @@ impl Service {
 
     fn machines(&mut self) -> Machines<'_, Links> {
         Machines { nodes: &mut self.clients, resources: &mut self.resources, wire: &mut self.links }
-    }
-
-    /// The znodes that are there from the start.
-    fn set_up(&mut self, effects: &mut Effects) {
-        for path in Arc::clone(&self.setup).iter() {
-            let session = SessionId(0);
-            let prep = self.prep.make_mut();
-            prep.sessions_mut().add(session, Duration::ZERO);
-            let op = Op::create(Arc::clone(path), [], CreateMode::Persistent);
-            let asker = Asker::new(session, Owner::Leader, Arc::from([]));
-            let done = self.decide(&asker, Xid(0), &Arc::new(Request::Write(op)), effects);
-            assert!(done.is_ok(), "{path} cannot be set up: {done:?}");
-        }
-        self.prep.make_mut().sessions_mut().remove(SessionId(0));
-        self.log.begin_here();
     }
 
     /// A client machine reads the next packet of its connection, or its end.
@@ -274,7 +254,6 @@ impl Grain for Service {
     }
 
     fn begin(&mut self, effects: &mut Effects) {
-        self.set_up(effects);
         for at in 0..self.clients.len() {
             effects.due(Step::Start(ClientId::at(at)));
         }

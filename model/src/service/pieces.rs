@@ -31,7 +31,6 @@ pub(crate) struct Share {
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     config: Arc<Config>,
-    setup: Arc<[Arc<str>]>,
     log: Log,
     prep: Tracked<Prep>,
     resources: Resources,
@@ -110,7 +109,6 @@ impl Service {
     pub(crate) fn common(&self) -> Common {
         Common {
             config: Arc::clone(&self.config),
-            setup: Arc::clone(&self.setup),
             log: self.log.clone(),
             prep: self.prep.clone(),
             resources: self.resources.clone(),
@@ -152,7 +150,6 @@ impl Service {
         let late = shares.clone().flat_map(|share| share.late.clone());
         Service {
             config: Arc::clone(&common.config),
-            setup: Arc::clone(&common.setup),
             log: common.log.clone(),
             number: None,
             prep: common.prep.clone(),

@@ -93,6 +93,15 @@ impl DataTree {
         tree
     }
 
+    /// A database as a server first starts with it, and these znodes, parents first.
+    pub(crate) fn beginning_with(znodes: &[ZnodePath]) -> DataTree {
+        let mut tree = DataTree::new();
+        for path in znodes {
+            tree.put(path.clone(), Arc::new(Znode::primordial(AclList::OPEN)));
+        }
+        tree
+    }
+
     /// A database without any znode, to load a snapshot into.
     pub fn empty() -> DataTree {
         DataTree {

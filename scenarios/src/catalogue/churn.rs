@@ -12,6 +12,7 @@ use vivarium_model::handle::{Watch, ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::property;
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario};
 
@@ -51,6 +52,7 @@ fn build(switches: &Switches) -> Scenario {
         clients: Choice::from(2..=4),
         rounds: Choice::from(20..=60),
         limits: Limits::Tight,
+        setup: Setup::NONE,
         programs: Arc::new(|drawn| {
             let rounds = drawn.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));

@@ -15,6 +15,7 @@ use super::{Entry, Mutant, Switches};
 use std::sync::Arc;
 use vivarium_model::mark::Mark;
 use vivarium_model::property;
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
@@ -65,6 +66,7 @@ fn build(switches: &Switches) -> Scenario {
         clients: Choice::from(2..=4),
         rounds: Choice::from(1..=4),
         limits: Limits::Varied,
+        setup: Setup::NONE,
         programs: Arc::new(move |drawn| {
             let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
             work.map(lock_worker).collect()
@@ -82,7 +84,9 @@ fn build(switches: &Switches) -> Scenario {
         bugs: switches.bugs,
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(120),
-        explored: Explored::Programs { setup: vec![LOCK.into(), COUNTER.into()] },
+        explored: Explored::Programs {
+            setup: Setup::of([LOCK, COUNTER]).expect("they are znodes"),
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use super::progress::SearchMeter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
-use crate::exploration::{self, Answer, Exploration, MOST_SERVERS};
+use crate::exploration::{self, Answer, Exploration, MOST_CLIENTS, MOST_SERVERS};
 use std::fs;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
@@ -20,6 +20,7 @@ use vivarium_reports::exploration::{ExplorationReport, exploration_json, explora
 use vivarium_reports::junit::exploration_junit;
 use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
+use vivarium_sim::bounds::within;
 
 /// Runs the command and returns the exit code.
 pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -131,7 +132,8 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         .timers(small("--timers", &arguments.timers)?)
         .kills(small("--kills", &arguments.kills)?);
     if let Some(text) = &arguments.clients {
-        exploration = exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS)?));
+        exploration =
+            exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS.into())?));
     }
     if let Some(text) = &arguments.servers {
         exploration =
@@ -192,7 +194,6 @@ fn search_options(
 }
 
 /// More than these are typing errors.
-const MOST_CLIENTS: u64 = 100;
 const MOST_THREADS: u64 = 1_024;
 const MOST_SECONDS: u64 = 1_000_000_000;
 
@@ -204,8 +205,7 @@ fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> 
     let digits = text.replace('_', "");
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     match digits.parse::<u64>() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        Ok(number) if number < least => Err(format!("`{flag} {text}`: give at least {least}")),
+        Ok(number) => within(&format!("{flag} {text}"), number, least, most).map(|()| number),
         _ if is_number => Err(format!("`{flag} {text}` is too many: give at most {most}")),
         _ => Err(format!("`{flag} {text}` is not a number: write e.g. `{flag} 2`")),
     }

@@ -70,7 +70,7 @@ fn asked(arguments: &FuzzArguments) -> Result<Asked, String> {
             return Err(format!("`--cases {text}`: give at least 1"));
         }
         Some(text) => SeedRange::parse(text).map_err(|error| format!("--cases: {error}"))?,
-        None => SeedRange::count(CASES),
+        None => SeedRange::count(CASES).expect("some"),
     };
     let seed = match &arguments.seed {
         Some(text) => parse_seed(text).map_err(|error| format!("--seed: {error}"))?,

@@ -38,7 +38,9 @@ pub(super) struct Plan<'a> {
 
 impl Plan<'_> {
     pub(super) fn seeds_of(&self, entry: &Entry) -> SeedRange {
-        self.seeds.clone().unwrap_or_else(|| SeedRange::count(entry.seeds))
+        self.seeds
+            .clone()
+            .unwrap_or_else(|| SeedRange::count(entry.seeds).expect("the catalogue gives some"))
     }
 }
 

@@ -16,11 +16,17 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Election;
 use vivarium_model::explore::recipes::Budget;
 use vivarium_model::explore::{Observer, Options, Silent, Statistics, Strategy};
+use vivarium_model::setup::{Setup, SetupError};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_sim::bounds::{some_time, within};
 use vivarium_sim::service::ServiceReplay;
-use vivarium_sim::{Choice, Explored, Scenario};
+use vivarium_sim::{Explored, Scenario};
 
-pub(crate) use servers::MOST_SERVERS;
+/// A search over more servers could not keep them apart, nor could it end.
+pub(crate) const MOST_SERVERS: u8 = vivarium_model::explore::ensemble::MAX_SERVERS as u8;
+
+/// A search takes no more programs.
+pub(crate) const MOST_CLIENTS: u8 = vivarium_model::explore::recipes::MAX_CLIENTS as u8;
 
 /// How far to explore, and how.
 ///
@@ -41,7 +47,7 @@ pub(crate) use servers::MOST_SERVERS;
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
     pub(crate) budget: Budget,
-    pub(crate) setup: Vec<Arc<str>>,
+    pub(crate) setup: Vec<String>,
     pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
     pub(crate) interchangeable: bool,
@@ -135,10 +141,10 @@ impl Exploration {
         self
     }
 
-    /// A persistent znode that is there from the start. Parents first.
+    /// A persistent znode without data that is there from the start, in every view. Parents first.
     #[must_use]
     pub fn setup(mut self, path: &str) -> Exploration {
-        self.setup.push(path.into());
+        self.setup.push(path.to_string());
         self
     }
 
@@ -268,8 +274,9 @@ impl Exploration {
         self
     }
 
-    /// Whether something is said that the other grain alone has.
+    /// Whether what is said makes sense, and nothing that the other grain alone has.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        self.check_numbers()?;
         let service = self.clients.is_some() || !self.setup.is_empty();
         let (other, what) = match &scenario.explored {
             Explored::Programs { .. } => (self.ensemble != Ensemble::default(), "service"),
@@ -293,13 +300,44 @@ impl Exploration {
         }
     }
 
-    fn clients_of(&self, scenario: &Scenario) -> u8 {
-        let fewest = match &scenario.clients {
-            Choice::Exactly(number) => *number,
-            Choice::Between(low, high) => *low.min(high),
-            Choice::OneOf(numbers) => numbers.iter().copied().min().unwrap_or(1),
-        };
-        self.clients.unwrap_or_else(|| u8::try_from(fewest).unwrap_or(u8::MAX).max(1))
+    /// Whether its numbers make sense.
+    fn check_numbers(&self) -> Result<(), String> {
+        let Options { max_states, max_memory, max_time, .. } = self.options;
+        if let Some(states) = max_states {
+            within(&format!("max_states({states})"), states, 1, u64::MAX)?;
+        }
+        if let Some(bytes) = max_memory {
+            within(&format!("max_memory({bytes})"), bytes, 1, u64::MAX)?;
+        }
+        max_time.map_or(Ok(()), |time| some_time("max_time", time))
+    }
+
+    /// How many clients there are.
+    fn clients_of(&self, scenario: &Scenario) -> Result<u8, String> {
+        if let Some(clients) = self.clients {
+            let said = format!("clients({clients})");
+            return within(&said, clients.into(), 1, MOST_CLIENTS.into()).map(|()| clients);
+        }
+        let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
+        u8::try_from(fewest).ok().filter(|clients| *clients <= MOST_CLIENTS).ok_or_else(|| {
+            format!(
+                "`{}` has {fewest} clients, and a search takes at most {MOST_CLIENTS}: give it fewer",
+                scenario.name
+            )
+        })
+    }
+
+    /// The scenario with what is there from the start of this search.
+    fn set_up(&self, scenario: &Scenario, setup: &Setup) -> Result<Scenario, String> {
+        let mut setup = scenario.setup.clone().and(setup);
+        for path in &self.setup {
+            match setup.add(path) {
+                // The scenario may have it too.
+                Ok(()) | Err(SetupError::Twice(_)) => {}
+                Err(error) => return Err(format!("`setup`: {error}")),
+            }
+        }
+        Ok(Scenario { explored: Explored::Programs { setup }, ..scenario.clone() })
     }
 }
 
@@ -330,10 +368,13 @@ pub(crate) fn answer(
     exploration: &Exploration,
     observer: &dyn Observer,
 ) -> Result<Answer, String> {
+    scenario.check()?;
     exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
-            Ok(programs::explore(scenario, bugs, setup, exploration, observer))
+            let clients = exploration.clients_of(scenario)?;
+            let scenario = exploration.set_up(scenario, setup)?;
+            Ok(programs::explore(scenario, bugs, clients, exploration, observer))
         }
         Explored::Servers(smallest) => {
             servers::explore(scenario, bugs, *smallest, exploration, observer)
@@ -351,9 +392,12 @@ pub(crate) fn serve(
     exploration: &Exploration,
     address: std::net::SocketAddr,
 ) -> Result<(), String> {
+    scenario.check()?;
+    exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
-            programs::serve(scenario, setup, exploration, address);
+            let clients = exploration.clients_of(scenario)?;
+            programs::serve(exploration.set_up(scenario, setup)?, clients, exploration, address);
             Ok(())
         }
         Explored::Servers(smallest) => servers::serve(scenario, *smallest, exploration, address),

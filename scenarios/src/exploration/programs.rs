@@ -3,7 +3,6 @@
 use super::{Answer, Exploration, faults, figures};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
 use vivarium_model::explore::{
@@ -18,7 +17,7 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::service::{monitors, retake};
-use vivarium_sim::{Drawn, Explored, Scenario, Search};
+use vivarium_sim::{Drawn, Scenario, Search};
 
 /// In so many states a shorter way is looked for. The bound is one of states and not of time, so
 /// that the same search always tells the same way.
@@ -35,21 +34,17 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     fn new(
-        scenario: &Scenario,
+        scenario: Scenario,
         bugs: &'a [String],
-        setup: &[Arc<str>],
+        clients: u8,
         exploration: &'a Exploration,
     ) -> Question<'a> {
-        let setup: Vec<Arc<str>> = setup.iter().chain(&exploration.setup).cloned().collect();
         let budget = exploration.budget;
-        let clients = exploration.clients_of(scenario);
         let search = Search { cancels: budget.cancels > 0, timers: budget.timers > 0 };
-        let drawn = Drawn::explored(scenario, clients, search);
+        let drawn = Drawn::explored(&scenario, clients, search);
         let programs = (scenario.programs)(&drawn);
-        let explored = Explored::Programs { setup: setup.clone() };
-        let scenario = Scenario { explored, ..scenario.clone() };
         let asked = monitors(&scenario, &drawn);
-        let model = Recipes::new(programs, asked, setup, budget);
+        let model = Recipes::new(programs, asked, drawn.config.setup.clone(), budget);
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         Question { scenario, bugs, drawn, exploration, model }
@@ -58,24 +53,24 @@ impl<'a> Question<'a> {
 
 /// Serves the states to a browser.
 pub(super) fn serve(
-    scenario: &Scenario,
-    setup: &[Arc<str>],
+    scenario: Scenario,
+    clients: u8,
     exploration: &Exploration,
     address: SocketAddr,
 ) {
-    let model = Question::new(scenario, &[], setup, exploration).model;
+    let model = Question::new(scenario, &[], clients, exploration).model;
     serve_model(model, Recipes::describe, address);
 }
 
 /// Explores.
 pub(super) fn explore(
-    scenario: &Scenario,
+    scenario: Scenario,
     bugs: &[String],
-    setup: &[Arc<str>],
+    clients: u8,
     exploration: &Exploration,
     observer: &dyn Observer,
 ) -> Answer {
-    let question = Question::new(scenario, bugs, setup, exploration);
+    let question = Question::new(scenario, bugs, clients, exploration);
     let outcome = search(&question.model, &exploration.options, observer);
     // Taken now: looking for a shorter way adds to it.
     let programs = question.model.trie().statistics().nodes;

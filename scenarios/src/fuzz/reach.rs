@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 use vivarium_model::explore::Model;
 use vivarium_model::explore::recipes::{Flaw, Recipes, Reductions};
 use vivarium_model::handle::Program;
+use vivarium_model::setup::Setup;
 
 /// What a case can come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>, ends: &End
         .map(|statements: &Vec<Statement>| run(statements, clients, at_once))
         .collect();
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
-    let setup = case.setup.iter().map(|path| Arc::from(PATHS[*path]));
+    let setup = Setup::of(case.setup.iter().map(|path| PATHS[*path])).expect("paths are sound");
     let model = Recipes::new(programs, vec![Box::new(recorder)], setup, case.budget);
     let model = if case.chroot { model.last_client_below(PATHS[0]) } else { model };
     let model = model.reduced_by(reductions).checked_in_every_state();

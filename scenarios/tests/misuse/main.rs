@@ -2,3 +2,22 @@
 //! "held".
 
 mod nondeterminism;
+mod numbers;
+mod setup;
+
+use vivarium::prelude::*;
+use vivarium::seeds::SeedRange;
+
+/// Runs seeds 0 to `seeds`, and gives the sentence or the report that the test fails with.
+fn fails(test: Test, seeds: u64) -> String {
+    let seeds = SeedRange::count(seeds).expect("some");
+    test.run_seeds(&seeds).expect_err("it should fail").to_string()
+}
+
+/// A test of clients that connect and do no more.
+fn connects() -> Test {
+    Test::new("connects", |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        Ok(())
+    })
+}

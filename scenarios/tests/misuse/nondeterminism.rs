@@ -17,13 +17,15 @@ fn a_violation_that_a_repeat_does_not_show_is_one() {
             _ => Ok(()),
         }
     });
-    let failure = test.run_seeds(&SeedRange::count(100)).expect_err("one in twenty fails");
+    let failure =
+        test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("one in twenty fails");
     let text = failure.to_string();
     assert!(text.contains("the count is 13"), "{text}");
     assert!(text.contains("This seed, once more, gave another run"), "{text}");
     assert!(text.contains("a static or thread-local variable"), "{text}");
-    let unrepeated = failure.finding.unrepeated.as_ref().expect("it was another run");
-    assert_eq!(unrepeated.step, failure.finding.violation.step, "{text}");
+    let finding = failure.finding().expect("it is a violation");
+    let unrepeated = finding.unrepeated.as_ref().expect("it was another run");
+    assert_eq!(unrepeated.step, finding.violation.step, "{text}");
 }
 
 /// The same for a property whose copies share what they know.
@@ -53,7 +55,8 @@ fn so_is_one_of_a_property_that_remembers_other_runs() {
         Ok(())
     });
     let test = test.monitor(Shares(Arc::default()));
-    let failure = test.run_seeds(&SeedRange::count(100)).expect_err("it objects once");
+    let failure =
+        test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("it objects once");
     let text = failure.to_string();
     assert!(text.contains("it is the fortieth"), "{text}");
     assert!(text.contains("This seed, once more, gave another run"), "{text}");

@@ -45,7 +45,7 @@ pub(super) struct Guide<'a> {
 
 impl<'a> Guide<'a> {
     pub(super) fn new(drawn: &Drawn, programs: Vec<Program>, script: &'a Script) -> Guide<'a> {
-        let service = Service::new(Arc::new(drawn.config.clone()), []);
+        let service = Service::new(Arc::new(drawn.config.clone()));
         let mut world = World::over(service, DirectHost::new(programs), Vec::new());
         let mut effects = Effects::default();
         world.begin(&mut effects);

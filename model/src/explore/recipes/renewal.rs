@@ -62,7 +62,6 @@ impl Recipes {
             beginning.map(|each| each.map(|client| Some(renewal.client(client?))));
         Recipes {
             config: Arc::clone(&self.config),
-            setup: self.setup.clone(),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
             tables: renewal.new,

@@ -159,7 +159,6 @@ impl Recipes {
     pub fn with_reductions(&self, reductions: Reductions) -> Recipes {
         Recipes {
             config: Arc::clone(&self.config),
-            setup: self.setup.clone(),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
             looks_back: self.looks_back,

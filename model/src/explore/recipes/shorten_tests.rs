@@ -7,6 +7,7 @@ use crate::explore::Silent;
 use crate::handle::{Program, ZooKeeper, program};
 use crate::op::CreateMode;
 use crate::property::{Class, Monitor, View};
+use crate::setup::Setup;
 use stateright::Model as _;
 
 /// Objects to a znode.
@@ -47,7 +48,7 @@ fn creates(paths: &'static [&'static str]) -> Program {
 }
 
 fn model(programs: Vec<Program>, budget: Budget) -> Recipes {
-    Recipes::new(programs, vec![Box::new(Never("/b"))], [], budget)
+    Recipes::new(programs, vec![Box::new(Never("/b"))], Setup::NONE, budget)
 }
 
 /// A long way: whatever comes first, from a list that begins with what is `preferred`.

@@ -47,7 +47,7 @@ impl Recipes {
 
     /// A world as before the first step, over another host of the same programs.
     pub fn world_over<H: Host>(&self, host: H) -> World<H, Service> {
-        let service = Service::new(Arc::clone(&self.config), self.setup.iter().cloned());
+        let service = Service::new(Arc::clone(&self.config));
         World::over(service, host, self.monitors.clone())
     }
 

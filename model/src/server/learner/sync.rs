@@ -25,7 +25,11 @@ impl Server {
             LeaderPacket::Trunc(zxid) => {
                 learner.mode = Some(SyncMode::Trunc);
                 learner.phase = Phase::Synchronising;
-                if !context.disk.make_mut().truncate(zxid, context.config.bugs) {
+                if !context.disk.make_mut().truncate(
+                    zxid,
+                    &context.config.setup,
+                    context.config.bugs,
+                ) {
                     learner.ask_for_snapshot = true;
                     self.reconnect_for_snapshot(context);
                     return;

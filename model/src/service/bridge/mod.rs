@@ -44,6 +44,7 @@ use crate::event::Event;
 use crate::id::{ClientId, SessionId};
 use crate::packet::ClientPacket;
 use crate::property::{Class, Monitor, Objection, Unhashed, View};
+use crate::setup::Setup;
 use crate::zxid::Zxid;
 use sessions::{Account, Client, Leaders};
 use std::collections::BTreeMap;
@@ -100,7 +101,7 @@ impl Bridge {
     pub fn new() -> Bridge {
         Bridge {
             config: Arc::new(Config::new(1, 0)),
-            log: Log::new(),
+            log: Log::beginning_with(Setup::NONE.tree()),
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
             leaders: Leaders::default(),
@@ -207,6 +208,7 @@ impl Monitor for Bridge {
 
     fn begin(&mut self, config: &Arc<Config>) {
         self.config = Arc::clone(config);
+        self.log = Log::beginning_with(config.setup.tree());
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {

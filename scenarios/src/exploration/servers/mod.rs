@@ -3,7 +3,7 @@
 mod report;
 mod way;
 
-use super::{Answer, Exploration, figures};
+use super::{Answer, Exploration, MOST_SERVERS, figures};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
@@ -17,12 +17,10 @@ use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::ExplorationReport;
 use vivarium_reports::summary::{Finding, Way};
+use vivarium_sim::bounds::within;
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Scenario, Servers};
 use way::Shortest;
-
-/// A search over more servers is a typing error: they would elect in more ways than it could try.
-pub(crate) const MOST_SERVERS: u8 = 9;
 
 /// Everything about the question but the search itself.
 struct Question<'a> {
@@ -50,12 +48,8 @@ impl<'a> Question<'a> {
             fsync_errors: said.fsync_errors.unwrap_or(0),
         };
         let election = said.election.unwrap_or(smallest.election);
-        if !(1..=MOST_SERVERS).contains(&budget.servers) {
-            return Err(format!(
-                "`{}` is explored with 1 to {MOST_SERVERS} servers, not with {}",
-                scenario.name, budget.servers
-            ));
-        }
+        let servers = budget.servers;
+        within(&format!("servers({servers})"), servers.into(), 1, MOST_SERVERS.into())?;
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 
