@@ -1,0 +1,154 @@
+//! A deposed leader that reads a late acknowledgement reports the commit of a transaction that its
+//! successor has committed long before. That is legal and nothing new, so no monitor may make anything of
+//! it: neither object, nor know more than before, which could hide what comes later.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use vivarium::catalogue::{Entry, Switches, catalogue};
+use vivarium_model::config::Config;
+use vivarium_model::event::Event;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::history::History;
+use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::time::Time;
+use vivarium_sim::random::{Random, Seeds};
+use vivarium_sim::{Drawn, HostKind, RunOptions, run};
+
+/// Everything that happened in a run, and when.
+type Events = Vec<(Time, Event)>;
+
+/// Writes down what happens.
+#[derive(Clone, Default, Hash)]
+struct Recorder(Unhashed<Arc<Mutex<Events>>>);
+
+impl Monitor for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+    fn class(&self) -> Class {
+        Class::Run
+    }
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((view.at, event.clone()));
+        Ok(())
+    }
+}
+
+/// A run, with the monitors that its scenario asks.
+struct Recorded {
+    events: Events,
+    config: Arc<Config>,
+    monitors: Vec<Box<dyn Monitor>>,
+}
+
+fn record(entry: &Entry, switches: &Switches, seed: u64) -> Recorded {
+    let mut scenario = (entry.build)(switches);
+    let drawn = Drawn::draw(&scenario, seed);
+    let monitors = (scenario.monitors)(&drawn);
+    let recorder = Recorder::default();
+    let prototype = recorder.clone();
+    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
+    let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
+    run(&scenario, seed, &options);
+    let events = std::mem::take(&mut *recorder.0.lock().unwrap_or_else(PoisonError::into_inner));
+    Recorded { events, config: Arc::new(drawn.config), monitors }
+}
+
+/// The same run in which leaders report at random places what is committed already.
+fn with_reports(events: &Events, random: &mut Random) -> (Events, u64) {
+    let (mut committed, mut told, mut reports) = (Vec::new(), Events::new(), 0);
+    for (at, event) in events {
+        told.push((*at, event.clone()));
+        if let Event::Committed { .. } = event {
+            committed.push(event.clone());
+        }
+        // The same transaction more than once, old ones and the newest.
+        while !committed.is_empty() && random.below(10) == 0 {
+            let again = &committed[random.below(committed.len() as u64) as usize];
+            told.push((*at, again.clone()));
+            reports += 1;
+        }
+    }
+    (told, reports)
+}
+
+/// What a monitor objects to first, and what it knows in the end.
+fn judge(
+    monitor: &dyn Monitor,
+    config: &Arc<Config>,
+    events: &Events,
+) -> (Option<Objection>, Fingerprint) {
+    let mut monitor = monitor.clone_box();
+    monitor.begin(config);
+    let mut history = History::beginning_with(config.setup.tree());
+    let mut objection = None;
+    for (at, event) in events {
+        let is_new = match event {
+            Event::Committed { txn, .. } if txn.zxid > history.last() => {
+                history.commit(Arc::clone(txn));
+                true
+            }
+            _ => false,
+        };
+        let view = View::new(*at, &history);
+        let view = if is_new { View::of_new(*at, &history) } else { view };
+        if !monitor.concerns(event) {
+            continue;
+        }
+        objection = monitor.event(view.within(monitor.looks_back()), event).err();
+        if objection.is_some() {
+            break;
+        }
+    }
+    (objection, Fingerprint::of(&monitor))
+}
+
+/// It numbers events to tell their order, so what it knows has other numbers.
+const NUMBERS: &str = "bridge";
+
+/// That which leader reports what in which order is what S2 is about.
+const MINDS: &str = "S2 committed prefix agreement";
+
+fn agrees(entry: &Entry, switches: &Switches, seeds: std::ops::Range<u64>) -> (u64, u64) {
+    let (mut all, mut objections) = (0, 0);
+    for seed in seeds {
+        let Recorded { events, config, monitors } = record(entry, switches, seed);
+        let random = &mut Seeds::new(seed).stream("reported again", 0);
+        let (told, reports) = with_reports(&events, random);
+        all += reports;
+        for monitor in monitors.iter().filter(|monitor| monitor.name() != MINDS) {
+            let plain = judge(&**monitor, &config, &events);
+            objections += u64::from(plain.0.is_some());
+            let mut again = judge(&**monitor, &config, &told);
+            if monitor.name() == NUMBERS {
+                again.1 = plain.1;
+            }
+            assert_eq!(plain, again, "{}, seed {seed}: {}", entry.name, monitor.name());
+        }
+    }
+    (all, objections)
+}
+
+fn entry(name: &str) -> Entry {
+    catalogue().into_iter().find(|entry| entry.name == name).expect("it is in the catalogue")
+}
+
+#[test]
+fn no_monitor_makes_anything_of_a_commit_that_is_reported_again() {
+    for name in ["lock", "churn"] {
+        let (reports, objections) = agrees(&entry(name), &Switches::default(), 0..25);
+        assert!(reports > 1_000, "{name}: only {reports}");
+        assert_eq!(objections, 0, "{name}");
+    }
+}
+
+/// Nor does one that has something to object to: it does so at the same place and in the same words.
+#[test]
+fn nor_does_it_hide_a_violation() {
+    let lock = entry("lock");
+    let mut objections = 0;
+    for mutant in ["NoGuid", "BeliefSurvivesExpiry", "RecreateOnBlip", "LeakOnCancel"] {
+        let switches = lock.switches(&[mutant.to_string()]).expect("it is a switch of the lock");
+        objections += agrees(&lock, &switches, 0..40).1;
+    }
+    assert!(objections > 5, "only {objections}");
+}
