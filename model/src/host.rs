@@ -196,4 +196,40 @@ pub trait Host {
     /// The program's process dies: its handle is closed first, *then* its futures are dropped, so
     /// that no destructor can speak for a dead process.
     fn kill(&mut self, client: ClientId);
+
+    /// Whether a program that runs waits for anything of its handle. One that does not never goes on:
+    /// nothing else completes a future here. (A host without futures need not tell.)
+    fn awaits_its_handle(&self, client: ClientId) -> bool {
+        let _ = client;
+        true
+    }
+
+    /// A client whose program was woken by something other than its handle. (A host without futures
+    /// need not tell.)
+    fn woken_from_outside(&self) -> Option<ClientId> {
+        None
+    }
+}
+
+/// The name of every thread that runs programs and monitors: a panic there is caught, and told in the
+/// report on its run.
+pub const THREAD: &str = "vivarium";
+
+/// The property that what a program does is decided by what its handle tells it.
+pub const FUNCTION_OF_ITS_INPUTS: &str = "a function of its inputs";
+
+/// What is wrong with a program that was woken by something other than its handle.
+pub fn woken_from_outside(client: ClientId) -> String {
+    format!(
+        "{client}'s program was woken by something other than its handle, so what it does is not \
+         decided by its inputs"
+    )
+}
+
+/// What a program waits for that awaits nothing of its handle; `words` tell how its client is.
+pub fn awaits_another_future(words: &str) -> String {
+    format!(
+        "a future that is not its handle's, such as a channel, a lock or a timer of another runtime, \
+         which nothing here completes ({words})"
+    )
 }

@@ -12,8 +12,9 @@ use crate::fingerprint::Fingerprint;
 use crate::ghosts::Ghosts;
 use crate::grain::Grain;
 use crate::history::History;
-use crate::host::{Host, Output};
+use crate::host::{self, Host, Output};
 use crate::id::ClientId;
+use crate::machines::ProgramState;
 use crate::property::{Monitor, Monitors, Objection};
 use crate::step::Step;
 use crate::time::Time;
@@ -122,6 +123,10 @@ impl<H: Host, G: Grain> World<H, G> {
                     effects.note(|| format!("{client}'s program is told: {input}"));
                     self.host.feed(client, input, &mut self.outputs);
                     self.carry_out(client, at, effects);
+                    if let Some(client) = self.host.woken_from_outside() {
+                        let saw = host::woken_from_outside(client);
+                        return Err(Objection::new(host::FUNCTION_OF_ITS_INPUTS, saw));
+                    }
                     Status::Done
                 }
                 Err(status) => status,
@@ -143,6 +148,16 @@ impl<H: Host, G: Grain> World<H, G> {
         }
         self.ghosts.witness(at, &mut effects.events)?;
         Ok(Status::Done)
+    }
+
+    /// In words: what a client's program waits for.
+    pub fn waits_for(&self, client: ClientId) -> String {
+        let words = self.grain.waits_for(client);
+        let runs = self.grain.program(client) == ProgramState::Running;
+        match runs && !self.host.awaits_its_handle(client) {
+            true => host::awaits_another_future(&words),
+            false => words,
+        }
     }
 
     /// The run is over, healed and quiet: what should have happened by now?

@@ -40,6 +40,7 @@
 //! | `replay` | the command that replays the run |
 //! | `options` | what the seed stands for, lines of text for people |
 //! | `config` | the configuration of the ensemble and its clients, as in a case file |
+//! | `panicked_at` | of a panic of a program or a property, `file:line:column`, where that is known; else `null` |
 //! | `unrepeated` | where the same seed, once more, gave another run: how the two differ, text for people; else `null` |
 //! | `story`, `timeline` | lines of text for people: the run's turns, and its last steps |
 //!
@@ -107,6 +108,7 @@ pub(crate) struct Violated<'a> {
     replay: &'a str,
     options: &'a str,
     config: &'a Config,
+    panicked_at: Option<&'a str>,
     unrepeated: Option<&'a str>,
     story: Vec<String>,
     timeline: Vec<String>,
@@ -168,6 +170,7 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
         replay: &finding.replay,
         options: &finding.options,
         config: &finding.config,
+        panicked_at: finding.panicked_at.as_deref(),
         unrepeated: finding.unrepeated.as_ref().map(|difference| difference.says.as_str()),
         story: lines(&story(&finding.story, &violation.objection.saw)),
         timeline: match finding.way {

@@ -128,6 +128,8 @@ pub struct Finding {
     pub way: Option<Way>,
     /// Where the same seed, once more, gave another run: how the two differ.
     pub unrepeated: Option<Difference>,
+    /// If it is a panic of a program or a property, where in the source it was, where that is known.
+    pub panicked_at: Option<String>,
 }
 
 /// A way to a violation that a search found.

@@ -5,6 +5,7 @@ use crate::determinism::{CAUSES, Difference};
 use crate::summary::Finding;
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
+use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
 
 /// The report as text. The one command that replays the run stands on a line of its own.
 pub fn violation_report(finding: &Finding) -> String {
@@ -15,6 +16,9 @@ pub fn violation_report(finding: &Finding) -> String {
     };
     line("property", &violation.objection.property);
     line("saw", &violation.objection.saw);
+    if let Some(place) = &finding.panicked_at {
+        line("panicked", &format!("at {place}"));
+    }
     if let Some(seed) = violation.seed {
         line("seed", &seed.to_string());
     }
@@ -33,6 +37,8 @@ pub fn violation_report(finding: &Finding) -> String {
     let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
     if let Some(difference) = &finding.unrepeated {
         let _ = write!(report, "\n{}", another_run(difference));
+    } else if violation.objection.property == FUNCTION_OF_ITS_INPUTS {
+        let _ = write!(report, "\n{CAUSES}\n");
     }
     if !finding.options.trim().is_empty() {
         let what =

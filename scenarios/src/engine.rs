@@ -1,14 +1,19 @@
 //! From the simulator's results to the reports' data: the only place that knows both.
 
+use crate::quiet;
 use crate::seeds::SeedRange;
-use std::any::Any;
+use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::ops::{ControlFlow, Range};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
-use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport, Totals};
+use vivarium_sim::{
+    Beat, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
+};
 
 /// How many steps of a violating run are shown.
 pub(crate) const LAST_STEPS: usize = 40;
@@ -36,34 +41,50 @@ pub(crate) struct How {
 /// Runs the seeds, as a rule up to the first violation, whose run is kept in full.
 ///
 /// # Errors
-/// Where the scenario's numbers make no sense; and where Vivarium itself panics, a sentence that names the
-/// seed, so that it can be reported.
+/// Where the scenario's numbers make no sense; where a program does not come back to an await; and where
+/// Vivarium itself panics, a sentence that names the seed, so that it can be reported.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
     how: &How,
-    mut progress: impl FnMut(&Totals),
+    mut progress: impl FnMut(u64),
 ) -> Result<Swept, String> {
     scenario.check()?;
+    quiet::programs();
     let begun = Instant::now();
     let How { jobs, host, keep_going } = *how;
     let which = SweepOptions { seeds: seeds.range(), jobs, keep_going };
     let options = RunOptions { host, keep_steps: true, trace_last: LAST_STEPS };
-    let mut counted = 0;
-    let swept = catch_unwind(AssertUnwindSafe(|| {
-        vivarium_sim::sweep(scenario, &which, &options, &mut |totals| {
-            counted = totals.seeds;
-            progress(totals);
+    let pulses: Arc<Pulses> = Arc::default();
+    let (watched, swept) = (Arc::clone(&pulses), scenario.clone());
+    let work = move |teller: &Teller<u64, SweepReport>| {
+        vivarium_sim::sweep_watched(&swept, &which, &options, &watched, &mut |totals| {
+            teller.tell(totals.seeds);
             ControlFlow::Continue(())
         })
-    }));
-    match swept {
+    };
+    let mut counted = 0;
+    let count = |done| {
+        counted = done;
+        progress(done);
+    };
+    match watchdog::watched(PATIENCE, work, || pulses.beats(), count) {
         Ok(report) => Ok(Swept { report, wall: begun.elapsed() }),
-        Err(_) => {
+        Err(Ended::Stuck(beat)) => Err(stuck(beat)),
+        Err(Ended::Panicked(_)) => {
             let first = seeds.range().start + counted;
             Err(failure(scenario, first..seeds.range().end, host))
         }
     }
+}
+
+/// A run that stands still.
+fn stuck(beat: Beat) -> String {
+    let who = match beat.client {
+        Some(client) => format!("{client}'s program"),
+        None => "a step".to_string(),
+    };
+    watchdog::stuck(&format!("seed {}: {who}", beat.seed), PATIENCE)
 }
 
 /// Which of these seeds makes Vivarium panic, and with what: the sweep knows that one does, and
@@ -71,7 +92,7 @@ pub(crate) fn sweep(
 fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String {
     let options = RunOptions { host, ..RunOptions::default() };
     let attempt = |seed: &u64| {
-        let run = || on_fresh_thread(|| vivarium_sim::run(scenario, *seed, &options));
+        let run = || vivarium_sim::on_fresh_thread(|| vivarium_sim::run(scenario, *seed, &options));
         catch_unwind(AssertUnwindSafe(run)).err().map(|panic| (*seed, panic))
     };
     match seeds.find_map(|seed| attempt(&seed)) {
@@ -81,19 +102,6 @@ fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String
         ),
         None => "Vivarium itself failed, but not a second time; please report it".to_string(),
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
-}
-
-/// Does something on a thread of its own, as a sweep does with each run: the standard library's
-/// hash maps take their keys from the thread.
-pub(crate) fn on_fresh_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
-    let joined = std::thread::scope(|scope| scope.spawn(what).join());
-    joined.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The report on a violating run.
@@ -115,6 +123,7 @@ pub(crate) fn finding(
         story: run.story.clone(),
         trace: run.trace.clone(),
         way: None,
+        panicked_at: quiet::place_in(&violation.objection.saw),
         unrepeated: unrepeated.map(|difference| Difference {
             seed: difference.seed,
             step: difference.step,
@@ -176,7 +185,7 @@ mod tests {
         });
         scenario.clients = 1.into();
         let how = How { jobs: 2, host: HostKind::Direct, keep_going: false };
-        let swept = sweep(&scenario, &SeedRange::count(40).expect("some"), &how, |_totals| ());
+        let swept = sweep(&scenario, &SeedRange::count(40).expect("some"), &how, |_done| ());
         assert_eq!(
             swept.err().as_deref(),
             Some("Vivarium itself failed at seed 13, please report it: no programs for this seed")

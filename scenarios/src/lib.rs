@@ -42,8 +42,10 @@ mod exploration;
 #[cfg(feature = "explore")]
 pub mod fuzz;
 pub mod prelude;
+mod quiet;
 pub mod seeds;
 mod test;
+mod watchdog;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, explore};

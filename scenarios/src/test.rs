@@ -204,7 +204,7 @@ impl Test {
         let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
         let scenario = self.scenario().map_err(refused)?;
         let how = engine::How { jobs: engine::all_cores(), host, keep_going: false };
-        let swept = engine::sweep(&scenario, seeds, &how, |_totals| ()).map_err(refused)?;
+        let swept = engine::sweep(&scenario, seeds, &how, |_done| ()).map_err(refused)?;
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {

@@ -168,7 +168,7 @@ pub(crate) fn repeated(
 }
 
 fn everything(texts: Range<u64>) -> Keep {
-    Keep { steps: true, hashes: true, texts, trace_last: 0 }
+    Keep { steps: true, hashes: true, texts, ..Keep::default() }
 }
 
 /// Position of the first step that differs in time, in itself or in the hash after it.

@@ -60,7 +60,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     fn new(subject: S, drawn: &'a Drawn, keep: Keep) -> Driver<'a, S> {
         let seeds = Seeds::new(drawn.seed);
         let clients = usize::from(drawn.clients);
-        let (record, effects) = Record::begin(keep);
+        let (record, effects) = Record::begin(drawn.seed, keep);
         Driver {
             subject,
             drawn,
@@ -185,6 +185,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             Due::Fault(kind, _) => unreachable!("{kind} is no step"),
         };
         self.effects.clear();
+        self.record.begins(&step);
         let outcome = self.subject.step(now, &step, &mut self.effects);
         if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
             let view = View::new(now, self.subject.history());

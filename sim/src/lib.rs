@@ -18,6 +18,7 @@ mod mock;
 pub mod options;
 pub mod plan;
 mod programs;
+mod pulse;
 pub mod random;
 mod record;
 mod replay;
@@ -32,10 +33,11 @@ mod timers;
 pub use determinism::{Caused, Difference, Side, Way};
 pub use faults::Fault;
 pub use options::{Drawn, Search};
+pub use pulse::{Beat, Pulses};
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
 pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
-pub use sweep::{SweepOptions, SweepReport, Totals};
+pub use sweep::{SweepOptions, SweepReport, Totals, on_fresh_thread};
 
 use determinism::compare;
 use record::{Closed, Keep};
@@ -43,6 +45,7 @@ use replay::retake;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 use subject::{Subject, WithSubject, with_timed_world, with_world};
 use vivarium_model::case::Case;
 use vivarium_model::property::Objection;
@@ -107,7 +110,22 @@ pub fn sweep(
     options: &RunOptions,
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> SweepReport {
-    let keep = || Keep { steps: true, hashes: true, ..Keep::default() };
+    sweep_watched(scenario, seeds, options, &Arc::default(), progress)
+}
+
+/// The same, and others can see where its runs stand.
+///
+/// # Panics
+/// If this build has no such host.
+pub fn sweep_watched(
+    scenario: &Scenario,
+    seeds: &SweepOptions,
+    options: &RunOptions,
+    pulses: &Arc<Pulses>,
+    progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
+) -> SweepReport {
+    let pulses = Some(Arc::clone(pulses));
+    let keep = || Keep { steps: true, hashes: true, pulses: pulses.clone(), ..Keep::default() };
     let once = |seed| simulate(scenario, &Drawn::draw(scenario, seed), options.host, keep());
     let (mut report, first) = sweep::sweep_with(seeds, &once, progress);
     if let Some(first) = first {

@@ -3,9 +3,11 @@
 use crate::determinism::Caused;
 use crate::faults::Fault;
 use crate::options::Drawn;
+use crate::pulse::{Pulse, Pulses};
 use crate::run::{RunOptions, RunReport};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 use vivarium_model::effect::Effects;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
@@ -29,6 +31,8 @@ pub(crate) struct Keep {
     pub(crate) hashes: bool,
     /// In full, what these steps caused (counted from 0).
     pub(crate) texts: Range<u64>,
+    /// Whom to tell where the run stands.
+    pub(crate) pulses: Option<Arc<Pulses>>,
 }
 
 impl From<RunOptions> for Keep {
@@ -40,6 +44,7 @@ impl From<RunOptions> for Keep {
 /// What has been kept so far.
 pub(crate) struct Record {
     keep: Keep,
+    pulse: Option<Pulse>,
     steps: u64,
     faults: FaultCounter,
     struck: BTreeMap<Fault, u64>,
@@ -53,12 +58,13 @@ pub(crate) struct Record {
 
 impl Record {
     /// Before the first step; and the effects to use, which collect what is to be kept.
-    pub(crate) fn begin(keep: Keep) -> (Record, Effects) {
+    pub(crate) fn begin(seed: u64, keep: Keep) -> (Record, Effects) {
         let mut effects = Effects::hashed();
         if keep.trace_last > 0 || !keep.texts.is_empty() {
             effects.notes = Some(Vec::new());
         }
         let record = Record {
+            pulse: keep.pulses.as_ref().map(|pulses| pulses.begin(seed)),
             keep,
             steps: 0,
             faults: FaultCounter::new(),
@@ -76,6 +82,13 @@ impl Record {
     /// How many steps were taken.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// A step is about to be taken.
+    pub(crate) fn begins(&self, step: &Step) {
+        if let Some(pulse) = &self.pulse {
+            pulse.beat(step);
+        }
     }
 
     /// A planned fault struck.

@@ -51,13 +51,14 @@ pub(crate) fn retake<S: Subject>(
     expected: Option<&Objection>,
     keep: Keep,
 ) -> (Closed, Vec<(u64, Time, Step)>) {
-    let (mut record, mut effects) = Record::begin(keep);
+    let (mut record, mut effects) = Record::begin(drawn.seed, keep);
     let mut programs = Programs::new(usize::from(drawn.clients));
     let mut skipped = Vec::new();
     let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
     subject.begin(&mut effects);
     for (number, (at, step)) in (1..).zip(steps) {
         effects.clear();
+        record.begins(step);
         let outcome = match subject.step(*at, step, &mut effects) {
             Ok(Status::Blocked(_) | Status::NotEnabled) => {
                 skipped.push((number, *at, *step));

@@ -5,7 +5,6 @@
 //! is a search's to say.
 
 use crate::host::DirectHost;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use vivarium_model::case::Case;
@@ -17,6 +16,7 @@ use vivarium_model::service::retake::{PANIC, Retaken};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
+use vivarium_model::words::panic_message;
 use vivarium_model::world::World;
 
 /// Takes the steps of a case again.
@@ -45,7 +45,9 @@ pub fn retake(config: &Arc<Config>, steps: &[Step]) -> Retaken {
     for (number, step) in (1..).zip(steps) {
         effects.clear();
         let take = AssertUnwindSafe(|| take(&mut world, step, &mut effects));
-        match catch_unwind(take).unwrap_or_else(|panic| Err(panicked(&*panic))) {
+        match catch_unwind(take)
+            .unwrap_or_else(|panic| Err(Objection::new(PANIC, panic_message(&*panic))))
+        {
             Ok(Status::Done) => {}
             Ok(Status::Blocked(_) | Status::NotEnabled) => {
                 retaken.skipped.push((number, *step));
@@ -82,10 +84,4 @@ fn take(
         invariants::check(ensemble, history, server, is_written, history.last() > committed)?;
     }
     Ok(status)
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> Objection {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    Objection::new(PANIC, text.unwrap_or("no message"))
 }

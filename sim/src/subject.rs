@@ -25,6 +25,7 @@ use vivarium_model::property::disks::Disks;
 use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
+use vivarium_model::words::panic_message;
 use vivarium_model::world::World;
 
 /// The property that the model's own assertions hold.
@@ -48,11 +49,8 @@ pub(crate) trait Subject: Look {
     /// An objection.
     fn step(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
         let apply = AssertUnwindSafe(|| self.apply(at, step, effects));
-        catch_unwind(apply).unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().map(String::as_str);
-            let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(Objection::new(ASSERTION, message.unwrap_or("a panic without a message")))
-        })
+        catch_unwind(apply)
+            .unwrap_or_else(|panic| Err(Objection::new(ASSERTION, panic_message(&*panic))))
     }
 
     /// After the last step.
@@ -185,7 +183,7 @@ impl<H: Host> Subject for Watched<H> {
     }
 
     fn waits_for(&self, client: ClientId) -> String {
-        self.ensemble().waits_for(client)
+        self.world.waits_for(client)
     }
 
     fn state_of(&self, server: ServerId) -> String {

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::host::THREAD;
 use vivarium_model::mark::{FaultKind, Mark};
 use vivarium_model::time::Duration;
 
@@ -140,9 +141,14 @@ fn work(
     }
 }
 
-/// Runs on a thread of its own, so that nothing of an earlier run is left in the thread.
-pub(crate) fn on_fresh_thread<T: Send>(run: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|panic| resume_unwind(panic))
+/// Runs on a thread of its own, so that nothing of an earlier run is left in the thread: the standard
+/// library's hash maps take their keys from it.
+pub fn on_fresh_thread<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    let named = thread::Builder::new().name(THREAD.to_string());
+    let ended = thread::scope(|scope| {
+        named.spawn_scoped(scope, run).expect("there can be one thread more").join()
+    });
+    ended.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Adds up reports in the order of their seeds, in whatever order they come.

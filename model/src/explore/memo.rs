@@ -103,6 +103,10 @@ impl Host for Memo {
     fn kill(&mut self, client: ClientId) {
         self.put(client, None);
     }
+
+    fn awaits_its_handle(&self, client: ClientId) -> bool {
+        self.node(client).is_some_and(|node| !node.pending().is_empty() || node.listens())
+    }
 }
 
 impl PartialEq for Memo {

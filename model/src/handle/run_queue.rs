@@ -7,7 +7,7 @@
 //! its inputs.
 
 use super::transport::BoxFuture;
-use std::any::Any;
+use crate::words::panic_message;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -64,7 +64,7 @@ impl Task {
         drop(place);
         match (polled, dropped(future)) {
             // Of two panics the first is the one to report.
-            (Err(payload), _) => Ran::Panicked(message(&*payload)),
+            (Err(payload), _) => Ran::Panicked(panic_message(&*payload).to_owned()),
             (Ok(_), Err(message)) => Ran::Panicked(message),
             (Ok(_), Ok(())) => Ran::Done,
         }
@@ -88,18 +88,8 @@ impl Wake for Task {
 
 /// Drops a program's value; the message if its destructor panics.
 fn dropped<T>(value: T) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| drop(value))).map_err(|payload| message(&*payload))
-}
-
-/// What a panic said.
-fn message(payload: &(dyn Any + Send)) -> String {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "a panic whose payload is no text".to_owned()
-    }
+    catch_unwind(AssertUnwindSafe(|| drop(value)))
+        .map_err(|payload| panic_message(&*payload).to_owned())
 }
 
 /// Between the port, which wakes tasks, and the executor, which runs them.

@@ -3,7 +3,9 @@
 use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::event::Event;
 use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
+use crate::words::panic_message;
 use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The monitors of a world. Cloning shares each until it is next told something.
 #[derive(Clone)]
@@ -17,16 +19,31 @@ struct Slot {
 }
 
 impl Slot {
+    /// Asks the monitor; if it panics, that is its objection: a property can be written with assertions.
+    fn ask(
+        &mut self,
+        reach: LooksBack,
+        view: View<'_>,
+        ask: impl FnOnce(&mut dyn Monitor, View<'_>) -> Result<(), Objection>,
+    ) -> Result<(), Objection> {
+        let monitor = &mut *self.monitor;
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(monitor, view.within(reach))));
+        asked.unwrap_or_else(|panic| {
+            let saw = format!("the property panicked: {}", panic_message(&*panic));
+            Err(Objection::new(self.monitor.name(), saw))
+        })
+    }
+
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.monitor.event(view.within(self.looks_back), event)
+        self.ask(self.looks_back, view, |monitor, view| monitor.event(view, event))
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.monitor.at_rest(view.within(self.looks_back.max(LooksBack::Tip)))
+        self.ask(self.looks_back.max(LooksBack::Tip), view, |monitor, view| monitor.at_rest(view))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.monitor.end(view.within(self.looks_back.max(LooksBack::Tip)))
+        self.ask(self.looks_back.max(LooksBack::Tip), view, |monitor, view| monitor.end(view))
     }
 }
 

@@ -15,8 +15,8 @@ use crate::step::Step;
 use crate::time::Time;
 use crate::timer::Timer;
 use crate::trace::TraceLine;
+use crate::words::panic_message;
 use crate::world::World;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The property that nobody waits for ever.
@@ -99,14 +99,9 @@ fn step_of<H: Host>(
         world.at_rest(Time::ZERO)?;
     }
     let apply = AssertUnwindSafe(|| world.apply(Time::ZERO, step, effects));
-    let applied = catch_unwind(apply).unwrap_or_else(|panic| Err(panicked(&*panic)));
+    let applied = catch_unwind(apply)
+        .unwrap_or_else(|panic| Err(Objection::new(PANIC, panic_message(&*panic))));
     applied.and_then(|status| judge(&effects.events).map(|()| status))
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> Objection {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    Objection::new(PANIC, text.unwrap_or("a panic without a message"))
 }
 
 /// No program may fail.
@@ -153,7 +148,7 @@ pub fn waiting<H: Host>(world: &World<H, Service>) -> Result<(), Objection> {
     let waiting: Vec<String> = service
         .client_ids()
         .filter(|client| service.program(*client) != ProgramState::Finished)
-        .map(|client| format!("{client} waits for {}", service.waits_for(client)))
+        .map(|client| format!("{client} waits for {}", world.waits_for(client)))
         .collect();
     if waiting.is_empty() {
         return Ok(());

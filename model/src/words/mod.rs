@@ -12,6 +12,7 @@ mod op;
 mod packet;
 mod server;
 
+use std::any::Any;
 use std::fmt::{self, Display};
 
 pub(crate) use packet::reply_to;
@@ -64,6 +65,12 @@ impl<T: Display> Display for Answer<'_, T> {
             Err(error) => write!(f, "{error:?}"),
         }
     }
+}
+
+/// What a panic said.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 #[cfg(test)]

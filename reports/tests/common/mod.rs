@@ -175,6 +175,7 @@ pub fn finding() -> Finding {
         trace: trace(),
         way: None,
         unrepeated: None,
+        panicked_at: None,
     }
 }
 

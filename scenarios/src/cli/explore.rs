@@ -235,9 +235,10 @@ fn search(
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_ctrl_c(&stop);
     let exploration = exploration.stop(stop);
-    let meter = SearchMeter::new(selected.entry.name.to_string());
+    let meter = Arc::new(SearchMeter::new(selected.entry.name.to_string()));
+    let observer = Arc::clone(&meter);
     let answer =
-        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, &meter));
+        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, observer));
     meter.finish();
     let Answer { mut report, case } = answer??;
     if let (Some(finding), Some(case)) = (&mut report.finding, case) {

@@ -3,41 +3,27 @@
 //! Panics of *programs* are violations, which the hosts catch and report; the hook below keeps both
 //! from scribbling over the progress bar.
 
-use crate::engine::panic_message;
+use crate::quiet;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, PoisonError};
-
-/// The latest panic: its message, and its place as ` (file:line)`.
-static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 
 /// Keeps panics quiet and remembers the latest one.
 pub(super) fn install() {
-    panic::set_hook(Box::new(|info| {
-        let message = panic_message(info.payload()).to_string();
-        let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
-        // A scope of threads panics once more when one of its threads has; that says nothing.
-        if message != "a scoped thread panicked" {
-            *LAST.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((message, place.unwrap_or_default()));
-        }
-    }));
+    quiet::everything();
 }
 
 /// Runs something; a panic becomes a sentence.
 pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(what)).map_err(|_payload| {
-        let (message, place) = last().unwrap_or_default();
-        format!("Vivarium itself failed, please report it: {message}{place}")
+        let caught = quiet::last().unwrap_or_default();
+        let place = caught.place.map(|place| format!(" ({place})")).unwrap_or_default();
+        format!("Vivarium itself failed, please report it: {}{place}", caught.message)
     })
 }
 
-/// Where the latest panic was, as ` (file:line)`; empty if there was none.
+/// Where the latest panic was, as ` (file:line:column)`; empty if there was none.
 pub(super) fn last_place() -> String {
-    last().map(|(_message, place)| place).unwrap_or_default()
-}
-
-fn last() -> Option<(String, String)> {
-    LAST.lock().unwrap_or_else(PoisonError::into_inner).take()
+    let place = quiet::last().and_then(|caught| caught.place);
+    place.map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn by_seed(
     let seed = parse_seed(seed).map_err(|error| error.to_string())?;
     let last = steps.unwrap_or(LAST_STEPS);
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
-    let run = engine::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
+    let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
     let replay = command(&scenario.name, seed, bugs);
     let text = report(&scenario.name, bugs, &run, None, replay, steps.is_some());
     Ok(emit(&text, u8::from(run.violation.is_some())))
@@ -120,7 +120,8 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let last = steps.unwrap_or(LAST_STEPS);
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
-    let replayed = engine::on_fresh_thread(|| vivarium_sim::replay(&scenario, &case, &options));
+    let replayed =
+        vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(&scenario, &case, &options));
     let replayed = replayed.map_err(within)?;
     let run = &replayed.report;
     let saved = Some(Ok(target.to_string()));

@@ -103,7 +103,7 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
     let how = engine::How { jobs: plan.jobs, host: plan.host, keep_going: plan.keep_going };
-    let swept = engine::sweep(scenario, &seeds, &how, |totals| meter.update(totals.seeds));
+    let swept = engine::sweep(scenario, &seeds, &how, |done| meter.update(done));
     meter.finish();
     let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
     let mut report = engine::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);

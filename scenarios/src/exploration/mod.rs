@@ -355,7 +355,7 @@ pub fn explore(
     scenario: &Scenario,
     exploration: &Exploration,
 ) -> Result<ExplorationReport, String> {
-    answer(scenario, &[], exploration, &Silent).map(|answer| answer.report)
+    answer(scenario, &[], exploration, Arc::new(Silent)).map(|answer| answer.report)
 }
 
 /// Explores. `bugs` are the names of what is switched on in the scenario.
@@ -366,7 +366,7 @@ pub(crate) fn answer(
     scenario: &Scenario,
     bugs: &[String],
     exploration: &Exploration,
-    observer: &dyn Observer,
+    observer: Arc<dyn Observer + Send + Sync>,
 ) -> Result<Answer, String> {
     scenario.check()?;
     exploration.check(scenario)?;
@@ -374,10 +374,10 @@ pub(crate) fn answer(
         Explored::Programs { setup } => {
             let clients = exploration.clients_of(scenario)?;
             let scenario = exploration.set_up(scenario, setup)?;
-            Ok(programs::explore(scenario, bugs, clients, exploration, observer))
+            programs::explore(scenario, bugs, clients, exploration, observer)
         }
         Explored::Servers(smallest) => {
-            servers::explore(scenario, bugs, *smallest, exploration, observer)
+            servers::explore(scenario, bugs, *smallest, exploration, &*observer)
         }
         Explored::No(why) => Err(cannot(scenario, why)),
     }

@@ -1,10 +1,15 @@
 //! Programs over the service grain, explored.
 
 use super::{Answer, Exploration, faults, figures};
+use crate::quiet;
+use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
+use vivarium_model::explore::trie::Told;
 use vivarium_model::explore::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
@@ -24,21 +29,21 @@ use vivarium_sim::{Drawn, Scenario, Search};
 const LOOK_FOR_SHORTER: u64 = 2_000_000;
 
 /// Everything about the question but the search itself.
-struct Question<'a> {
+struct Question {
     scenario: Scenario,
-    bugs: &'a [String],
+    bugs: Vec<String>,
     drawn: Drawn,
-    exploration: &'a Exploration,
+    exploration: Exploration,
     model: Recipes,
 }
 
-impl<'a> Question<'a> {
+impl Question {
     fn new(
         scenario: Scenario,
-        bugs: &'a [String],
+        bugs: &[String],
         clients: u8,
-        exploration: &'a Exploration,
-    ) -> Question<'a> {
+        exploration: &Exploration,
+    ) -> Question {
         let budget = exploration.budget;
         let search = Search { cancels: budget.cancels > 0, timers: budget.timers > 0 };
         let drawn = Drawn::explored(&scenario, clients, search);
@@ -47,6 +52,7 @@ impl<'a> Question<'a> {
         let model = Recipes::new(programs, asked, drawn.config.setup.clone(), budget);
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
+        let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
         Question { scenario, bugs, drawn, exploration, model }
     }
 }
@@ -63,29 +69,49 @@ pub(super) fn serve(
 }
 
 /// Explores.
+///
+/// # Errors
+/// A program does not come back to an await, or Vivarium itself panics: one sentence.
 pub(super) fn explore(
     scenario: Scenario,
     bugs: &[String],
     clients: u8,
     exploration: &Exploration,
-    observer: &dyn Observer,
-) -> Answer {
+    observer: Arc<dyn Observer + Send + Sync>,
+) -> Result<Answer, String> {
+    quiet::programs();
     let question = Question::new(scenario, bugs, clients, exploration);
-    let outcome = search(&question.model, &exploration.options, observer);
-    // Taken now: looking for a shorter way adds to it.
-    let programs = question.model.trie().statistics().nodes;
-    let mut report = question.report(&outcome, programs);
-    let case = match outcome.verdict() {
-        Ok(verdict) => {
-            report.verdict = verdict;
-            None
+    let trie = Arc::clone(question.model.trie());
+    let work = move |_teller: &Teller<(), Answer>| question.answer(&*observer);
+    // Who has given it less time does not wait for much more.
+    let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
+    let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
+    let answer = watchdog::watched(patience, work, || trie.running(), |()| ());
+    answer.map_err(|ended| match ended {
+        Ended::Stuck(Told { client, input, .. }) => {
+            watchdog::stuck(&format!("{client}'s program, told \"{input}\","), patience)
         }
-        Err(counterexample) => Some(question.violated(counterexample, observer, &mut report)),
-    };
-    Answer { report, case }
+        Ended::Panicked(message) => format!("Vivarium itself failed, please report it: {message}"),
+    })
 }
 
-impl Question<'_> {
+impl Question {
+    /// Searches, and tells what was found.
+    fn answer(&self, observer: &dyn Observer) -> Answer {
+        let outcome = search(&self.model, &self.exploration.options, observer);
+        // Taken now: looking for a shorter way adds to it.
+        let programs = self.model.trie().statistics().nodes;
+        let mut report = self.report(&outcome, programs);
+        let case = match outcome.verdict() {
+            Ok(verdict) => {
+                report.verdict = verdict;
+                None
+            }
+            Err(counterexample) => Some(self.violated(counterexample, observer, &mut report)),
+        };
+        Answer { report, case }
+    }
+
     /// The report, yet without a verdict.
     fn report(&self, outcome: &Outcome<Action>, programs: u64) -> ExplorationReport {
         let name = |class: Class| {
@@ -176,6 +202,7 @@ impl Question<'_> {
             trace: lines,
             way: Some(Way { length, left_out, proven }),
             unrepeated: None,
+            panicked_at: quiet::place_in(&objection.saw),
         });
         self.case(steps, hash, objection)
     }

@@ -1,8 +1,11 @@
 //! The tool held wrong: whatever a user does, it ends in a right verdict or a sentence, never in a quiet
 //! "held".
 
+mod futures;
+mod loops;
 mod nondeterminism;
 mod numbers;
+mod panics;
 mod setup;
 
 use vivarium::prelude::*;

@@ -29,12 +29,6 @@ impl DirectHost {
         let processes = programs.iter().map(|_| None).collect();
         DirectHost { programs, processes }
     }
-
-    /// Whether the client's program was woken by something else than its handle, so that its runs
-    /// are no function of its inputs.
-    pub fn is_foreign(&self, client: ClientId) -> bool {
-        self.processes[client.index()].as_ref().is_some_and(Process::is_foreign)
-    }
 }
 
 impl Host for DirectHost {
@@ -51,5 +45,16 @@ impl Host for DirectHost {
 
     fn kill(&mut self, client: ClientId) {
         self.processes[client.index()] = None;
+    }
+
+    fn awaits_its_handle(&self, client: ClientId) -> bool {
+        let process = self.processes[client.index()].as_ref();
+        process.is_some_and(|process| !process.pending().is_empty() || process.listens())
+    }
+
+    fn woken_from_outside(&self) -> Option<ClientId> {
+        let is_foreign =
+            |process: &Option<Process>| process.as_ref().is_some_and(Process::is_foreign);
+        self.processes.iter().position(is_foreign).map(ClientId::at)
     }
 }

@@ -72,13 +72,6 @@ impl MadsimHost {
         MadsimHost { runtime, machines, thread: PhantomData }
     }
 
-    /// Whether the client's program was woken by something else than its handle, so that its runs
-    /// are no function of its inputs.
-    pub fn is_foreign(&self, client: ClientId) -> bool {
-        let process = self.machines[client.index()].process.as_ref();
-        process.is_some_and(|process| process.port.is_foreign())
-    }
-
     /// Runs madsim's tasks until `done`.
     fn settle(&self, done: impl Fn() -> bool) {
         self.runtime.block_on(poll_fn(|context| {
@@ -131,6 +124,19 @@ impl Host for MadsimHost {
             self.settle(|| process.port.is_gone());
         }
         handle.restart(node);
+    }
+
+    fn awaits_its_handle(&self, client: ClientId) -> bool {
+        let process = self.machines[client.index()].process.as_ref();
+        let awaits = |port: &Port| !port.pending().is_empty() || port.listens();
+        process.is_some_and(|process| awaits(&process.port))
+    }
+
+    fn woken_from_outside(&self) -> Option<ClientId> {
+        let is_foreign = |machine: &Machine| {
+            machine.process.as_ref().is_some_and(|process| process.port.is_foreign())
+        };
+        self.machines.iter().position(is_foreign).map(ClientId::at)
     }
 }
 

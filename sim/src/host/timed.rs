@@ -38,4 +38,12 @@ impl<H: Host> Host for TimedHost<H> {
     fn kill(&mut self, client: ClientId) {
         self.time(|host| host.kill(client));
     }
+
+    fn awaits_its_handle(&self, client: ClientId) -> bool {
+        self.inner.awaits_its_handle(client)
+    }
+
+    fn woken_from_outside(&self) -> Option<ClientId> {
+        self.inner.woken_from_outside()
+    }
 }

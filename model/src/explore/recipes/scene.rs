@@ -3,6 +3,7 @@
 use super::Budget;
 use crate::effect::{Effects, Status};
 use crate::explore::memo::Memo;
+use crate::host::FUNCTION_OF_ITS_INPUTS;
 use crate::property::Objection;
 use crate::service::Service;
 use crate::service::retake::judge;
@@ -31,7 +32,7 @@ impl Scene {
         }
         judge(&effects.events)?;
         match self.world.host().dependent() {
-            Some(why) => Err(Objection::new("a function of its inputs", why)),
+            Some(why) => Err(Objection::new(FUNCTION_OF_ITS_INPUTS, why)),
             None => Ok(status),
         }
     }

@@ -14,6 +14,7 @@
 use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::visited::{Arrival, Id, Met};
+use super::in_thread;
 use super::shared::{Counts, Shared};
 use super::step::Taken;
 use std::collections::BTreeMap;
@@ -95,7 +96,7 @@ fn levels<M: Model>(
 fn in_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(&work);
+            in_thread(scope, &work);
         }
         work();
     });

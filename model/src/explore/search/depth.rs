@@ -12,6 +12,7 @@
 use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::visited::{Arrival, Id, Met};
+use super::in_thread;
 use super::shared::{Counts, Shared};
 use super::step::Taken;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +69,7 @@ pub(super) fn search<M: Model>(shared: &Shared<'_, M>) {
     let pool = Pool::new(workers);
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            scope.spawn(|| {
+            in_thread(scope, || {
                 let _guard = shared.stop_on_panic();
                 Worker::new(shared, &pool).help();
             });

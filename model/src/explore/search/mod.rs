@@ -13,11 +13,13 @@ mod step;
 use super::model::Model;
 use super::outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 use super::progress::Observer;
+use crate::host::THREAD;
 use shared::Shared;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 /// How often the bounds are looked at, and after how many looks the observer is told.
@@ -67,6 +69,12 @@ impl Options {
     }
 }
 
+/// Begins something in a thread of this scope that has the name of those that run programs.
+fn in_thread<'scope>(scope: &'scope Scope<'scope, '_>, what: impl FnOnce() + Send + 'scope) {
+    let named = std::thread::Builder::new().name(THREAD.to_string());
+    named.spawn_scoped(scope, what).expect("there can be one thread more");
+}
+
 /// Searches a model's states.
 ///
 /// Breadth first, the ending does not depend on the number of threads unless a bound of time,
@@ -85,14 +93,15 @@ pub fn search<M: Model>(
     std::thread::scope(|scope| {
         let (done, ended) = channel::<()>();
         let shared = &shared;
-        scope.spawn(move || {
+        let search = move || {
             // Dropped at the end, also by a panic: the other side sees the channel close.
             let _done = done;
             match options.strategy {
                 Strategy::BreadthFirst => breadth::search(shared),
                 Strategy::DepthFirst => depth::search(shared),
             }
-        });
+        };
+        in_thread(scope, search);
         let mut looks = 0;
         look_after(shared, started);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {

@@ -6,7 +6,7 @@ use super::shared::{Found, Shared};
 use crate::fingerprint::Fingerprint;
 use crate::property::Objection;
 use crate::service::retake::PANIC;
-use std::any::Any;
+use crate::words::panic_message;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What came of an action.
@@ -114,11 +114,5 @@ impl<M: Model> Shared<'_, M> {
 /// Runs the model's code; a panic is an objection.
 fn caught<T>(what: impl FnOnce() -> T) -> Result<T, Objection> {
     catch_unwind(AssertUnwindSafe(what))
-        .map_err(|payload| Objection::new(PANIC, message(&*payload)))
-}
-
-/// What a panic said.
-fn message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
+        .map_err(|payload| Objection::new(PANIC, panic_message(&*payload)))
 }

@@ -70,6 +70,26 @@ pub struct Trie {
     renamings: OnceLock<Vec<Renaming>>,
     replays: AtomicU64,
     polls: AtomicU64,
+    /// The programs that run now.
+    running: Mutex<Running>,
+}
+
+/// The programs that run now, numbered as they began.
+#[derive(Default)]
+struct Running {
+    begun: u64,
+    now: BTreeMap<u64, Told>,
+}
+
+/// A program that was told something and has not come back yet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    /// Which run of a program it is, of all that have begun.
+    run: u64,
+    /// Whose program it is.
+    pub client: ClientId,
+    /// What it was told last, in words.
+    pub input: String,
 }
 
 /// One client's part of the trie.
@@ -112,6 +132,7 @@ impl Trie {
             renamings: OnceLock::new(),
             replays: AtomicU64::new(0),
             polls: AtomicU64::new(0),
+            running: Mutex::default(),
         }
     }
 
@@ -146,6 +167,12 @@ impl Trie {
         self.dependence.get().map(String::as_str)
     }
 
+    /// The programs that were told something and have not come back: one that stays among them loops
+    /// without awaiting.
+    pub fn running(&self) -> Vec<Told> {
+        lock(&self.running).now.values().cloned().collect()
+    }
+
     /// How large it is and what it took.
     pub fn statistics(&self) -> Statistics {
         Statistics {
@@ -172,13 +199,27 @@ impl Trie {
         if matches!(input, Input::Session(_)) && from.has_begun() && !from.waits.listens {
             return nowhere();
         }
-        let edge = self.run(from, input).and_then(|run| self.joined(from, input, run));
+        let edge = self.told(client, input, || {
+            self.run(from, input).and_then(|run| self.joined(from, input, run))
+        });
         edge.unwrap_or_else(|sentence| {
             let _ = self.dependence.set(sentence.clone());
             self.grow(from, input, Arc::default(), false, |node| {
                 node.state = NodeState::Dependent(sentence);
             })
         })
+    }
+
+    /// Runs a program, so that others can see that it runs.
+    fn told<T>(&self, client: ClientId, input: &Input, run: impl FnOnce() -> T) -> T {
+        let mut running = lock(&self.running);
+        running.begun += 1;
+        let number = running.begun;
+        running.now.insert(number, Told { run: number, client, input: input.to_string() });
+        drop(running);
+        let result = run();
+        lock(&self.running).now.remove(&number);
+        result
     }
 
     /// The edge to where a program stands now.

@@ -11,7 +11,7 @@ use super::node::Origin;
 use super::{Edge, Node, NodeId, NodeState, Trie};
 use crate::handle::Process;
 use crate::handle::executor::Began;
-use crate::host::{Input, Output};
+use crate::host::{Input, Output, woken_from_outside};
 use crate::id::ClientId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -86,7 +86,7 @@ impl Trie {
         process.feed(input.clone(), &mut outputs);
         self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
         if process.is_foreign() {
-            return Err(foreign(client));
+            return Err(woken_from_outside(client));
         }
         let began = process.take_began();
         Ok(Run { spawned: process.tasks() > tasks, process, outputs, began })
@@ -129,7 +129,7 @@ impl Trie {
             outputs.clear();
             process.feed(edge.input.clone(), &mut outputs);
             if process.is_foreign() {
-                return Err(foreign(client));
+                return Err(woken_from_outside(client));
             }
             if outputs != *edge.outputs {
                 return Err(difference(client, number, edge, &outputs));
@@ -138,13 +138,6 @@ impl Trie {
         self.polls.fetch_add(process.polls() - polls, Ordering::Relaxed);
         Ok(())
     }
-}
-
-pub(super) fn foreign(client: ClientId) -> String {
-    format!(
-        "{client}'s program was woken by something other than its handle, so what it does is not \
-         decided by its inputs"
-    )
 }
 
 /// The first thing that a program did differently when it was told the same.

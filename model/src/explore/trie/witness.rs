@@ -4,10 +4,10 @@
 //! find it there. Hence the last process of each client is kept alive, and of those before it what
 //! can still be woken, if anything outside them holds a waker. After each run all of them are asked.
 
-use super::replay::foreign;
 use super::{Trie, lock};
 use crate::handle::Process;
 use crate::handle::process::Remains;
+use crate::host::woken_from_outside;
 use crate::id::ClientId;
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl Trie {
     fn ask_witnesses(&self) {
         for (index, lane) in self.lanes.iter().enumerate() {
             if lock(&lane.witnesses).is_foreign() {
-                let _ = self.dependence.set(foreign(ClientId::at(index)));
+                let _ = self.dependence.set(woken_from_outside(ClientId::at(index)));
             }
         }
     }

@@ -54,7 +54,7 @@ fn a_panic_is_reported_wherever_it_happens() {
     assert_eq!(in_a_task, [said("unwound"), Output::Panicked("in a task".to_owned())]);
 
     let (_, without_text) = started(|_| async { std::panic::panic_any(7_u8) });
-    assert_eq!(without_text, [Output::Panicked("a panic whose payload is no text".to_owned())]);
+    assert_eq!(without_text, [Output::Panicked("a panic without a message".to_owned())]);
 }
 
 /// A guard that releases a lock in its destructor must not do so for a dead process.

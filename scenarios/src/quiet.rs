@@ -1,0 +1,89 @@
+//! Panics that a report tells are not printed as well.
+//!
+//! A program that panics is run again to look into it, so its panic would be printed several times, between
+//! the lines of whatever else is written. Here each is caught where programs run, remembered, and told once.
+
+use std::collections::BTreeMap;
+use std::panic::{self, PanicHookInfo};
+use std::sync::{Mutex, Once, PoisonError};
+use vivarium_model::host::THREAD;
+use vivarium_model::words::panic_message;
+
+/// A panic that was not printed.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Caught {
+    pub(crate) message: String,
+    /// `file:line:column`, where it is known.
+    pub(crate) place: Option<String>,
+}
+
+#[derive(Default)]
+struct Memory {
+    #[cfg(feature = "cli")]
+    last: Option<Caught>,
+    /// Where a panic with this message was, for the latest of them.
+    places: BTreeMap<String, String>,
+}
+
+static MEMORY: Mutex<Memory> = Mutex::new(Memory {
+    #[cfg(feature = "cli")]
+    last: None,
+    places: BTreeMap::new(),
+});
+
+/// More places than this nobody asks for.
+const MOST_PLACES: usize = 1_000;
+
+/// Keeps the panics quiet of threads that run programs, and no others.
+pub(crate) fn programs() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            match std::thread::current().name() == Some(THREAD) {
+                true => remember(info),
+                false => before(info),
+            }
+        }));
+    });
+}
+
+/// Keeps all panics quiet: of a process that turns each into a sentence.
+#[cfg(feature = "cli")]
+pub(crate) fn everything() {
+    panic::set_hook(Box::new(remember));
+}
+
+fn remember(info: &PanicHookInfo<'_>) {
+    let message = panic_message(info.payload()).to_string();
+    // A scope of threads panics once more when one of its threads has; that says nothing.
+    if message == "a scoped thread panicked" {
+        return;
+    }
+    let place = info.location().map(ToString::to_string);
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(place) = &place {
+        if memory.places.len() >= MOST_PLACES {
+            memory.places.clear();
+        }
+        memory.places.insert(message.clone(), place.clone());
+    }
+    #[cfg(feature = "cli")]
+    {
+        memory.last = Some(Caught { message, place });
+    }
+}
+
+/// The latest panic that was not printed, once.
+#[cfg(feature = "cli")]
+pub(crate) fn last() -> Option<Caught> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner).last.take()
+}
+
+/// Where the panic was that this text tells of, if it does.
+pub(crate) fn place_in(text: &str) -> Option<String> {
+    let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_who, message) = text.split_once("panicked: ")?;
+    memory.places.get(message).cloned()
+}

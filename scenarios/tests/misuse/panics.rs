@@ -1,0 +1,113 @@
+//! Programs and properties that panic: one violation each, with its place, and nothing printed beside the
+//! report.
+
+use super::fails;
+use std::process::Command;
+use vivarium::prelude::*;
+
+fn panics() -> Test {
+    Test::new("panics", |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let answer = zookeeper.create("/a/b", b"", CreateMode::Persistent).await;
+        assert!(answer.is_ok(), "the parent is missing");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_programs_panic_is_a_violation_with_its_place() {
+    let text = fails(panics(), 10);
+    assert!(text.contains("panicked: the parent is missing"), "{text}");
+    assert!(text.contains("panicked   at scenarios/tests/misuse/panics.rs:"), "{text}");
+}
+
+#[cfg(feature = "explore")]
+#[test]
+fn so_it_is_in_a_search() {
+    let report = panics().explored(&Exploration::new().clients(1)).expect("it can be");
+    let finding = report.finding.expect("it panics");
+    assert!(finding.violation.objection.saw.ends_with("panicked: the parent is missing"));
+    let place = finding.panicked_at.expect("it is known");
+    assert!(place.starts_with("scenarios/tests/misuse/panics.rs:"), "{place}");
+}
+
+/// Run by the test below in a process of its own, whose output it reads.
+#[test]
+#[ignore = "it is meant to fail: what it prints is looked at by another test"]
+fn a_test_that_fails() {
+    panics().seeds(10).run();
+}
+
+/// As the one above.
+#[cfg(feature = "explore")]
+#[test]
+#[ignore = "it is meant to fail: what it prints is looked at by another test"]
+fn a_search_that_fails() {
+    panics().explore(&Exploration::new().clients(2));
+}
+
+fn printed(test: &str) -> String {
+    let program = std::env::current_exe().expect("a test has a program");
+    let run = Command::new(program)
+        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads", "1"])
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .expect("it runs");
+    assert!(!run.status.success());
+    let texts = [run.stdout, run.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    texts.concat()
+}
+
+#[test]
+fn a_panic_is_printed_once() {
+    let text = printed("panics::a_test_that_fails");
+    assert_eq!(text.matches("panicked at").count(), 1, "{text}");
+    assert_eq!(text.matches("  saw  ").count(), 1, "{text}");
+}
+
+#[cfg(feature = "explore")]
+#[test]
+fn so_it_is_by_a_search() {
+    let text = printed("panics::a_search_that_fails");
+    assert_eq!(text.matches("panicked at").count(), 1, "{text}");
+    assert_eq!(text.matches("  saw  ").count(), 1, "{text}");
+}
+
+/// A property of assertions, which fail at an event, at rest, or at the end.
+#[derive(Clone, Hash)]
+struct Asserts(&'static str);
+
+impl Monitor for Asserts {
+    fn name(&self) -> &'static str {
+        "asserts"
+    }
+    fn class(&self) -> Class {
+        Class::Event
+    }
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let stops = self.0 == "event" && matches!(event, Event::Finished { .. });
+        assert!(!stops, "an event that cannot be");
+        Ok(())
+    }
+    fn end(&mut self, _view: View<'_>) -> Result<(), Objection> {
+        assert_ne!(self.0, "end", "an end that cannot be");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_propertys_panic_is_its_objection() {
+    for place in ["event", "end"] {
+        let text = fails(super::connects().monitor(Asserts(place)), 3);
+        assert!(text.contains("property   asserts\n"), "{text}");
+        assert!(text.contains("the property panicked: "), "{text}");
+        assert!(text.contains("panicked   at scenarios/tests/misuse/panics.rs:"), "{text}");
+        #[cfg(feature = "explore")]
+        {
+            let test = super::connects().monitor(Asserts(place));
+            let report = test.explored(&Exploration::new().clients(1)).expect("it can be");
+            let objection = &report.verdict.violation().expect("it panics").objection;
+            assert_eq!(objection.property, "asserts");
+        }
+    }
+}
