@@ -400,6 +400,23 @@ pub enum Observation {
     },
 }
 
+impl Observation {
+    /// Its name: of a custom one, what the program calls it.
+    pub fn name(&self) -> &str {
+        match self {
+            Observation::Attempt { .. } => "attempt",
+            Observation::NodeKnown { .. } => "node known",
+            Observation::Waiting { .. } => "waiting",
+            Observation::Granted { .. } => "granted",
+            Observation::Lost { .. } => "lost",
+            Observation::Releasing { .. } => "releasing",
+            Observation::Released { .. } => "released",
+            Observation::GaveUp { .. } => "gave up",
+            Observation::Custom { name, .. } => name,
+        }
+    }
+}
+
 /// A field of a custom observation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]

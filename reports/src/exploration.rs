@@ -14,6 +14,8 @@
 //! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
 //! | `cycles` | a sentence |
 //! | `claims` | a list of clauses: what the verdict rests on and nobody has proven |
+//! | `unseen` | a list of what the properties are about and no program did |
+//! | `observed` | the names of the observations that programs made |
 //! | `verdict`, `says` | a word as in [`crate::json`], and the verdict as a sentence |
 //! | `violation` | `null`, or an object as in [`crate::json`], with `length`, `proven_shortest` and `left_out` |
 //!
@@ -62,6 +64,10 @@ pub struct ExplorationReport {
     /// What a verdict that is no violation rests on and nobody has proven, each a clause that begins
     /// with "if".
     pub claims: Vec<String>,
+    /// What the properties are about and no program did: what held, held without it.
+    pub unseen: Vec<String>,
+    /// The names of the observations that programs made.
+    pub observed: Vec<String>,
     /// The outcome.
     pub verdict: Verdict,
     /// The violation, in full.
@@ -158,6 +164,7 @@ pub fn exploration_text(report: &ExplorationReport, width: u16) -> String {
     let _ = writeln!(text, "{}: {}", report.title(), report.verdict);
     if report.verdict.violation().is_none() {
         report.claims.iter().for_each(|claim| _ = writeln!(text, "  {claim}"));
+        report.unseen.iter().for_each(|what| _ = writeln!(text, "  though nobody made {what}"));
     }
     text
 }
@@ -221,6 +228,8 @@ struct Exploration<'a> {
     programs: Option<u64>,
     cycles: &'a str,
     claims: &'a [String],
+    unseen: &'a [String],
+    observed: &'a [String],
     verdict: &'static str,
     says: String,
     violation: Option<Violated<'a>>,
@@ -279,6 +288,8 @@ fn exploration(report: &ExplorationReport) -> Exploration<'_> {
         programs: figures.programs,
         cycles: &report.cycles,
         claims: &report.claims,
+        unseen: &report.unseen,
+        observed: &report.observed,
         verdict: report.verdict.word(),
         says: report.verdict.to_string(),
         violation,

@@ -21,9 +21,10 @@
 //! | `simulated_seconds`, `wall_seconds` | virtual time over all runs, and real time |
 //! | `hash` | the sum of the runs' hashes, hexadecimal: sweeps with the same one saw the same runs |
 //! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
+//! | `observed` | an object: how often programs made an observation, by its name |
 //! | `verdict` | `"held"`, `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
 //! | `says` | the verdict as a sentence |
-//! | `unreached` | names of the marks that a sweep which held did not reach |
+//! | `unreached` | what a sweep which held did not reach: names of marks, and what its properties are about and no program did |
 //! | `violations` | how many runs ended with a violation; at most 1 unless `kept_going` |
 //! | `kept_going` | whether the sweep went on after its first violation |
 //! | `violation` | the first violation, or `null` |
@@ -85,6 +86,8 @@ struct Scenario<'a> {
     faults: &'a [Count],
     #[serde(serialize_with = "by_name")]
     marks: &'a [Count],
+    #[serde(serialize_with = "by_name")]
+    observed: &'a [Count],
     /// `held`, `exhausted`, `bounded`, `violated` or `error`.
     verdict: &'static str,
     /// The verdict as a sentence.
@@ -142,6 +145,7 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
         hash: report.hash.to_string(),
         faults: &report.faults,
         marks: &report.marks,
+        observed: &report.observed,
         verdict: report.verdict.word(),
         says: report.verdict.to_string(),
         unreached,

@@ -57,6 +57,8 @@ pub struct ScenarioReport {
     pub faults: Vec<Count>,
     /// Marks: every one that the scenario must reach, also those that no run reached.
     pub marks: Vec<Count>,
+    /// Observations that programs made, by name.
+    pub observed: Vec<Count>,
     /// How many runs ended with a violation.
     pub violations: u64,
     /// Whether the sweep went on after its first violation, so that `violations` counts all seeds'.

@@ -46,6 +46,8 @@ fn exhausted() -> ExplorationReport {
         },
         cycles: "no cycles".into(),
         claims: vec!["if all is as was claimed".into()],
+        unseen: vec!["an observation `granted`".into()],
+        observed: vec!["released".into()],
         verdict: Verdict::Exhausted { states: 2_345_678, depth: 71 },
         finding: None,
     }
@@ -128,6 +130,7 @@ fn a_search_that_was_stopped_is_green_nowhere() {
     assert!(xml.contains("failures=\"1\" errors=\"1\""), "{xml}");
     assert!(xml.contains("inconclusive: stopped by 10 minutes"), "{xml}");
     let text = exploration_text(&bounded, WIDTH);
-    let end = "lock: inconclusive: stopped by 10 minutes after 3 states, 2 left\n  if all is as was claimed\n";
+    let end = "lock: inconclusive: stopped by 10 minutes after 3 states, 2 left\n  if all is as was claimed\n  \
+               though nobody made an observation `granted`\n";
     assert!(text.ends_with(end), "{text}");
 }

@@ -1,5 +1,6 @@
 //! From the simulator's results to the reports' data: the only place that knows both.
 
+use crate::deeds::Deeds;
 use crate::quiet;
 use crate::seeds::SeedRange;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
@@ -12,7 +13,7 @@ use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 use vivarium_sim::{
-    Beat, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
+    Beat, Drawn, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
 };
 
 /// How many steps of a violating run are shown.
@@ -145,6 +146,10 @@ pub(crate) fn sweep_report(
     let reached = |mark| totals.marks.get(&mark).copied().unwrap_or(0);
     let marks = || scenario.marks.iter().copied();
     let unreached = marks().filter(|mark| reached(*mark) == 0).map(|mark| mark.to_string());
+    let observed = totals.observed.keys().map(|name| &**name).collect();
+    let deeds = Deeds { requests: totals.requests > 0, observed };
+    let drawn = Drawn::draw(scenario, seeds.range().start);
+    let unreached = unreached.chain(deeds.missing(&(scenario.monitors)(&drawn)));
     let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
     let verdict = match violation {
         Some(violation) => Verdict::Violated(Box::new(violation)),
@@ -161,6 +166,7 @@ pub(crate) fn sweep_report(
         wall: *wall,
         faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
         marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
+        observed: Count::list(totals.observed.iter().map(|(name, count)| (&**name, *count))),
         violations: totals.violating.len() as u64,
         hash: totals.hash,
         kept_going: how.keep_going,

@@ -36,6 +36,7 @@ pub mod catalogue;
 pub mod cli;
 #[cfg(feature = "conform")]
 pub mod conform;
+mod deeds;
 mod engine;
 #[cfg(feature = "explore")]
 mod exploration;

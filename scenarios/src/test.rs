@@ -1,11 +1,14 @@
 //! The library face: a user's own test as a scenario.
 
+use crate::deeds::Deeds;
 use crate::engine;
 use crate::seeds::{SeedRange, parse_seed};
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+#[cfg(doc)]
+use vivarium_model::event::Observation;
 use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
@@ -40,6 +43,7 @@ pub struct Test {
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
     setup: Vec<String>,
+    must_see: Vec<String>,
     seeds: u64,
     host: HostKind,
 }
@@ -113,6 +117,7 @@ impl Test {
             progress_bound: Duration::from_secs(120),
             monitors: Vec::new(),
             setup: Vec::new(),
+            must_see: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
         }
@@ -175,6 +180,15 @@ impl Test {
         self
     }
 
+    /// Demands that in some run a program makes the observation of this name ([`Observation::name`]:
+    /// what it gives to [`ZooKeeper::custom`], or one such as `granted`). What holds where nobody ever
+    /// comes so far says nothing.
+    #[must_use]
+    pub fn must_see(mut self, name: &str) -> Test {
+        self.must_see.push(name.to_string());
+        self
+    }
+
     /// How many seeds to run; `VIVARIUM_SEEDS` overrides it.
     #[must_use]
     pub fn seeds(mut self, seeds: u64) -> Test {
@@ -198,9 +212,10 @@ impl Test {
     /// Runs these seeds, whatever the environment says.
     ///
     /// # Errors
-    /// The first violation; or one sentence, where what was asked for makes no sense.
+    /// The first violation; or one sentence, where what was asked for makes no sense, or nobody made an
+    /// observation that was demanded.
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, TestFailure> {
-        let (host, name) = (self.host, self.name.clone());
+        let (host, name, must_see) = (self.host, self.name.clone(), self.must_see.clone());
         let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
         let scenario = self.scenario().map_err(refused)?;
         let how = engine::How { jobs: engine::all_cores(), host, keep_going: false };
@@ -208,7 +223,11 @@ impl Test {
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
-            return Ok(engine::sweep_report(&scenario, &[], &how, seeds, &swept));
+            let report = engine::sweep_report(&scenario, &[], &how, seeds, &swept);
+            let observed = report.observed.iter().map(|count| count.name.as_str()).collect();
+            let deeds = Deeds { requests: true, observed };
+            let unseen = |sentence| TestFailure::Unseen { name: name.clone(), sentence };
+            return deeds.must_have(&must_see).map(|()| report).map_err(unseen);
         };
         let replay = replay_line(run.seed, std::thread::current().name());
         let unrepeated = swept.report.unrepeated.as_deref();
@@ -259,15 +278,22 @@ impl Test {
     /// [`Test::explore`], whatever the verdict.
     ///
     /// # Errors
-    /// One sentence, where what was asked for makes no sense.
+    /// One sentence, where what was asked for makes no sense, or nobody made an observation that was
+    /// demanded.
     #[cfg(feature = "explore")]
     pub fn explored(
         self,
         exploration: &crate::Exploration,
     ) -> Result<ExplorationReport, TestFailure> {
-        let name = self.name.clone();
+        let (name, must_see) = (self.name.clone(), self.must_see.clone());
         let answer = self.scenario().and_then(|scenario| crate::explore(&scenario, exploration));
-        let mut report = answer.map_err(|sentence| TestFailure::Refused { name, sentence })?;
+        let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
+        let mut report = answer.map_err(refused)?;
+        if report.finding.is_none() {
+            let observed = report.observed.iter().map(String::as_str).collect();
+            let unseen = |sentence| TestFailure::Unseen { name: name.clone(), sentence };
+            Deeds { requests: true, observed }.must_have(&must_see).map_err(unseen)?;
+        }
         if let Some(finding) = &mut report.finding {
             finding.replay = cargo_test(std::thread::current().name());
         }
@@ -312,6 +338,13 @@ impl Test {
 pub enum TestFailure {
     /// A property was violated: what, with its timeline.
     Violated(Box<Finding>),
+    /// Nothing was violated, but nobody made an observation that was demanded ([`Test::must_see`]).
+    Unseen {
+        /// The test's name.
+        name: String,
+        /// Which, in one sentence.
+        sentence: String,
+    },
     /// What was asked for makes no sense, or could not be done.
     Refused {
         /// The test's name.
@@ -326,7 +359,7 @@ impl TestFailure {
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             TestFailure::Violated(finding) => Some(finding),
-            TestFailure::Refused { .. } => None,
+            TestFailure::Unseen { .. } | TestFailure::Refused { .. } => None,
         }
     }
 }
@@ -338,7 +371,9 @@ impl fmt::Display for TestFailure {
                 f.write_str(&violation_report(finding))?;
                 write!(f, "\nReplay it with: {}", finding.replay)
             }
-            TestFailure::Refused { name, sentence } => write!(f, "{name}: {sentence}"),
+            TestFailure::Unseen { name, sentence } | TestFailure::Refused { name, sentence } => {
+                write!(f, "{name}: {sentence}")
+            }
         }
     }
 }

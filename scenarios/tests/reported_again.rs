@@ -28,7 +28,7 @@ impl Monitor for Recorder {
         Class::Run
     }
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((view.at, event.clone()));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((view.at(), event.clone()));
         Ok(())
     }
 }
@@ -94,7 +94,9 @@ fn judge(
         if !monitor.concerns(event) {
             continue;
         }
-        objection = monitor.event(view.within(monitor.looks_back()), event).err();
+        objection = monitor
+            .event(view.within(monitor.looks_back()).for_class(monitor.class()), event)
+            .err();
         if objection.is_some() {
             break;
         }

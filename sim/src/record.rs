@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use vivarium_model::effect::Effects;
+use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
 use vivarium_model::property::{Objection, View};
@@ -49,6 +50,8 @@ pub(crate) struct Record {
     faults: FaultCounter,
     struck: BTreeMap<Fault, u64>,
     marks: MarkCounter,
+    requests: u64,
+    observed: BTreeMap<Arc<str>, u64>,
     recorded: Vec<(Time, Step)>,
     trace: VecDeque<TraceLine>,
     story: VecDeque<TraceLine>,
@@ -70,6 +73,8 @@ impl Record {
             faults: FaultCounter::new(),
             struck: BTreeMap::new(),
             marks: MarkCounter::new(),
+            requests: 0,
+            observed: BTreeMap::new(),
             recorded: Vec::new(),
             trace: VecDeque::new(),
             story: VecDeque::new(),
@@ -103,10 +108,11 @@ impl Record {
 
     /// A step was taken, or a monitor objected to it.
     pub(crate) fn step(&mut self, step: Step, effects: &Effects, view: View<'_>) {
-        let at = view.at;
+        let at = view.at();
         self.faults.step(&step);
         for event in &effects.events {
             self.marks.event(view, event);
+            self.count(event);
         }
         if self.keep.texts.contains(&self.steps) {
             let (words, full) = (effects.to_string(), format!("{effects:#?}"));
@@ -121,6 +127,21 @@ impl Record {
         }
         if self.keep.trace_last > 0 {
             self.trace(at, step, effects);
+        }
+    }
+
+    /// What programs do, by which a sweep can tell whether they did anything.
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Sent { .. } => self.requests += 1,
+            Event::Observed { observation, .. } => {
+                let name = observation.name();
+                match self.observed.get_mut(name) {
+                    Some(count) => *count += 1,
+                    None => drop(self.observed.insert(Arc::from(name), 1)),
+                }
+            }
+            _ => {}
         }
     }
 
@@ -153,7 +174,7 @@ impl Record {
         effects: &Effects,
         view: View<'_>,
     ) -> Closed {
-        let at = view.at;
+        let at = view.at();
         self.marks.finish(view);
         let hash = hash(effects);
         let violation = outcome.err().map(|objection| Violation {
@@ -170,6 +191,8 @@ impl Record {
             faults: self.faults.counts().clone(),
             struck: self.struck,
             marks: self.marks.counts().clone(),
+            requests: self.requests,
+            observed: self.observed,
             hash,
             violation,
             recorded: self.recorded,

@@ -4,6 +4,7 @@ use crate::faults::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::mark::{FaultKind, Mark};
@@ -95,6 +96,10 @@ pub struct RunReport {
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
+    /// How many requests programs made.
+    pub requests: u64,
+    /// How often programs made an observation of each name.
+    pub observed: BTreeMap<Arc<str>, u64>,
     /// The rolling hash over (time, step, effects) at the end: what identifies the run.
     pub hash: Fingerprint,
     /// What went wrong, if something did. The run ended there.

@@ -13,6 +13,7 @@ use crate::run::RunReport;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -47,6 +48,10 @@ pub struct Totals {
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
+    /// How many requests programs made.
+    pub requests: u64,
+    /// How often programs made an observation of each name.
+    pub observed: BTreeMap<Arc<str>, u64>,
     /// The sum of the runs' hashes: two sweeps with the same one saw the same runs.
     pub hash: Fingerprint,
     /// The seeds with a violation, in order.
@@ -61,6 +66,8 @@ impl Totals {
         add_counts(&mut self.faults, &report.faults);
         add_counts(&mut self.struck, &report.struck);
         add_counts(&mut self.marks, &report.marks);
+        self.requests += report.requests;
+        add_counts(&mut self.observed, &report.observed);
         self.hash.add(report.hash);
         if report.violation.is_some() {
             self.violating.push(report.seed);
@@ -68,9 +75,9 @@ impl Totals {
     }
 }
 
-fn add_counts<K: Ord + Copy>(sum: &mut BTreeMap<K, u64>, counts: &BTreeMap<K, u64>) {
+fn add_counts<K: Ord + Clone>(sum: &mut BTreeMap<K, u64>, counts: &BTreeMap<K, u64>) {
     for (key, count) in counts {
-        *sum.entry(*key).or_default() += count;
+        *sum.entry(key.clone()).or_default() += count;
     }
 }
 

@@ -39,6 +39,12 @@ impl<T> Arena<T> {
         entry.expect("whoever has its number was told after it was put")
     }
 
+    /// All entries that were put, in the order of their numbers.
+    pub(in crate::explore) fn iter(&self) -> impl Iterator<Item = &T> {
+        let chunks = self.chunks.iter().filter_map(OnceLock::get);
+        chunks.flat_map(|chunk| chunk.iter().filter_map(OnceLock::get))
+    }
+
     /// What the chunks take, in bytes, without what the entries hold.
     pub(in crate::explore) fn bytes(&self) -> u64 {
         let made = (0..).zip(&self.chunks).filter(|(_, chunk)| chunk.get().is_some());

@@ -111,6 +111,12 @@ pub trait Monitor: MonitorState + Send + Sync {
         LooksBack::Whole
     }
 
+    /// Names of observations ([`Observation::name`](crate::event::Observation::name)) without each of
+    /// which it can never object: a report says which of them nobody made.
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+
     /// Told before the first event how the run is configured.
     fn begin(&mut self, config: &Arc<Config>) {
         let _ = config;

@@ -16,6 +16,8 @@ struct Slot {
     monitor: Box<dyn Monitor>,
     /// Asked once: it does not change.
     looks_back: LooksBack,
+    /// As well.
+    class: Class,
 }
 
 impl Slot {
@@ -26,8 +28,9 @@ impl Slot {
         view: View<'_>,
         ask: impl FnOnce(&mut dyn Monitor, View<'_>) -> Result<(), Objection>,
     ) -> Result<(), Objection> {
+        let view = view.within(reach).for_class(self.class);
         let monitor = &mut *self.monitor;
-        let asked = catch_unwind(AssertUnwindSafe(|| ask(monitor, view.within(reach))));
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(monitor, view)));
         asked.unwrap_or_else(|panic| {
             let saw = format!("the property panicked: {}", panic_message(&*panic));
             Err(Objection::new(self.monitor.name(), saw))
@@ -51,8 +54,8 @@ impl Monitors {
     /// These monitors.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
         let slot = |monitor: Box<dyn Monitor>| {
-            let looks_back = monitor.looks_back();
-            Tracked::new(Slot { monitor, looks_back })
+            let (looks_back, class) = (monitor.looks_back(), monitor.class());
+            Tracked::new(Slot { monitor, looks_back, class })
         };
         Monitors(monitors.into_iter().map(slot).collect())
     }

@@ -1,6 +1,7 @@
 //! What a monitor is shown beside an event: the time, and as much of the committed history as it
 //! says that it looks at.
 
+use super::Class;
 use crate::history::History;
 use crate::time::Time;
 use crate::tree::{Applied, DataTree};
@@ -25,8 +26,9 @@ pub enum LooksBack {
 /// What a monitor may look at beside the event itself.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Virtual time; [`Time::ZERO`] always in the explorer.
-    pub at: Time,
+    at: Time,
+    /// The time is shown: its monitor is one of runs.
+    is_timed: bool,
     /// The committed history. On [`Event::Committed`](crate::event::Event::Committed) it contains that
     /// transaction already, and as its last one if the transaction is new.
     pub history: Committed<'a>,
@@ -36,7 +38,34 @@ impl<'a> View<'a> {
     /// Of an event that brings nothing new into the history.
     pub fn new(at: Time, history: &'a History) -> View<'a> {
         let history = Committed { history, reach: LooksBack::Whole, last_is_new: false };
-        View { at, history }
+        View { at, is_timed: true, history }
+    }
+
+    /// Virtual time.
+    ///
+    /// # Panics
+    /// If the monitor is of [`Class::Event`](super::Class::Event): a search has no time, so a property
+    /// that went by it would hold there for nothing. It has to be of [`Class::Run`](super::Class::Run).
+    pub fn at(self) -> Time {
+        assert!(
+            self.is_timed,
+            "a property of `Class::Event` looks at the time, and a search has none: it must be of \
+             `Class::Run`"
+        );
+        self.at
+    }
+
+    /// Virtual time for what is measured and decides nothing
+    /// ([`Monitor::measured`](super::Monitor::measured)); [`Time::ZERO`] always in a search.
+    pub fn clock(self) -> Time {
+        self.at
+    }
+
+    /// The same for a monitor of this class.
+    #[must_use]
+    pub fn for_class(mut self, class: Class) -> View<'a> {
+        self.is_timed &= class == Class::Run;
+        self
     }
 
     /// Of the commit of the history's last transaction, the first time that it is reported.

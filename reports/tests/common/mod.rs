@@ -196,6 +196,7 @@ pub fn held() -> ScenarioReport {
             ("program kill", 12),
         ]),
         marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
+        observed: Count::list([("granted", 41_000)]),
         violations: 0,
         hash: Fingerprint(0x1234),
         kept_going: false,
@@ -214,6 +215,7 @@ pub fn short() -> ScenarioReport {
         wall: Duration::from_millis(90),
         faults: Count::list([("crash", 4), ("session expiry", 0)]),
         marks: Count::list([("sync by DIFF", 3), ("sync by TRUNC", 0)]),
+        observed: Vec::new(),
         verdict: Verdict::Held { seeds: 10, unreached: vec!["sync by TRUNC".into()] },
         ..held()
     }
@@ -244,6 +246,7 @@ pub fn failed() -> ScenarioReport {
         wall: Duration::ZERO,
         faults: Vec::new(),
         marks: Vec::new(),
+        observed: Vec::new(),
         verdict: Verdict::Error("the ensemble has no servers".into()),
         ..held()
     }

@@ -163,6 +163,7 @@ fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> S
         wall: Duration::ZERO,
         faults: Vec::new(),
         marks: Vec::new(),
+        observed: Vec::new(),
         violations: 0,
         hash: Fingerprint::default(),
         kept_going: false,

@@ -1,6 +1,7 @@
 //! Programs over the service grain, explored.
 
 use super::{Answer, Exploration, faults, figures};
+use crate::deeds::Deeds;
 use crate::quiet;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
@@ -120,6 +121,9 @@ impl Question {
             named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
         };
         let own = ["program", "progress"].map(str::to_string);
+        let did = self.model.trie().deeds();
+        let observed = did.observed.iter().map(|name| &**name).collect();
+        let deeds = Deeds { requests: did.requests, observed };
         let properties = own.into_iter().chain(name(Class::Event)).collect();
         ExplorationReport {
             scenario: self.scenario.name.clone(),
@@ -134,6 +138,8 @@ impl Question {
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             claims: self.claims(),
+            unseen: deeds.missing(&(self.scenario.monitors)(&self.drawn)),
+            observed: deeds.observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }
@@ -144,6 +150,12 @@ impl Question {
         let mut claims = Vec::new();
         let all = (self.scenario.monitors)(&self.drawn);
         let asks = all.iter().any(|monitor| monitor.class() == Class::Event);
+        if asks {
+            claims.push(
+                "if copies of a property share nothing: what one is told, no other one knows"
+                    .to_string(),
+            );
+        }
         if asks && self.exploration.reductions {
             claims.push(
                 "if each property minds the order of events as it says (checked in a sample of states)"

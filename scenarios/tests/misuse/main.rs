@@ -1,9 +1,12 @@
 //! The tool held wrong: whatever a user does, it ends in a right verdict or a sentence, never in a quiet
 //! "held".
 
+mod classes;
 mod futures;
+mod handles;
 mod loops;
 mod nondeterminism;
+mod nothing;
 mod numbers;
 mod panics;
 mod setup;

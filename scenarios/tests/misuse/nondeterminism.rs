@@ -61,3 +61,128 @@ fn so_is_one_of_a_property_that_remembers_other_runs() {
     assert!(text.contains("it is the fortieth"), "{text}");
     assert!(text.contains("This seed, once more, gave another run"), "{text}");
 }
+
+#[cfg(feature = "explore")]
+mod searched {
+    use super::*;
+
+    /// One run in so many of a program is another one.
+    fn odd(times: &AtomicU64, period: u64) -> bool {
+        times.fetch_add(1, Ordering::Relaxed) % period == 1
+    }
+
+    type Make = fn(&'static AtomicU64, u64) -> Test;
+
+    fn asks_more(times: &'static AtomicU64, period: u64) -> Test {
+        Test::new("asks more", move |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            if odd(times, period) {
+                let _ = zookeeper.exists("/a").await;
+            }
+            let _ = zookeeper.create("/a", b"", CreateMode::Persistent).await;
+            Ok(())
+        })
+    }
+
+    fn sleeps(times: &'static AtomicU64, period: u64) -> Test {
+        Test::new("sleeps", move |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            if odd(times, period) {
+                zookeeper.sleep(Duration::from_millis(5)).await;
+            }
+            let asks = zookeeper.create("/a", b"", CreateMode::Persistent);
+            let _ = zookeeper.timeout(Duration::from_millis(5), asks).await;
+            Ok(())
+        })
+    }
+
+    fn in_rounds(times: &'static AtomicU64, period: u64) -> Test {
+        Test::rounds("in rounds", 0, move |zookeeper: ZooKeeper, tries: u32| async move {
+            zookeeper.connect().await;
+            if odd(times, period) {
+                zookeeper.custom("odd", &[]);
+            }
+            match zookeeper.create("/a", b"", CreateMode::Persistent).await {
+                Err(Error::ConnectionLoss) if tries < 2 => Ok(Round::Again(tries + 1)),
+                _ => Ok(Round::Done),
+            }
+        })
+    }
+
+    fn panics(times: &'static AtomicU64, period: u64) -> Test {
+        Test::new("panics", move |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            let (one, other) =
+                join(zookeeper.exists("/a"), zookeeper.create("/a", b"", CreateMode::Persistent))
+                    .await;
+            assert!(!odd(times, period), "{one:?}, {other:?}");
+            zookeeper.exists("/a").await.map(drop).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Whatever depends on a static, and however often it shows: the search says so, and ends.
+    #[test]
+    fn a_program_that_is_no_function_of_its_inputs_is_told() {
+        static TIMES: AtomicU64 = AtomicU64::new(0);
+        let makes: [Make; 4] = [asks_more, sleeps, in_rounds, panics];
+        let explorations = [
+            Exploration::new().clients(2).lost(1).timers(1).kills(1),
+            Exploration::new().clients(2).lost(1).depth_first(),
+            Exploration::new().clients(2).timers(1).without_reductions().max_states(20_000),
+            Exploration::new().clients(2).lost(1).interchangeable(),
+        ];
+        for make in makes {
+            for exploration in &explorations {
+                for period in [2, 3, 5, 11, 29] {
+                    TIMES.store(0, Ordering::Relaxed);
+                    let verdict =
+                        make(&TIMES, period).explored(exploration).expect("it can be").verdict;
+                    let objection = &verdict.violation().expect("it is told").objection;
+                    let named = ["a function of its inputs", "program"];
+                    assert!(named.contains(&objection.property.as_str()), "{period}: {objection}");
+                }
+            }
+        }
+    }
+
+    /// A property whose copies share what they know.
+    #[derive(Clone)]
+    struct Shares(Arc<AtomicU64>, u64);
+
+    impl std::hash::Hash for Shares {
+        fn hash<H: std::hash::Hasher>(&self, _state: &mut H) {}
+    }
+
+    impl Monitor for Shares {
+        fn name(&self) -> &'static str {
+            "shares"
+        }
+        fn class(&self) -> Class {
+            Class::Event
+        }
+        fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
+            match self.0.fetch_add(1, Ordering::Relaxed) == self.1 {
+                true => Err(Objection::new("shares", "it is its time")),
+                false => Ok(()),
+            }
+        }
+    }
+
+    /// What it objects to is told. That it shares cannot be seen where it never objects: so the verdict
+    /// names it.
+    #[test]
+    fn a_property_that_shares_what_it_knows() {
+        let explored = |time| {
+            static TIMES: AtomicU64 = AtomicU64::new(1);
+            let test = asks_more(&TIMES, u64::MAX).monitor(Shares(Arc::default(), time));
+            test.explored(&Exploration::new().clients(2).lost(1)).expect("it can be")
+        };
+        for time in [3, 10, 50, 200, 1_000] {
+            let verdict = explored(time).verdict;
+            assert!(verdict.violation().is_some(), "{time}: {verdict}");
+        }
+        let claims = explored(u64::MAX).claims;
+        let claim = "if copies of a property share nothing: what one is told, no other one knows";
+        assert!(claims.iter().any(|claimed| claimed == claim), "{claims:?}");
+    }
+}

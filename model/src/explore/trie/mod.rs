@@ -46,7 +46,7 @@ pub use node::{Edge, Node, NodeId, NodeState};
 use crate::explore::arena::Arena;
 use crate::fingerprint::Fingerprint;
 use crate::handle::Program;
-use crate::host::{Input, Output};
+use crate::host::{Input, Operation, Output};
 use crate::id::ClientId;
 use node::{Origin, Waits};
 use normal::normalised;
@@ -54,7 +54,7 @@ use renaming::Renaming;
 pub(crate) use renaming::random_number;
 use replay::Run;
 use rounds::Rounds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -90,6 +90,15 @@ pub struct Told {
     pub client: ClientId,
     /// What it was told last, in words.
     pub input: String,
+}
+
+/// What programs did, of what shows whether they did anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Somebody made a request.
+    pub requests: bool,
+    /// The names of the observations.
+    pub observed: BTreeSet<Arc<str>>,
 }
 
 /// One client's part of the trie.
@@ -180,6 +189,27 @@ impl Trie {
             replays: self.replays.load(Ordering::Relaxed),
             polls: self.polls.load(Ordering::Relaxed),
         }
+    }
+
+    /// Whether a program made a request anywhere, and the names of all observations that one made. Asked
+    /// when no program runs.
+    pub fn deeds(&self) -> Deeds {
+        let mut deeds = Deeds::default();
+        let edges = self.nodes.iter().flat_map(|node| node.edges.known());
+        for edge in edges {
+            for output in edge.outputs().iter() {
+                match output {
+                    Output::Submit { operation: Operation::Request { .. }, .. } => {
+                        deeds.requests = true;
+                    }
+                    Output::Observe(seen) if !deeds.observed.contains(seen.name()) => {
+                        deeds.observed.insert(Arc::from(seen.name()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        deeds
     }
 
     fn lane(&self, client: ClientId) -> &Lane {

@@ -94,7 +94,7 @@ impl Belief {
             Observation::Lost { lock, token } | Observation::Releasing { lock, token }
                 if *lock == self.lock =>
             {
-                self.ended(view.at, |held| held.client == client && held.token == *token);
+                self.ended(view.clock(), |held| held.client == client && held.token == *token);
                 Ok(())
             }
             _ => Ok(()),
@@ -115,7 +115,7 @@ impl Belief {
                 ));
             }
             self.measured.count += 1;
-            self.open.push(Overlap { tokens: [old.token, new.token], since: view.at });
+            self.open.push(Overlap { tokens: [old.token, new.token], since: view.clock() });
         }
         // In the order of their tokens, so that the order of the grants leaves no trace.
         let place = self.held.partition_point(|held| held.token < new.token);
@@ -171,6 +171,10 @@ impl Monitor for Belief {
         LooksBack::Tip
     }
 
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("granted")]
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
@@ -222,7 +226,7 @@ impl Monitor for Belief {
             | Event::Started { client }
             | Event::Finished { client, .. }
             | Event::Panicked { client, .. } => {
-                self.ended(view.at, |held| held.client == *client);
+                self.ended(view.clock(), |held| held.client == *client);
                 Ok(())
             }
             _ => Ok(()),
@@ -230,7 +234,7 @@ impl Monitor for Belief {
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.ended(view.at, |_| true);
+        self.ended(view.clock(), |_| true);
         Ok(())
     }
 

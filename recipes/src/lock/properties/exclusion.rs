@@ -40,6 +40,10 @@ impl Monitor for Exclusion {
         LooksBack::Tip
     }
 
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("granted")]
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         matches!(
             event,

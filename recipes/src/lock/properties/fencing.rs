@@ -95,6 +95,10 @@ impl Monitor for Fencing {
         LooksBack::Tip
     }
 
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("granted")]
+    }
+
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => {

@@ -75,7 +75,7 @@ impl NoLeak {
     /// Objects to the leaks of attempts whose time is up, and forgets the others of these.
     fn check(&mut self, view: View<'_>) -> Result<(), Objection> {
         let due = |attempt: &Watched| {
-            attempt.since.is_some_and(|since| view.at.since(since) >= self.bound)
+            attempt.since.is_some_and(|since| view.at().since(since) >= self.bound)
         };
         if !self.attempts.iter().any(due) {
             return Ok(());
@@ -94,7 +94,7 @@ impl NoLeak {
         }
         let bound = self.bound;
         self.attempts
-            .retain(|attempt| attempt.since.is_none_or(|since| view.at.since(since) < bound));
+            .retain(|attempt| attempt.since.is_none_or(|since| view.at().since(since) < bound));
         Ok(())
     }
 
@@ -191,16 +191,16 @@ impl Monitor for NoLeak {
         self.check(view)?;
         match event {
             Event::Observed { client, session, next_xid, observation } => {
-                self.observed(view.at, *client, *session, *next_xid, observation);
+                self.observed(view.at(), *client, *session, *next_xid, observation);
             }
             Event::Session { client, session, state, .. } => {
                 let connected = session.filter(|_| *state == SessionState::SyncConnected);
-                self.session(view.at, *client, connected);
+                self.session(view.at(), *client, connected);
             }
             Event::Paused { client } => self.stop(*client),
             Event::Resumed { client } => {
                 let connected = self.connected.get(client).copied();
-                self.session(view.at, *client, connected);
+                self.session(view.at(), *client, connected);
             }
             Event::Committed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
                 self.attempts.retain(|attempt| attempt.session != Some(txn.session));

@@ -121,13 +121,17 @@ impl<M: Monitor> Scene<M> {
 
     /// Nothing can happen any more but that time passes; what the monitor objects to.
     pub(crate) fn at_rest(&mut self) -> Option<String> {
-        let view = View::new(self.at, &self.history).within(self.monitor.looks_back());
+        let view = View::new(self.at, &self.history)
+            .within(self.monitor.looks_back())
+            .for_class(self.monitor.class());
         self.monitor.at_rest(view).err().map(|objection| objection.to_string())
     }
 
     /// The run ends; what the monitor objected to first.
     pub(crate) fn end(mut self) -> Option<String> {
-        let view = View::new(self.at, &self.history).within(self.monitor.looks_back());
+        let view = View::new(self.at, &self.history)
+            .within(self.monitor.looks_back())
+            .for_class(self.monitor.class());
         let result = self.monitor.end(view);
         self.objection.or(result.err()).map(|objection| objection.to_string())
     }

@@ -129,6 +129,8 @@ impl Question<'_> {
             figures: figures(&outcome.statistics, None),
             cycles: outcome.statistics.cycles.to_string(),
             claims: Vec::new(),
+            unseen: Vec::new(),
+            observed: Vec::new(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }

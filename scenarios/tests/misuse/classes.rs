@@ -1,0 +1,92 @@
+//! Properties that say of themselves what is not so.
+
+use vivarium::prelude::*;
+
+/// Objects after a second, which only runs have: in a search no time passes.
+#[derive(Clone, Hash)]
+struct Late(Class);
+
+impl Monitor for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+    fn class(&self) -> Class {
+        self.0
+    }
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let late = view.at() > Time::ZERO + Duration::from_secs(1);
+        match (late, event) {
+            (true, Event::Observed { .. }) => Err(Objection::new("late", "it is late")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn sleeps(class: Class) -> Test {
+    Test::new("sleeps", |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        zookeeper.sleep(Duration::from_secs(5)).await;
+        zookeeper.custom("woke", &[]);
+        Ok(())
+    })
+    .monitor(Late(class))
+}
+
+#[test]
+fn a_property_that_looks_at_the_time_must_be_one_of_runs() {
+    let text = super::fails(sleeps(Class::Run), 3);
+    assert!(text.contains("it is late"), "{text}");
+    let sentence = "a property of `Class::Event` looks at the time, and a search has none: it must be of \
+                    `Class::Run`";
+    let text = super::fails(sleeps(Class::Event), 3);
+    assert!(text.contains(sentence), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let report = sleeps(Class::Event).explored(&Exploration::new().clients(1));
+        let verdict = report.expect("it can be").verdict;
+        assert!(verdict.to_string().contains(sentence), "{verdict}");
+    }
+}
+
+/// A search does not ask one of runs, and says so.
+#[cfg(feature = "explore")]
+#[test]
+fn a_search_names_the_properties_that_it_does_not_ask() {
+    let exploration = Exploration::new().clients(1);
+    let report = sleeps(Class::Run).explored(&exploration).expect("it can be");
+    assert!(report.unasked.contains(&"late".to_string()), "{:?}", report.unasked);
+    assert!(!report.properties.contains(&"late".to_string()), "{:?}", report.properties);
+}
+
+/// One that says it looks no further than at the end of the history, and looks further, is stopped.
+#[derive(Clone, Hash)]
+struct LooksTooFar;
+
+impl Monitor for LooksTooFar {
+    fn name(&self) -> &'static str {
+        "looks too far"
+    }
+    fn class(&self) -> Class {
+        Class::Event
+    }
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+    fn event(&mut self, view: View<'_>, _event: &Event) -> Result<(), Objection> {
+        view.history.whole();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_property_that_looks_further_back_than_it_says_is_told() {
+    let text = super::fails(super::connects().monitor(LooksTooFar), 3);
+    assert!(text.contains("a monitor looks further back than it says"), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let test = super::connects().monitor(LooksTooFar);
+        let report = test.explored(&Exploration::new().clients(1)).expect("it can be");
+        let objection = &report.verdict.violation().expect("it panics").objection;
+        assert!(objection.saw.contains("a monitor looks further back than it says"));
+    }
+}
