@@ -30,8 +30,8 @@ impl Step {
 }
 
 impl Event {
-    /// Whether the event is a turn in a run's story: who leads, whose session lives, whose create
-    /// was committed, refused or lost, what programs say. Of some hundreds of steps a few are.
+    /// Whether the event is a turn in a run's story: who leads, whose session lives, whose write was
+    /// committed, refused or lost, what programs say. Of some hundreds of steps a few are.
     pub fn is_milestone(&self) -> bool {
         match self {
             Event::Established { .. }
@@ -45,11 +45,21 @@ impl Event {
             Event::Restarted { .. } | Event::Crashed { .. } => true,
             Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. } => true,
             Event::Cancelled { .. } => true,
-            Event::Committed { txn, .. } => {
-                matches!(txn.body, TxnBody::Create { .. } | TxnBody::CloseSession { .. })
-            }
+            Event::Committed { txn, .. } => match txn.body {
+                TxnBody::Create { .. }
+                | TxnBody::Delete { .. }
+                | TxnBody::DeleteContainer { .. }
+                | TxnBody::SetData { .. }
+                | TxnBody::SetAcl { .. }
+                | TxnBody::Multi(_)
+                | TxnBody::CloseSession { .. } => true,
+                TxnBody::CreateSession { .. }
+                | TxnBody::Check { .. }
+                | TxnBody::FailedMulti(_)
+                | TxnBody::Error(_) => false,
+            },
             Event::Lost { request, .. } => !request.is_read(),
-            Event::Replied { request, result, .. } => request.is_create() && result.is_err(),
+            Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
             Event::Elected { .. }
             | Event::Synchronising { .. }
             | Event::Proposed { .. }

@@ -90,7 +90,8 @@ pub enum CaseFileError {
     },
 }
 
-/// Writes a case, creating the directory it goes to.
+/// Writes a case, creating the directory it goes to. Whoever reads it meanwhile sees the old file or the new
+/// one, never a part.
 ///
 /// # Errors
 /// If the file or its directory cannot be written.
@@ -99,7 +100,10 @@ pub fn save(path: &Path, case: &Case) -> Result<(), CaseFileError> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
-        fs::write(path, to_text(case))
+        let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+        fs::write(&unfinished, to_text(case))?;
+        let renamed = fs::rename(&unfinished, path);
+        renamed.inspect_err(|_error| drop(fs::remove_file(&unfinished)))
     };
     write().map_err(|source| CaseFileError::Unwritable { path: path.to_path_buf(), source })
 }

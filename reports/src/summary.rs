@@ -122,6 +122,8 @@ pub struct Finding {
     pub case_file: Option<Result<String, String>>,
     /// The one command that replays the run.
     pub replay: String,
+    /// The command that shows every step of it.
+    pub every_step: String,
     /// The run's turns ([`vivarium_model::event::Event::is_milestone`]), up to its end.
     pub story: Vec<TraceLine>,
     /// The last steps; all of them if a search found the way.

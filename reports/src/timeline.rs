@@ -16,8 +16,14 @@ use vivarium_model::zxid::Zxid;
 const WIDTH: usize = 160;
 
 /// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
-/// timeline of its last steps, each under a line that says what it is. Empty without steps.
-pub fn last_steps(turns: &[TraceLine], lines: &[TraceLine], about: &str) -> String {
+/// timeline of its last steps, each under a line that says what it is. `every_step` is the command that
+/// shows what is left out. Empty without steps.
+pub fn last_steps(
+    turns: &[TraceLine],
+    lines: &[TraceLine],
+    about: &str,
+    every_step: &str,
+) -> String {
     let Some(first) = lines.first() else { return String::new() };
     let mut text = String::new();
     // A run that is shown from its first step on is its own story.
@@ -29,6 +35,9 @@ pub fn last_steps(turns: &[TraceLine], lines: &[TraceLine], about: &str) -> Stri
     let whole = last - first.number + 1 == lines.len() as u64;
     let pings = if whole { "" } else { " other than pings" };
     let _ = write!(text, "The last {}{pings}:\n{}", plural(lines.len(), "step"), timeline(lines));
+    if first.number > 1 || !whole {
+        let _ = writeln!(text, "\nWhat is left out here is shown by: {every_step}");
+    }
     text
 }
 

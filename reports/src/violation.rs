@@ -52,7 +52,8 @@ pub fn violation_report(finding: &Finding) -> String {
         let _ = write!(report, "\nStep by step:\n{}", steps(&finding.trace));
     } else if !finding.trace.is_empty() {
         report.push('\n');
-        report.push_str(&last_steps(&finding.story, &finding.trace, &violation.objection.saw));
+        let Finding { story, trace, every_step, .. } = finding;
+        report.push_str(&last_steps(story, trace, &violation.objection.saw, every_step));
     }
     report
 }

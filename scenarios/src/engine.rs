@@ -2,12 +2,14 @@
 
 use crate::deeds::Deeds;
 use crate::quiet;
+use crate::replaying::Commands;
 use crate::seeds::SeedRange;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
@@ -37,6 +39,8 @@ pub(crate) struct How {
     pub(crate) host: HostKind,
     /// Whether to go on after a violation, to count them.
     pub(crate) keep_going: bool,
+    /// How many of the last steps of a violating run to keep as text.
+    pub(crate) last_steps: usize,
 }
 
 /// Runs the seeds, as a rule up to the first violation, whose run is kept in full.
@@ -53,9 +57,9 @@ pub(crate) fn sweep(
     scenario.check()?;
     quiet::programs();
     let begun = Instant::now();
-    let How { jobs, host, keep_going } = *how;
+    let How { jobs, host, keep_going, last_steps } = *how;
     let which = SweepOptions { seeds: seeds.range(), jobs, keep_going };
-    let options = RunOptions { host, keep_steps: true, trace_last: LAST_STEPS };
+    let options = RunOptions { host, keep_steps: true, trace_last: last_steps };
     let pulses: Arc<Pulses> = Arc::default();
     let (watched, swept) = (Arc::clone(&pulses), scenario.clone());
     let work = move |teller: &Teller<u64, SweepReport>| {
@@ -105,6 +109,22 @@ fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String
     }
 }
 
+/// The recorded run as a case.
+pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
+    Case {
+        version: Case::VERSION,
+        scenario: scenario.name.clone(),
+        grain: GrainKind::Ensemble,
+        parameters: run.parameters.clone(),
+        seed: Some(run.seed),
+        bugs: bugs.to_vec(),
+        config: run.config.clone(),
+        steps: run.recorded.clone(),
+        hash: run.hash,
+        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
+    }
+}
+
 /// The report on a violating run.
 pub(crate) fn finding(
     title: String,
@@ -112,7 +132,7 @@ pub(crate) fn finding(
     violation: &Violation,
     unrepeated: Option<&vivarium_sim::Difference>,
     case_file: Option<Result<String, String>>,
-    replay: String,
+    Commands { replay, every_step }: Commands,
 ) -> Finding {
     Finding {
         scenario: title,
@@ -121,6 +141,7 @@ pub(crate) fn finding(
         config: run.config.clone(),
         case_file,
         replay,
+        every_step,
         story: run.story.clone(),
         trace: run.trace.clone(),
         way: None,
@@ -190,7 +211,7 @@ mod tests {
             _ => vec![program(|_zookeeper| async { Ok(()) })],
         });
         scenario.clients = 1.into();
-        let how = How { jobs: 2, host: HostKind::Direct, keep_going: false };
+        let how = How { jobs: 2, host: HostKind::Direct, keep_going: false, last_steps: 0 };
         let swept = sweep(&scenario, &SeedRange::count(40).expect("some"), &how, |_done| ());
         assert_eq!(
             swept.err().as_deref(),

@@ -38,19 +38,23 @@ pub mod cli;
 pub mod conform;
 mod deeds;
 mod engine;
+mod environment;
 #[cfg(feature = "explore")]
 mod exploration;
 #[cfg(feature = "explore")]
 pub mod fuzz;
 pub mod prelude;
 mod quiet;
+mod ready;
+mod replaying;
 pub mod seeds;
 mod test;
 mod watchdog;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, explore};
-pub use test::{Test, TestFailure};
+pub use ready::TestFailure;
+pub use test::Test;
 #[cfg(feature = "explore")]
 pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;

@@ -1,9 +1,8 @@
 //! The library face: a user's own test as a scenario.
 
-use crate::deeds::Deeds;
-use crate::engine;
-use crate::seeds::{SeedRange, parse_seed};
-use std::fmt;
+use crate::engine::LAST_STEPS;
+use crate::ready::{Ready, TestFailure};
+use crate::seeds::SeedRange;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,10 +16,9 @@ use vivarium_model::setup::Setup;
 use vivarium_model::verdict::Verdict;
 #[cfg(feature = "explore")]
 use vivarium_reports::exploration::{ExplorationReport, exploration_text};
-use vivarium_reports::summary::{Finding, ScenarioReport};
+use vivarium_reports::summary::ScenarioReport;
 #[cfg(feature = "explore")]
 use vivarium_reports::table::WIDTH;
-use vivarium_reports::violation::violation_report;
 use vivarium_sim::{Choice, Explored, FaultSet, HostKind, Limits, Scenario};
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
@@ -29,8 +27,15 @@ use vivarium_sim::{Choice, Explored, FaultSet, HostKind, Limits, Scenario};
 /// test fails when a monitor objects (ZooKeeper's own are always there), when a program returns
 /// `Err` or panics, and when a program has not finished some time after all faults have been healed.
 ///
-/// Two environment variables override what the source says: `VIVARIUM_SEEDS` (a count or a range
-/// `A..B`) and `VIVARIUM_SEED` (one seed, to replay it).
+/// Environment variables override what the source says, and ask for more:
+///
+/// | variable | means |
+/// |---|---|
+/// | `VIVARIUM_SEEDS` | a count or a range `A..B`, instead of the test's own |
+/// | `VIVARIUM_SEED` | one seed, to replay it |
+/// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
+/// | `VIVARIUM_CASE` | a case file: its steps are taken again first |
+/// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states to a browser |
 pub struct Test {
     name: String,
     rounds: Choice,
@@ -198,15 +203,17 @@ impl Test {
 
     /// Runs the seeds, and returns what happened in them if nothing was violated.
     ///
+    /// With `VIVARIUM_CASE` the steps of that case file are taken first, and told.
+    ///
     /// # Panics
-    /// With the property, what it saw, and the line that replays the run, if one was violated; and
-    /// with one sentence if `VIVARIUM_SEEDS` or `VIVARIUM_SEED` makes no sense.
+    /// With the property, what it saw, how it came to that, and the line that replays the run, if one
+    /// was violated; and with one sentence if a variable of the environment makes no sense.
     pub fn run(self) -> ScenarioReport {
-        let variable =
-            |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into());
-        let seeds = choose_seeds(variable("VIVARIUM_SEEDS"), variable("VIVARIUM_SEED"), self.seeds);
-        let seeds = seeds.unwrap_or_else(|sentence| panic!("{}: {sentence}", self.name));
-        self.run_seeds(&seeds).unwrap_or_else(|failure| panic!("{failure}"))
+        let (name, own) = (self.name.clone(), self.seeds);
+        let ready = self.scenario().unwrap_or_else(|sentence| refuse(&name, &sentence));
+        let asked = ready.what_to_run(own);
+        let (seeds, last_steps) = asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
+        ready.run(&seeds, last_steps).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     /// Runs these seeds, whatever the environment says.
@@ -215,25 +222,10 @@ impl Test {
     /// The first violation; or one sentence, where what was asked for makes no sense, or nobody made an
     /// observation that was demanded.
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, TestFailure> {
-        let (host, name, must_see) = (self.host, self.name.clone(), self.must_see.clone());
-        let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
-        let scenario = self.scenario().map_err(refused)?;
-        let how = engine::How { jobs: engine::all_cores(), host, keep_going: false };
-        let swept = engine::sweep(&scenario, seeds, &how, |_done| ()).map_err(refused)?;
-        let first = swept.report.first_violation.as_ref();
-        let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
-        else {
-            let report = engine::sweep_report(&scenario, &[], &how, seeds, &swept);
-            let observed = report.observed.iter().map(|count| count.name.as_str()).collect();
-            let deeds = Deeds { requests: true, observed };
-            let unseen = |sentence| TestFailure::Unseen { name: name.clone(), sentence };
-            return deeds.must_have(&must_see).map(|()| report).map_err(unseen);
-        };
-        let replay = replay_line(run.seed, std::thread::current().name());
-        let unrepeated = swept.report.unrepeated.as_deref();
-        let title = scenario.name.clone();
-        let finding = engine::finding(title, run, violation, unrepeated, None, replay);
-        Err(TestFailure::Violated(Box::new(finding)))
+        let name = self.name.clone();
+        let ready = self.scenario();
+        let ready = ready.map_err(|sentence| TestFailure::Refused { name, sentence })?;
+        ready.run(seeds, LAST_STEPS)
     }
 
     /// Explores instead: every order of events within the budgets of `exploration`, over what
@@ -265,7 +257,11 @@ impl Test {
     /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded).
     #[cfg(feature = "explore")]
     pub fn explore(self, exploration: &crate::Exploration) -> ExplorationReport {
-        let report = self.explored(exploration).unwrap_or_else(|failure| panic!("{failure}"));
+        let name = self.name.clone();
+        let ready = self.scenario().unwrap_or_else(|sentence| refuse(&name, &sentence));
+        let asked = ready.as_the_environment_asks(exploration);
+        asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
+        let report = ready.explore(exploration).unwrap_or_else(|failure| panic!("{failure}"));
         let is_enough = match report.verdict {
             Verdict::Exhausted { .. } => true,
             Verdict::Bounded { .. } => exploration.may_be_bounded,
@@ -285,22 +281,12 @@ impl Test {
         self,
         exploration: &crate::Exploration,
     ) -> Result<ExplorationReport, TestFailure> {
-        let (name, must_see) = (self.name.clone(), self.must_see.clone());
-        let answer = self.scenario().and_then(|scenario| crate::explore(&scenario, exploration));
-        let refused = |sentence| TestFailure::Refused { name: name.clone(), sentence };
-        let mut report = answer.map_err(refused)?;
-        if report.finding.is_none() {
-            let observed = report.observed.iter().map(String::as_str).collect();
-            let unseen = |sentence| TestFailure::Unseen { name: name.clone(), sentence };
-            Deeds { requests: true, observed }.must_have(&must_see).map_err(unseen)?;
-        }
-        if let Some(finding) = &mut report.finding {
-            finding.replay = cargo_test(std::thread::current().name());
-        }
-        Ok(report)
+        let name = self.name.clone();
+        let ready = self.scenario();
+        ready.map_err(|sentence| TestFailure::Refused { name, sentence })?.explore(exploration)
     }
 
-    fn scenario(self) -> Result<Scenario, String> {
+    fn scenario(self) -> Result<Ready, String> {
         let setup = Setup::of(&self.setup).map_err(|error| format!("`setup`: {error}"))?;
         let program = self.program;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
@@ -330,128 +316,11 @@ impl Test {
             explored: Explored::Programs { setup: Setup::NONE },
         };
         scenario.check()?;
-        Ok(scenario)
+        Ok(Ready { scenario, host: self.host, must_see: self.must_see })
     }
 }
 
-/// Why a [`Test`] failed; its text is what the test panics with.
-pub enum TestFailure {
-    /// A property was violated: what, with its timeline.
-    Violated(Box<Finding>),
-    /// Nothing was violated, but nobody made an observation that was demanded ([`Test::must_see`]).
-    Unseen {
-        /// The test's name.
-        name: String,
-        /// Which, in one sentence.
-        sentence: String,
-    },
-    /// What was asked for makes no sense, or could not be done.
-    Refused {
-        /// The test's name.
-        name: String,
-        /// Why, in one sentence.
-        sentence: String,
-    },
-}
-
-impl TestFailure {
-    /// The violation, if it is one.
-    pub fn finding(&self) -> Option<&Finding> {
-        match self {
-            TestFailure::Violated(finding) => Some(finding),
-            TestFailure::Unseen { .. } | TestFailure::Refused { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for TestFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TestFailure::Violated(finding) => {
-                f.write_str(&violation_report(finding))?;
-                write!(f, "\nReplay it with: {}", finding.replay)
-            }
-            TestFailure::Unseen { name, sentence } | TestFailure::Refused { name, sentence } => {
-                write!(f, "{name}: {sentence}")
-            }
-        }
-    }
-}
-
-impl fmt::Debug for TestFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for TestFailure {}
-
-/// The seeds to run: the environment's one seed, else its range, else the test's own count.
-fn choose_seeds(
-    seeds: Option<String>,
-    seed: Option<String>,
-    own: u64,
-) -> Result<SeedRange, String> {
-    if let Some(text) = seed {
-        return match parse_seed(&text) {
-            Ok(seed) => Ok(SeedRange::only(seed)),
-            Err(error) => Err(format!("VIVARIUM_SEED: {error}")),
-        };
-    }
-    match seeds {
-        Some(text) => SeedRange::parse(&text).map_err(|error| format!("VIVARIUM_SEEDS: {error}")),
-        None => SeedRange::count(own).map_err(|error| format!("seeds: {error}")),
-    }
-}
-
-/// The line that replays one seed of a test. The test harness names its threads after the tests;
-/// where it runs them on the main thread, the name is unknown and all tests run.
-fn replay_line(seed: u64, thread: Option<&str>) -> String {
-    format!("VIVARIUM_SEED={seed} {}", cargo_test(thread))
-}
-
-fn cargo_test(thread: Option<&str>) -> String {
-    match thread {
-        Some(name) if name != "main" => format!("cargo test {name}"),
-        _ => "cargo test".to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(text: &str) -> Option<String> {
-        Some(text.to_string())
-    }
-
-    #[test]
-    fn the_environment_overrides_the_source_and_one_seed_overrides_a_range() {
-        let chosen = |seeds, seed| choose_seeds(seeds, seed, 7).map(|seeds| seeds.range());
-        assert_eq!(chosen(None, None), Ok(0..7));
-        assert_eq!(chosen(text("20"), None), Ok(0..20));
-        assert_eq!(chosen(text("20..30"), None), Ok(20..30));
-        assert_eq!(chosen(text("20..30"), text("0x2a")), Ok(42..43));
-    }
-
-    #[test]
-    fn a_malformed_variable_is_named() {
-        let refused = |seeds, seed| choose_seeds(seeds, seed, 7).expect_err("it is malformed");
-        assert_eq!(
-            refused(None, text("forty")),
-            "VIVARIUM_SEED: `forty` is not a seed: write a number, such as `42` or `0x2a`"
-        );
-        assert_eq!(
-            refused(text("9..3"), None),
-            "VIVARIUM_SEEDS: the seed range `9..3` is reversed: did you mean `3..9`?"
-        );
-        assert!(refused(text(""), None).starts_with("VIVARIUM_SEEDS: the seed range is empty"));
-    }
-
-    #[test]
-    fn the_replay_line_names_the_test_where_it_is_known() {
-        assert_eq!(replay_line(3, Some("a::b")), "VIVARIUM_SEED=3 cargo test a::b");
-        assert_eq!(replay_line(3, Some("main")), "VIVARIUM_SEED=3 cargo test");
-        assert_eq!(replay_line(3, None), "VIVARIUM_SEED=3 cargo test");
-    }
+/// Fails the test by a sentence.
+fn refuse(name: &str, sentence: &str) -> ! {
+    panic!("{name}: {sentence}")
 }

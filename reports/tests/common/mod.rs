@@ -171,6 +171,7 @@ pub fn finding() -> Finding {
         config: Config::new(3, 2),
         case_file: Some(Ok("cases/lock-NoGuid-42.json".into())),
         replay: "vivarium replay lock --bug NoGuid --seed 42".into(),
+        every_step: "vivarium replay lock --bug NoGuid --seed 42 --timeline=all".into(),
         story: story(),
         trace: trace(),
         way: None,

@@ -8,7 +8,6 @@ use super::{cases, guard, replay};
 use crate::catalogue::Entry;
 use crate::exploration::{self, Answer, Exploration, MOST_CLIENTS, MOST_SERVERS};
 use std::fs;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -274,18 +273,7 @@ fn stop_on_ctrl_c(stop: &Arc<AtomicBool>) {
 }
 
 fn serve(selected: &Selected<'_>, exploration: &Exploration, text: &str) -> Result<u8, String> {
-    let refused = |why: String| format!("no browser can be served at `{text}`: {why}");
-    let mut addresses = text
-        .to_socket_addrs()
-        .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
-    let address: SocketAddr = addresses.next().ok_or_else(|| refused("no such host".into()))?;
-    // Asked here, because stateright would panic.
-    TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
-    to_stderr(&format!(
-        "The states of {} are at http://{address}/ until Ctrl-C",
-        selected.entry.name
-    ));
-    guard::guarded(|| exploration::serve(&selected.scenario, exploration, address))??;
+    guard::guarded(|| exploration::serve_at(&selected.scenario, exploration, text, &to_stderr))??;
     Ok(0)
 }
 

@@ -16,7 +16,6 @@ mod list;
 mod output;
 mod progress;
 mod replay;
-mod replay_explored;
 mod run;
 mod select;
 

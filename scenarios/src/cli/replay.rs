@@ -2,26 +2,18 @@
 
 use super::arguments::ReplayArguments;
 use super::output::emit;
-use super::replay_explored;
 use super::select::{self, Selected, nearest};
 use crate::catalogue::Entry;
-use crate::engine::{self, LAST_STEPS};
+use crate::engine::LAST_STEPS;
 use crate::exploration;
+use crate::replaying::{self, Commands, explored};
 use crate::seeds::parse_seed;
 use std::path::Path;
-use vivarium_model::case::Case;
-use vivarium_model::step::Step;
 use vivarium_reports::case_file;
-use vivarium_reports::table::{grouped, span};
-use vivarium_reports::timeline::last_steps;
-use vivarium_reports::violation::violation_report;
-use vivarium_sim::{Replay, RunOptions, RunReport};
+use vivarium_sim::RunOptions;
 
 /// So many steps of a simulated run are shown where nobody says how many.
 const SHOWN: usize = 60;
-
-/// The exit code of a case that no longer is the recorded run, and violates nothing.
-pub(super) const INCONCLUSIVE: u8 = 2;
 
 /// The command that replays a seed, as it can be typed where this process was started.
 pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
@@ -96,7 +88,9 @@ fn by_seed(
     let options = RunOptions { trace_last: last, ..RunOptions::default() };
     let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
     let replay = command(&scenario.name, seed, bugs);
-    let text = report(&scenario.name, bugs, &run, None, replay, steps.is_some());
+    let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
+    let title = replaying::title(&scenario.name, bugs);
+    let text = replaying::report(&title, &run, None, commands, steps.is_some());
     Ok(emit(&text, u8::from(run.violation.is_some())))
 }
 
@@ -113,94 +107,15 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
+    let replay = format!("{} replay {target}", program());
     if let Some(replayed) = exploration::replay(&scenario, &case).map_err(within)? {
+        let commands = Commands { every_step: format!("{replay} --timeline"), replay };
         let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
-        return Ok(replay_explored::by_case(target, &case, &replayed, steps));
+        let told = explored::told(target, &case, &replayed, steps, &commands);
+        return Ok(emit(&told.text, told.code));
     }
+    let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
-    let last = steps.unwrap_or(LAST_STEPS);
-    let options = RunOptions { trace_last: last, ..RunOptions::default() };
-    let replayed =
-        vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(&scenario, &case, &options));
-    let replayed = replayed.map_err(within)?;
-    let run = &replayed.report;
-    let saved = Some(Ok(target.to_string()));
-    let again = format!("{} replay {target}", program());
-    let text = report(&scenario.name, &case.bugs, run, saved, again, steps.is_some());
-    let code = match (&run.violation, replayed.same) {
-        (Some(_), _) => 1,
-        (None, true) => 0,
-        (None, false) => INCONCLUSIVE,
-    };
-    Ok(emit(&(text + &comparison(&case, &replayed)), code))
-}
-
-/// Whether the replay is the recorded run.
-fn comparison(case: &Case, replayed: &Replay) -> String {
-    let run = &replayed.report;
-    let recorded = grouped(case.steps.len() as u64);
-    let first = replayed.skipped.first().map(|(number, _at, step)| (*number, *step));
-    let skipped = skipped(replayed.skipped.len(), first, &recorded);
-    let same = if replayed.same {
-        format!("The replay of {recorded} steps gave the recorded run: hash {}\n", run.hash)
-    } else {
-        format!(
-            "The replay is NOT the recorded run: hash {}, recorded {}; this build of Vivarium or \
-             of the programs differs from the one that recorded it\n",
-            run.hash, case.hash
-        )
-    };
-    let gone = match (&case.violation, &run.violation) {
-        (Some(objection), None) => {
-            format!("The recorded violation did not occur: {objection}\n")
-        }
-        _ => String::new(),
-    };
-    format!("\n{skipped}{same}{gone}")
-}
-
-/// The sentence about steps that were skipped, if any were.
-pub(super) fn skipped(count: usize, first: Option<(u64, Step)>, recorded: &str) -> String {
-    first.map_or(String::new(), |(number, step)| {
-        format!(
-            "{} of the {recorded} recorded steps were not enabled and skipped, first step \
-             {number}: {step}\n",
-            grouped(count as u64)
-        )
-    })
-}
-
-/// What the run was and how it ended.
-fn report(
-    scenario: &str,
-    bugs: &[String],
-    run: &RunReport,
-    case_file: Option<Result<String, String>>,
-    replay: String,
-    timeline_asked: bool,
-) -> String {
-    let title = if bugs.is_empty() {
-        scenario.to_string()
-    } else {
-        format!("{scenario} with {}", bugs.join(", "))
-    };
-    if let Some(violation) = &run.violation {
-        return violation_report(&engine::finding(title, run, violation, None, case_file, replay));
-    }
-    let mut text = format!(
-        "HELD: {title}, seed {}: {} steps, {} of virtual time, hash {}\n\nWhat the seed stands \
-         for:\n",
-        run.seed,
-        grouped(run.steps),
-        span(run.simulated),
-        run.hash
-    );
-    for option in run.options_text.trim_end().lines() {
-        text.push_str(&format!("  {option}\n"));
-    }
-    if timeline_asked {
-        text.push('\n');
-        text.push_str(&last_steps(&run.story, &run.trace, ""));
-    }
-    text
+    let told = replaying::swept(&scenario, &case, target, steps, commands).map_err(within)?;
+    Ok(emit(&told.text, told.code))
 }

@@ -8,11 +8,11 @@ use super::progress::Meter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
-use crate::engine;
+use crate::engine::{self, LAST_STEPS};
+use crate::replaying::Commands;
 use crate::seeds::SeedRange;
 use std::fs;
 use std::time::{Duration, Instant};
-use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::case_file;
@@ -102,7 +102,12 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
-    let how = engine::How { jobs: plan.jobs, host: plan.host, keep_going: plan.keep_going };
+    let how = engine::How {
+        jobs: plan.jobs,
+        host: plan.host,
+        keep_going: plan.keep_going,
+        last_steps: LAST_STEPS,
+    };
     let swept = engine::sweep(scenario, &seeds, &how, |done| meter.update(done));
     meter.finish();
     let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
@@ -123,31 +128,16 @@ fn finding(
     unrepeated: Option<&vivarium_sim::Difference>,
 ) -> Option<Finding> {
     let violation = run.violation.as_ref()?;
-    let recorded = case(scenario, bugs, run);
+    let recorded = engine::case(scenario, bugs, run);
     let path = cases::path(&scenario.name, bugs, &run.seed.to_string());
     let case_file = match case_file::save(&path, &recorded) {
         Ok(()) => Ok(path.display().to_string()),
         Err(error) => Err(error.to_string()),
     };
-    let command = replay::command(&scenario.name, run.seed, bugs);
+    let replay = replay::command(&scenario.name, run.seed, bugs);
+    let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = title.to_string();
-    Some(engine::finding(title, run, violation, unrepeated, Some(case_file), command))
-}
-
-/// The recorded run as a case.
-fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
-    Case {
-        version: Case::VERSION,
-        scenario: scenario.name.clone(),
-        grain: GrainKind::Ensemble,
-        parameters: run.parameters.clone(),
-        seed: Some(run.seed),
-        bugs: bugs.to_vec(),
-        config: run.config.clone(),
-        steps: run.recorded.clone(),
-        hash: run.hash,
-        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
-    }
+    Some(engine::finding(title, run, violation, unrepeated, Some(case_file), commands))
 }
 
 /// The report on a scenario that could not be run to its end.

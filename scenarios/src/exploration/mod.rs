@@ -8,6 +8,7 @@
 mod programs;
 mod servers;
 
+use std::net::{TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -383,11 +384,32 @@ pub(crate) fn answer(
     }
 }
 
+/// [`serve`], at an address as people write it, once that is told.
+///
+/// # Errors
+/// Nothing can be served there, or it cannot be explored: one sentence.
+pub(crate) fn serve_at(
+    scenario: &Scenario,
+    exploration: &Exploration,
+    text: &str,
+    tell: &dyn Fn(&str),
+) -> Result<(), String> {
+    let refused = |why: String| format!("no browser can be served at `{text}`: {why}");
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
+    let address = addresses.next().ok_or_else(|| refused("no such host".into()))?;
+    // Asked here, because stateright would panic.
+    TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
+    tell(&format!("The states of {} are at http://{address}/ until Ctrl-C", scenario.name));
+    serve(scenario, exploration, address)
+}
+
 /// Serves a browser for a scenario's states at an address, until the process ends.
 ///
 /// # Errors
 /// It cannot be explored: one sentence.
-pub(crate) fn serve(
+fn serve(
     scenario: &Scenario,
     exploration: &Exploration,
     address: std::net::SocketAddr,

@@ -210,6 +210,7 @@ impl Question {
             config: self.drawn.config.clone(),
             case_file: None,
             replay: String::new(),
+            every_step: String::new(),
             story: Vec::new(),
             trace: lines,
             way: Some(Way { length, left_out, proven }),

@@ -168,6 +168,7 @@ impl Question<'_> {
             config: Config::clone(config),
             case_file: None,
             replay: String::new(),
+            every_step: String::new(),
             story: Vec::new(),
             trace: retaken.lines,
             way: Some(Way { length: steps.len(), left_out, proven }),

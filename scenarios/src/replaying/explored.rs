@@ -1,7 +1,6 @@
-//! `vivarium replay` of a case that a search has written, over either grain.
+//! A case that a search has written, over either grain.
 
-use super::output::emit;
-use super::replay::{INCONCLUSIVE, program, skipped};
+use super::{Commands, INCONCLUSIVE, Told, skipped, title};
 use std::fmt::Write as _;
 use vivarium_model::case::Case;
 use vivarium_model::service::retake::Retaken;
@@ -9,28 +8,31 @@ use vivarium_reports::table::grouped;
 use vivarium_reports::timeline::steps;
 use vivarium_sim::service::ServiceReplay;
 
-/// Tells what came of the case's steps and returns the exit code. `last` asks for so many of the last
-/// steps.
-pub(super) fn by_case(
-    target: &str,
+/// Tells what came of the case's steps. `last` asks for so many of the last ones.
+pub(crate) fn told(
+    file: &str,
     case: &Case,
     replayed: &ServiceReplay,
     last: Option<usize>,
-) -> u8 {
+    commands: &Commands,
+) -> Told {
     let code = match (&replayed.retaken.objection, replayed.same) {
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
     };
-    emit(&report(target, case, replayed, last), code)
+    Told { text: report(file, case, replayed, last, commands), code }
 }
 
-fn report(target: &str, case: &Case, replayed: &ServiceReplay, last: Option<usize>) -> String {
+fn report(
+    file: &str,
+    case: &Case,
+    replayed: &ServiceReplay,
+    last: Option<usize>,
+    commands: &Commands,
+) -> String {
     let Retaken { taken, lines, skipped: skips, hash, objection } = &replayed.retaken;
-    let title = match case.bugs.is_empty() {
-        true => case.scenario.clone(),
-        false => format!("{} with {}", case.scenario, case.bugs.join(", ")),
-    };
+    let title = title(&case.scenario, &case.bugs);
     let mut text = String::new();
     match objection {
         Some(objection) => {
@@ -44,8 +46,8 @@ fn report(target: &str, case: &Case, replayed: &ServiceReplay, last: Option<usiz
     }
     let _ = writeln!(text, "  way        {} steps, over the {} grain", taken.len(), case.grain);
     let _ = writeln!(text, "  hash       {hash}");
-    let _ = writeln!(text, "  case file  {target}");
-    let _ = writeln!(text, "  replay     {} replay {target} --timeline", program());
+    let _ = writeln!(text, "  case file  {file}");
+    let _ = writeln!(text, "  replay     {}", commands.every_step);
     if let Some(last) = last {
         let from = lines.len().saturating_sub(last);
         let which = if from == 0 {

@@ -1,0 +1,175 @@
+//! What the environment asks of a test: other seeds, one run again, more of it, or a browser.
+
+use crate::engine::LAST_STEPS;
+use crate::seeds::{SeedRange, parse_seed};
+use std::path::{Path, PathBuf};
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_reports::case_file;
+
+/// The variables, as they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    /// `VIVARIUM_SEEDS`.
+    pub(crate) seeds: Option<String>,
+    /// `VIVARIUM_SEED`.
+    pub(crate) seed: Option<String>,
+    /// `VIVARIUM_CASE`.
+    pub(crate) case: Option<PathBuf>,
+    /// `VIVARIUM_TIMELINE`.
+    pub(crate) timeline: Option<String>,
+    /// `VIVARIUM_SERVE`.
+    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only states are served"))]
+    pub(crate) serve: Option<String>,
+}
+
+impl Environment {
+    /// What it is now.
+    pub(crate) fn read() -> Environment {
+        let text =
+            |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        Environment {
+            seeds: text("VIVARIUM_SEEDS"),
+            seed: text("VIVARIUM_SEED"),
+            case: std::env::var_os("VIVARIUM_CASE").map(PathBuf::from),
+            timeline: text("VIVARIUM_TIMELINE"),
+            serve: text("VIVARIUM_SERVE"),
+        }
+    }
+
+    /// The seeds to run: one seed, else a range, else the test's own count.
+    pub(crate) fn seeds(&self, own: u64) -> Result<SeedRange, String> {
+        if let Some(text) = &self.seed {
+            return match parse_seed(text) {
+                Ok(seed) => Ok(SeedRange::only(seed)),
+                Err(error) => Err(format!("VIVARIUM_SEED: {error}")),
+            };
+        }
+        match &self.seeds {
+            Some(text) => {
+                SeedRange::parse(text).map_err(|error| format!("VIVARIUM_SEEDS: {error}"))
+            }
+            None => SeedRange::count(own).map_err(|error| format!("seeds: {error}")),
+        }
+    }
+
+    /// How many of a run's last steps to show, if that is said.
+    pub(crate) fn timeline(&self) -> Result<Option<usize>, String> {
+        match self.timeline.as_deref().map(str::trim) {
+            None | Some("" | "0") => Ok(None),
+            Some("1") => Ok(Some(LAST_STEPS)),
+            Some("all") => Ok(Some(usize::MAX)),
+            Some(text) => text.parse().map(Some).map_err(|_error| {
+                format!(
+                    "VIVARIUM_TIMELINE: `{text}` is not a number of steps: write `100` or `all`"
+                )
+            }),
+        }
+    }
+
+    /// The case to take again, if it is of this grain: the test's other engine takes the others.
+    pub(crate) fn case(&self, test: &str, grain: GrainKind) -> Result<Option<Again>, String> {
+        let Some(path) = &self.case else { return Ok(None) };
+        let case = case_file::load(path).map_err(|error| format!("VIVARIUM_CASE: {error}"))?;
+        if case.scenario != test {
+            return Err(format!(
+                "VIVARIUM_CASE: `{}` is of the test `{}`, and this one is `{test}`",
+                path.display(),
+                case.scenario
+            ));
+        }
+        let file = path.display().to_string();
+        Ok((case.grain == grain).then_some(Again { case, file }))
+    }
+}
+
+/// A case to take again.
+pub(crate) struct Again {
+    pub(crate) case: Case,
+    pub(crate) file: String,
+}
+
+/// Writes a test's case; where, or the sentence that says why not.
+pub(crate) fn save(case: &Case, which: &str) -> Result<String, String> {
+    let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+    let name: String = case.scenario.chars().map(safe).collect();
+    let path = directory().join(format!("{name}-{which}.json"));
+    case_file::save(&path, case).map_err(|error| error.to_string())?;
+    Ok(path.display().to_string())
+}
+
+/// `vivarium` in the build's own directory, where nobody keeps what is written; else `cases` here.
+fn directory() -> PathBuf {
+    let program = std::env::current_exe().ok();
+    let deps = program.as_deref().and_then(Path::parent).filter(|path| path.ends_with("deps"));
+    let target = deps.and_then(Path::parent).and_then(Path::parent);
+    target.map_or_else(|| PathBuf::from("cases"), |target| target.join("vivarium"))
+}
+
+/// The command that runs this test again. The test harness names its threads after the tests; where it
+/// runs them on the main thread, the name is unknown and all tests run.
+pub(crate) fn cargo_test() -> String {
+    of_thread(std::thread::current().name())
+}
+
+fn of_thread(name: Option<&str>) -> String {
+    match name {
+        Some(name) if name != "main" => format!("cargo test {name}"),
+        _ => "cargo test".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_string())
+    }
+
+    fn chosen(seeds: Option<String>, seed: Option<String>) -> Result<SeedRange, String> {
+        Environment { seeds, seed, ..Environment::default() }.seeds(7)
+    }
+
+    #[test]
+    fn the_environment_overrides_the_source_and_one_seed_overrides_a_range() {
+        let chosen = |seeds, seed| chosen(seeds, seed).map(|seeds| seeds.range());
+        assert_eq!(chosen(None, None), Ok(0..7));
+        assert_eq!(chosen(text("20"), None), Ok(0..20));
+        assert_eq!(chosen(text("20..30"), None), Ok(20..30));
+        assert_eq!(chosen(text("20..30"), text("0x2a")), Ok(42..43));
+    }
+
+    #[test]
+    fn a_malformed_variable_is_named() {
+        let refused = |seeds, seed| chosen(seeds, seed).expect_err("it is malformed");
+        assert_eq!(
+            refused(None, text("forty")),
+            "VIVARIUM_SEED: `forty` is not a seed: write a number, such as `42` or `0x2a`"
+        );
+        assert_eq!(
+            refused(text("9..3"), None),
+            "VIVARIUM_SEEDS: the seed range `9..3` is reversed: did you mean `3..9`?"
+        );
+        assert!(refused(text(""), None).starts_with("VIVARIUM_SEEDS: the seed range is empty"));
+        let timeline = Environment { timeline: text("much"), ..Environment::default() }.timeline();
+        let sentence = "VIVARIUM_TIMELINE: `much` is not a number of steps: write `100` or `all`";
+        assert_eq!(timeline, Err(sentence.to_string()));
+    }
+
+    #[test]
+    fn a_timeline_is_as_long_as_is_said() {
+        let timeline =
+            |said: &str| Environment { timeline: text(said), ..Environment::default() }.timeline();
+        assert_eq!(timeline("1"), Ok(Some(LAST_STEPS)));
+        assert_eq!(timeline("250"), Ok(Some(250)));
+        assert_eq!(timeline("all"), Ok(Some(usize::MAX)));
+        assert_eq!(timeline("0"), Ok(None));
+    }
+
+    #[test]
+    fn the_command_names_the_test_where_it_is_known() {
+        assert_eq!(of_thread(Some("a::b")), "cargo test a::b");
+        assert_eq!(of_thread(Some("main")), "cargo test");
+        assert_eq!(of_thread(None), "cargo test");
+    }
+}

@@ -1,0 +1,232 @@
+//! A test that is ready to run: its scenario, checked, and what becomes of it.
+
+use crate::deeds::Deeds;
+use crate::engine::{self, LAST_STEPS};
+use crate::environment::{self, Again, Environment, cargo_test};
+#[cfg(feature = "explore")]
+use crate::exploration::{self, Answer, Exploration};
+use crate::replaying::{self, Commands};
+use crate::seeds::SeedRange;
+use std::fmt;
+#[cfg(feature = "explore")]
+use std::sync::Arc;
+use vivarium_model::case::GrainKind;
+#[cfg(feature = "explore")]
+use vivarium_model::explore::Silent;
+use vivarium_model::verdict::Violation;
+#[cfg(feature = "explore")]
+use vivarium_reports::exploration::ExplorationReport;
+use vivarium_reports::summary::{Finding, ScenarioReport};
+use vivarium_reports::violation::violation_report;
+use vivarium_sim::{HostKind, RunReport, Scenario};
+
+/// A test whose numbers make sense.
+pub(crate) struct Ready {
+    pub(crate) scenario: Scenario,
+    pub(crate) host: HostKind,
+    pub(crate) must_see: Vec<String>,
+}
+
+impl Ready {
+    /// Which seeds to run and how many of a run's last steps to show, as the environment says; the test's
+    /// own number of seeds otherwise. A case that it names is taken again first.
+    ///
+    /// # Errors
+    /// A variable makes no sense, or the case violates a property: its replay.
+    pub(crate) fn what_to_run(&self, own: u64) -> Result<(SeedRange, usize), String> {
+        let environment = Environment::read();
+        let (seeds, timeline) = (environment.seeds(own)?, environment.timeline()?);
+        let last_steps = timeline.unwrap_or(LAST_STEPS);
+        let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
+            return Ok((seeds, last_steps));
+        };
+        let Again { case, file } = &again;
+        let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
+        let every_step = format!("VIVARIUM_TIMELINE=all {replay}");
+        let commands = Commands { replay, every_step };
+        let told = replaying::swept(&self.scenario, case, file, timeline, commands)?;
+        held_or(told)?;
+        Ok((case.seed.map_or(seeds, SeedRange::only), last_steps))
+    }
+
+    /// Runs these seeds.
+    ///
+    /// # Errors
+    /// As [`Test::run_seeds`](crate::Test::run_seeds).
+    pub(crate) fn run(
+        self,
+        seeds: &SeedRange,
+        last_steps: usize,
+    ) -> Result<ScenarioReport, TestFailure> {
+        let how = engine::How {
+            jobs: engine::all_cores(),
+            host: self.host,
+            keep_going: false,
+            last_steps,
+        };
+        let swept = engine::sweep(&self.scenario, seeds, &how, |_done| ());
+        let swept = swept.map_err(|sentence| self.refused(sentence))?;
+        let first = swept.report.first_violation.as_ref();
+        let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
+        else {
+            let report = engine::sweep_report(&self.scenario, &[], &how, seeds, &swept);
+            let observed = report.observed.iter().map(|count| count.name.as_str());
+            self.has_seen(observed)?;
+            return Ok(report);
+        };
+        let unrepeated = swept.report.unrepeated.as_deref();
+        Err(TestFailure::Violated(Box::new(self.finding(run, violation, unrepeated))))
+    }
+
+    /// The report on a violating run, whose case is written.
+    fn finding(
+        &self,
+        run: &RunReport,
+        violation: &Violation,
+        unrepeated: Option<&vivarium_sim::Difference>,
+    ) -> Finding {
+        let file =
+            environment::save(&engine::case(&self.scenario, &[], run), &run.seed.to_string());
+        let replay = format!("VIVARIUM_SEED={} {}", run.seed, cargo_test());
+        let every_step = format!("VIVARIUM_TIMELINE=all {replay}");
+        let commands = Commands { replay, every_step };
+        let title = self.scenario.name.clone();
+        engine::finding(title, run, violation, unrepeated, Some(file), commands)
+    }
+
+    /// Takes a case again that the environment names, or serves the states to a browser.
+    ///
+    /// # Errors
+    /// A variable makes no sense, or the case violates a property: its replay.
+    #[cfg(feature = "explore")]
+    pub(crate) fn as_the_environment_asks(&self, exploration: &Exploration) -> Result<(), String> {
+        let environment = Environment::read();
+        if let Some(Again { case, file }) =
+            environment.case(&self.scenario.name, GrainKind::Service)?
+        {
+            let replayed = exploration::replay(&self.scenario, &case)?;
+            let replayed = replayed.ok_or("VIVARIUM_CASE: a search has not written this case")?;
+            let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
+            let commands = Commands { every_step: replay.clone(), replay };
+            let steps = Some(usize::MAX);
+            held_or(replaying::explored::told(&file, &case, &replayed, steps, &commands))?;
+        }
+        match &environment.serve {
+            Some(address) => {
+                exploration::serve_at(&self.scenario, exploration, address, &|words| {
+                    eprintln!("{words}");
+                })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Explores.
+    ///
+    /// # Errors
+    /// As [`Test::explored`](crate::Test::explored).
+    #[cfg(feature = "explore")]
+    pub(crate) fn explore(
+        self,
+        exploration: &Exploration,
+    ) -> Result<ExplorationReport, TestFailure> {
+        let answer = exploration::answer(&self.scenario, &[], exploration, Arc::new(Silent));
+        let Answer { mut report, case } = answer.map_err(|sentence| self.refused(sentence))?;
+        if let (Some(finding), Some(case)) = (&mut report.finding, case) {
+            let file = environment::save(&case, "explored");
+            finding.replay = match &file {
+                Ok(file) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
+                Err(_) => cargo_test(),
+            };
+            finding.every_step = finding.replay.clone();
+            finding.case_file = Some(file);
+        } else {
+            self.has_seen(report.observed.iter().map(String::as_str))?;
+        }
+        Ok(report)
+    }
+
+    fn refused(&self, sentence: String) -> TestFailure {
+        TestFailure::Refused { name: self.scenario.name.clone(), sentence }
+    }
+
+    /// Whether somebody made each observation that is demanded.
+    fn has_seen<'a>(&self, observed: impl Iterator<Item = &'a str>) -> Result<(), TestFailure> {
+        let deeds = Deeds { requests: true, observed: observed.collect() };
+        let name = self.scenario.name.clone();
+        deeds.must_have(&self.must_see).map_err(|sentence| TestFailure::Unseen { name, sentence })
+    }
+}
+
+/// Prints a replay that violated nothing; one that did is an error.
+fn held_or(told: replaying::Told) -> Result<(), String> {
+    match told.code {
+        1 => Err(format!("the case violates a property\n{}", told.text)),
+        _ => {
+            eprintln!("{}", told.text);
+            Ok(())
+        }
+    }
+}
+
+/// Why a [`Test`](crate::Test) failed; its text is what the test panics with.
+pub enum TestFailure {
+    /// A property was violated: what, with its timeline.
+    Violated(Box<Finding>),
+    /// Nothing was violated, but nobody made an observation that was demanded ([`Test::must_see`](crate::Test::must_see)).
+    Unseen {
+        /// The test's name.
+        name: String,
+        /// Which, in one sentence.
+        sentence: String,
+    },
+    /// What was asked for makes no sense, or could not be done.
+    Refused {
+        /// The test's name.
+        name: String,
+        /// Why, in one sentence.
+        sentence: String,
+    },
+}
+
+impl TestFailure {
+    /// The violation, if it is one.
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            TestFailure::Violated(finding) => Some(finding),
+            TestFailure::Unseen { .. } | TestFailure::Refused { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for TestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TestFailure::Violated(finding) => {
+                f.write_str(&violation_report(finding))?;
+                write!(f, "\nReplay it with: {}", finding.replay)?;
+                match &finding.case_file {
+                    Some(Ok(file)) => {
+                        let test = cargo_test();
+                        write!(
+                            f,
+                            "\nThe same steps after a change of the code: VIVARIUM_CASE={file} {test}"
+                        )
+                    }
+                    _ => Ok(()),
+                }
+            }
+            TestFailure::Unseen { name, sentence } | TestFailure::Refused { name, sentence } => {
+                write!(f, "{name}: {sentence}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TestFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for TestFailure {}

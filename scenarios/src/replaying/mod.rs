@@ -1,0 +1,134 @@
+//! Runs taken again from case files, told: for the command line and for users' tests.
+
+#[cfg(feature = "explore")]
+pub(crate) mod explored;
+
+use crate::engine::{self, LAST_STEPS};
+use vivarium_model::case::Case;
+use vivarium_model::step::Step;
+use vivarium_reports::table::{grouped, span};
+use vivarium_reports::timeline::last_steps;
+use vivarium_reports::violation::violation_report;
+use vivarium_sim::{Replay, RunOptions, RunReport, Scenario};
+
+/// The exit code of a case that no longer is the recorded run, and violates nothing.
+const INCONCLUSIVE: u8 = 2;
+
+/// A replay in words, and the exit code of a process that does nothing else.
+pub(crate) struct Told {
+    pub(crate) text: String,
+    pub(crate) code: u8,
+}
+
+/// How to see a run again.
+pub(crate) struct Commands {
+    /// Takes it again.
+    pub(crate) replay: String,
+    /// Shows every step.
+    pub(crate) every_step: String,
+}
+
+/// Takes the steps of a swept run's case again. `steps` asks for so many of the last ones.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+pub(crate) fn swept(
+    scenario: &Scenario,
+    case: &Case,
+    file: &str,
+    steps: Option<usize>,
+    commands: Commands,
+) -> Result<Told, String> {
+    let last = steps.unwrap_or(LAST_STEPS);
+    let options = RunOptions { trace_last: last, ..RunOptions::default() };
+    let replayed =
+        vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(scenario, case, &options))?;
+    let run = &replayed.report;
+    let text = report(
+        &title(&scenario.name, &case.bugs),
+        run,
+        Some(Ok(file.to_string())),
+        commands,
+        steps.is_some(),
+    );
+    let code = match (&run.violation, replayed.same) {
+        (Some(_), _) => 1,
+        (None, true) => 0,
+        (None, false) => INCONCLUSIVE,
+    };
+    Ok(Told { text: text + &comparison(case, &replayed), code })
+}
+
+/// A scenario's name with its bugs.
+pub(crate) fn title(scenario: &str, bugs: &[String]) -> String {
+    match bugs.is_empty() {
+        true => scenario.to_string(),
+        false => format!("{scenario} with {}", bugs.join(", ")),
+    }
+}
+
+/// Whether the replay is the recorded run.
+fn comparison(case: &Case, replayed: &Replay) -> String {
+    let run = &replayed.report;
+    let recorded = grouped(case.steps.len() as u64);
+    let first = replayed.skipped.first().map(|(number, _at, step)| (*number, *step));
+    let skipped = skipped(replayed.skipped.len(), first, &recorded);
+    let same = if replayed.same {
+        format!("The replay of {recorded} steps gave the recorded run: hash {}\n", run.hash)
+    } else {
+        format!(
+            "The replay is NOT the recorded run: hash {}, recorded {}; this build of Vivarium or \
+             of the programs differs from the one that recorded it\n",
+            run.hash, case.hash
+        )
+    };
+    let gone = match (&case.violation, &run.violation) {
+        (Some(objection), None) => {
+            format!("The recorded violation did not occur: {objection}\n")
+        }
+        _ => String::new(),
+    };
+    format!("\n{skipped}{same}{gone}")
+}
+
+/// The sentence about steps that were skipped, if any were.
+fn skipped(count: usize, first: Option<(u64, Step)>, recorded: &str) -> String {
+    first.map_or(String::new(), |(number, step)| {
+        format!(
+            "{} of the {recorded} recorded steps were not enabled and skipped, first step \
+             {number}: {step}\n",
+            grouped(count as u64)
+        )
+    })
+}
+
+/// What the run was and how it ended.
+pub(crate) fn report(
+    title: &str,
+    run: &RunReport,
+    case_file: Option<Result<String, String>>,
+    commands: Commands,
+    timeline_asked: bool,
+) -> String {
+    if let Some(violation) = &run.violation {
+        let title = title.to_string();
+        let finding = engine::finding(title, run, violation, None, case_file, commands);
+        return violation_report(&finding);
+    }
+    let mut text = format!(
+        "HELD: {title}, seed {}: {} steps, {} of virtual time, hash {}\n\nWhat the seed stands \
+         for:\n",
+        run.seed,
+        grouped(run.steps),
+        span(run.simulated),
+        run.hash
+    );
+    for option in run.options_text.trim_end().lines() {
+        text.push_str(&format!("  {option}\n"));
+    }
+    if timeline_asked {
+        text.push('\n');
+        text.push_str(&last_steps(&run.story, &run.trace, "", &commands.every_step));
+    }
+    text
+}

@@ -1,0 +1,118 @@
+//! What a user's own test tells when it fails, and what it can be asked: each a process of its own, as
+//! cargo runs it.
+
+use std::process::Command;
+use vivarium::prelude::*;
+
+/// Each worker does the first task that it sees, which both may see.
+fn workers() -> Test {
+    Test::new("workers", |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let told = |error: Error| error.to_string();
+        let tasks = zookeeper.get_children("/tasks").await.map_err(told)?;
+        let Some(task) = tasks.first() else { return Ok(()) };
+        let path = format!("/tasks/{task}");
+        zookeeper.set_data(&path, b"mine", Version::Any).await.map_err(told)?;
+        zookeeper.sleep(Duration::from_millis(200)).await;
+        match zookeeper.delete(&path, Version::Any).await {
+            Err(Error::NoNode) => Err("somebody else has done my task".to_string()),
+            done => done.map_err(told),
+        }
+    })
+    .clients(2)
+    .setup("/tasks")
+    .setup("/tasks/a")
+    .setup("/tasks/b")
+}
+
+/// Run by the tests below.
+#[test]
+#[ignore = "it is meant to fail: what it prints is looked at by other tests"]
+fn a_sweep() {
+    workers().seeds(50).run();
+}
+
+/// As the one above.
+#[cfg(feature = "explore")]
+#[test]
+#[ignore = "it is meant to fail: what it prints is looked at by other tests"]
+fn a_search() {
+    workers().explore(&Exploration::new().timers(1));
+}
+
+/// What a test prints under these variables.
+fn printed(test: &str, variables: &[(&str, &str)]) -> String {
+    let program = std::env::current_exe().expect("a test has a program");
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--ignored", "--nocapture"]).env("RUST_BACKTRACE", "0");
+    for name in ["SEEDS", "SEED", "CASE", "TIMELINE", "SERVE"] {
+        command.env_remove(format!("VIVARIUM_{name}"));
+    }
+    let run = command.envs(variables.iter().copied()).output().expect("it runs");
+    assert!(!run.status.success());
+    String::from_utf8_lossy(&run.stderr).into_owned()
+}
+
+/// What stands behind this in a line of its own.
+fn behind<'t>(text: &'t str, mark: &str) -> &'t str {
+    let at = text.find(mark).unwrap_or_else(|| panic!("no {mark:?} in {text}")) + mark.len();
+    text[at..].lines().next().unwrap_or_default().trim()
+}
+
+/// The report without what differs from machine to machine.
+fn portable(text: &str) -> String {
+    let from = text.find("VIOLATED").expect("it is violated");
+    let to = text[from..].find("note: run with").map_or(text.len(), |at| from + at);
+    let file = behind(text, "\n  case file  ");
+    text[from..to].replace(file, "<case file>")
+}
+
+#[test]
+fn a_failing_sweep_tells_the_whole_way() {
+    let text = printed("a_sweep", &[]);
+    insta::assert_snapshot!(portable(&text));
+}
+
+/// The seed's line, the case's and the timeline's lead to the same.
+#[test]
+fn a_failing_sweep_is_seen_again() {
+    let text = printed("a_sweep", &[]);
+    let (hash, seed) = (behind(&text, "\n  hash       "), behind(&text, "\n  seed       "));
+    let by_seed = printed("a_sweep", &[("VIVARIUM_SEED", seed)]);
+    assert_eq!(behind(&by_seed, "\n  hash       "), hash);
+    let file = behind(&text, "\n  case file  ");
+    let by_case = printed("a_sweep", &[("VIVARIUM_CASE", file)]);
+    assert!(by_case.contains("workers: the case violates a property"), "{by_case}");
+    assert!(by_case.contains(&format!("gave the recorded run: hash {hash}")), "{by_case}");
+    let variables = [("VIVARIUM_SEED", seed), ("VIVARIUM_TIMELINE", "all")];
+    let whole = printed("a_sweep", &variables);
+    assert!(whole.contains("#1  ") && !whole.contains("left out here"), "{whole}");
+    let other = printed("a_sweep", &[("VIVARIUM_TIMELINE", "much")]);
+    assert!(other.contains("workers: VIVARIUM_TIMELINE: `much` is not a number"), "{other}");
+}
+
+#[cfg(feature = "explore")]
+#[test]
+fn a_failing_search_is_seen_again() {
+    let text = printed("a_search", &[]);
+    let (hash, file) = (behind(&text, "\n  hash       "), behind(&text, "\n  case file  "));
+    let replay = behind(&text, "\n  replay     ");
+    assert_eq!(replay, format!("VIVARIUM_CASE={file} cargo test a_search"));
+    let again = printed("a_search", &[("VIVARIUM_CASE", file)]);
+    assert!(again.contains(&format!("gave the recorded run: hash {hash}")), "{again}");
+    let elsewhere = printed("a_search", &[("VIVARIUM_SERVE", "nowhere")]);
+    assert!(elsewhere.contains("no browser can be served at `nowhere`"), "{elsewhere}");
+}
+
+#[test]
+fn a_case_of_another_test_is_refused() {
+    let directory = std::env::temp_dir().join("vivarium-told-other.json");
+    let text = printed("a_sweep", &[]);
+    let case = std::fs::read_to_string(behind(&text, "\n  case file  ")).expect("it was written");
+    std::fs::write(&directory, case.replace("\"workers\"", "\"others\"")).expect("it can be");
+    let path = directory.to_string_lossy();
+    let text = printed("a_sweep", &[("VIVARIUM_CASE", &path)]);
+    assert!(text.contains("is of the test `others`, and this one is `workers`"), "{text}");
+    let text = printed("a_sweep", &[("VIVARIUM_CASE", "no/such/file.json")]);
+    assert!(text.contains("workers: VIVARIUM_CASE: "), "{text}");
+}
