@@ -278,6 +278,19 @@ impl Request {
         }
     }
 
+    /// Whether the request becomes a transaction: with its reply lost, nobody knows whether it did.
+    pub fn is_update(&self) -> bool {
+        match self {
+            Request::Write(_)
+            | Request::Multi(_)
+            | Request::SetAcl { .. }
+            | Request::DeleteContainer { .. }
+            | Request::CloseSession => true,
+            Request::Sync { .. } => false,
+            read => !read.is_read(),
+        }
+    }
+
     /// Whether the request creates a znode (the one whose lost reply hurts most).
     pub fn is_create(&self) -> bool {
         match self {

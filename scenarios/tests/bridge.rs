@@ -16,7 +16,7 @@ use vivarium_model::time::Time;
 use vivarium_sim::{HostKind, RunOptions, run};
 
 /// How many runs of each scenario there are to plant something in.
-const RUNS: u64 = 60;
+const RUNS: u64 = 200;
 
 /// Everything that happened in some runs. In those of `churn` clients do everything, but seldom wait
 /// for a watch; in those of `lock` most of them do.

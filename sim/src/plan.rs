@@ -73,7 +73,7 @@ impl Plan {
 /// elections and synchronisations.
 fn frequency(awaited: Await, random: &mut Random) -> Ratio {
     let (most, least) = match awaited {
-        Await::Create => (8, 40),
+        Await::Write => (8, 40),
         Await::Synchronisation | Await::Election => (2, 12),
         Await::Proposal => (8, 100),
     };
@@ -136,7 +136,7 @@ mod tests {
         fault              delay burst: at 9.779s
         fault              session expiry: at 9.112s
         fault              pause: at 1.751s, 2.149s, 3.143s, 3.936s, 6.772s, 7.611s, 8.531s, 8.537s, 10.706s, 17.265s
-        fault              lost reply, never applied: 1/15 of all creates
+        fault              lost reply, never applied: 1/15 of all writes
         fault              crash during synchronisation: 1/3 of all synchronisations
         fault              slow synchronisation: 1/4 of all synchronisations
         fault              crash after election: 1/6 of all elections

@@ -29,7 +29,7 @@ pub(crate) struct Ambushes(Vec<Ambush>);
 impl Ambushes {
     /// What the plan has of them.
     pub(crate) fn new(plan: &Plan, seeds: &Seeds) -> Ambushes {
-        let on_servers = |(kind, _): &&(Fault, Ratio)| kind.awaits() != Some(Await::Create);
+        let on_servers = |(kind, _): &&(Fault, Ratio)| kind.awaits() != Some(Await::Write);
         let ambush = |(kind, ratio): &(Fault, Ratio)| Ambush {
             kind: *kind,
             ratio: *ratio,

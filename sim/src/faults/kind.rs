@@ -36,11 +36,11 @@ pub enum Fault {
     Pause,
     /// A program's cancellable work is dropped at its present await point.
     Cancellation,
-    /// A connection breaks with the reply to a successful `create` under way.
+    /// A connection breaks with the reply to a write under way that has been applied.
     LostReplyApplied,
-    /// A connection breaks with a `create` under way, which no server ever reads.
+    /// A connection breaks with a write under way, which no server ever reads.
     LostReplyNeverApplied,
-    /// A connection breaks with a `create` proposed, which commits only after the session had time
+    /// A connection breaks with a write proposed, which commits only after the session had time
     /// to re-attach elsewhere.
     LostReplyPending,
     /// A learner dies in the middle of its synchronisation, or its leader does.
@@ -61,8 +61,8 @@ pub enum Fault {
 /// What a fault waits for where it takes no turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Await {
-    /// A client sends a `create`.
-    Create,
+    /// A client sends a write.
+    Write,
     /// A leader begins to synchronise a learner.
     Synchronisation,
     /// A server ends its election.
@@ -74,7 +74,7 @@ pub(crate) enum Await {
 impl fmt::Display for Await {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Await::Create => "creates",
+            Await::Write => "writes",
             Await::Synchronisation => "synchronisations",
             Await::Election => "elections",
             Await::Proposal => "proposals",
@@ -141,7 +141,7 @@ impl Fault {
     pub(crate) fn awaits(self) -> Option<Await> {
         match self {
             Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {
-                Some(Await::Create)
+                Some(Await::Write)
             }
             Fault::SyncCrash | Fault::SyncBreak | Fault::SlowSync => Some(Await::Synchronisation),
             Fault::ElectionCrash => Some(Await::Election),

@@ -1,12 +1,12 @@
-//! The reply to a `create` that gets lost, in the three ways in which that can be (the client sees
+//! The reply to a write that gets lost (of any kind, the end of a session included), in the three ways in which that can be (the client sees
 //! ConnectionLoss in each and cannot tell them apart):
 //!
 //! 1. *never applied*: the connection breaks with the request still under way;
-//! 2. *applied*: the znode is there, and the connection breaks with the reply under way;
+//! 2. *applied*: what it does is done, and the connection breaks with the reply under way;
 //! 3. *still pending*: the leader has proposed it, no quorum has it yet, and the session is already
 //!    attached again, perhaps to a server that lags. For this the other servers' disks stand still.
 //!
-//! Chance alone hardly ever hits these windows of a millisecond, so each sent `create` is picked
+//! Chance alone hardly ever hits these windows of a millisecond, so each sent write is picked
 //! with some probability and then waited for.
 
 use super::{Look, Order, clients, servers};
@@ -17,7 +17,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
-use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::txn::Txn;
 
 /// A request that was picked and not yet hit.
 type Picked = Option<(SessionId, Xid)>;
@@ -32,7 +32,7 @@ struct Trap {
     picked: Vec<Picked>,
 }
 
-/// Lies in wait for `create`s.
+/// Lies in wait for writes.
 #[derive(Clone, Debug)]
 pub(crate) struct LostReplies {
     traps: Vec<Trap>,
@@ -47,8 +47,8 @@ impl LostReplies {
             random: seeds.stream(&purpose(*kind), 1),
             picked: vec![None; clients],
         };
-        let on_creates = |(kind, _): &&(Fault, Ratio)| kind.awaits() == Some(Await::Create);
-        LostReplies { traps: plan.ambushes.iter().filter(on_creates).map(trap).collect() }
+        let on_writes = |(kind, _): &&(Fault, Ratio)| kind.awaits() == Some(Await::Write);
+        LostReplies { traps: plan.ambushes.iter().filter(on_writes).map(trap).collect() }
     }
 
     /// Eats the event at `at` of a step's events; what it orders is done right after the step.
@@ -60,7 +60,7 @@ impl LostReplies {
         orders: &mut Vec<(Fault, Order)>,
     ) {
         match &events[at] {
-            Event::Sent { client, session, connection, xid, request } if request.is_create() => {
+            Event::Sent { client, session, connection, xid, request } if request.is_update() => {
                 let sent_after = sent_on(*connection, &events[at + 1..]);
                 for trap in &mut self.traps {
                     if trap.random.chance(trap.ratio) {
@@ -69,12 +69,12 @@ impl LostReplies {
                     }
                 }
             }
-            Event::Proposed { txn, .. } if creates(txn) => {
+            Event::Proposed { txn, .. } => {
                 self.sprung(Fault::LostReplyPending, txn, look, |trap, connection| {
                     trap.hold_back(connection, look, orders);
                 });
             }
-            Event::Applied { server, txn, .. } if creates(txn) => {
+            Event::Applied { server, txn, .. } => {
                 self.sprung(Fault::LostReplyApplied, txn, look, |trap, connection| {
                     // Elsewhere the transaction sends no reply, so the trap stays set.
                     if look.attached_to(connection.client) == Some(*server) {
@@ -109,7 +109,7 @@ impl LostReplies {
 }
 
 impl Trap {
-    /// A `create` was just sent and is picked.
+    /// A write was just sent and is picked.
     fn pick(
         &mut self,
         (client, session, xid): (ClientId, SessionId, Xid),
@@ -125,7 +125,7 @@ impl Trap {
         }
     }
 
-    /// The picked `create` is proposed: no other server makes it durable for a while, and the
+    /// The picked write is proposed: no other server makes it durable for a while, and the
     /// client has to look for another connection meanwhile.
     fn hold_back(
         &mut self,
@@ -155,12 +155,4 @@ fn sent_on(connection: ClientConnection, events: &[Event]) -> usize {
     let on_it =
         |event: &&Event| matches!(event, Event::Sent { connection: on, .. } if *on == connection);
     events.iter().filter(on_it).count()
-}
-
-fn creates(txn: &Txn) -> bool {
-    match &txn.body {
-        TxnBody::Create { .. } => true,
-        TxnBody::Multi(parts) => parts.iter().any(|part| matches!(part, TxnBody::Create { .. })),
-        _ => false,
-    }
 }
