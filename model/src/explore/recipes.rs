@@ -51,6 +51,7 @@ pub use budget::Budget;
 pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::Action;
+pub use model::TIMERS_KEPT;
 pub use reductions::{Flaw, Reductions};
 pub use shorten::Shortest;
 pub use state::{MAX_CLIENTS, State};

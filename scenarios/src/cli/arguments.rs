@@ -151,7 +151,7 @@ pub(super) struct ExploreArguments {
     /// How often programs may be cancelled [default: 0]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub(super) cancels: Option<String>,
-    /// How many timers may end although something else could happen first [default: 0]
+    /// How many timers may end although something else could happen first [default: as many as it takes, up to 4]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) timers: Option<String>,
     /// How many programs may crash and start anew [default: 0]

@@ -128,8 +128,10 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         .lost(small("--lost", &arguments.lost)?)
         .expiries(small("--expiries", &arguments.expiries)?)
         .cancels(small("--cancels", &arguments.cancels)?)
-        .timers(small("--timers", &arguments.timers)?)
         .kills(small("--kills", &arguments.kills)?);
+    if arguments.timers.is_some() {
+        exploration = exploration.timers(small("--timers", &arguments.timers)?);
+    }
     if let Some(text) = &arguments.clients {
         exploration =
             exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS.into())?));

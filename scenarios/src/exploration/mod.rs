@@ -48,6 +48,8 @@ pub(crate) const MOST_CLIENTS: u8 = vivarium_model::explore::recipes::MAX_CLIENT
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
     pub(crate) budget: Budget,
+    /// Somebody has said how many timers may end early.
+    pub(crate) timers_are_said: bool,
     pub(crate) setup: Vec<String>,
     pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
@@ -84,6 +86,7 @@ impl Exploration {
         Exploration {
             clients: None,
             budget: Budget::default(),
+            timers_are_said: false,
             setup: Vec::new(),
             ensemble: Ensemble::default(),
             reductions: true,
@@ -128,10 +131,12 @@ impl Exploration {
 
     /// How many sleeps and timeouts may end although something else could happen first. A search
     /// that had to keep one from ending is bounded, not exhausted. (Where nothing else can happen
-    /// time passes, and they end anyway.)
+    /// time passes, and they end anyway.) Unless this is called, there are none at first, and one more
+    /// as long as that bounds the search, up to four.
     #[must_use]
     pub fn timers(mut self, timers: u8) -> Exploration {
         self.budget.timers = timers;
+        self.timers_are_said = true;
         self
     }
 

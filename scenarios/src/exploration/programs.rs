@@ -6,11 +6,11 @@ use crate::quiet;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
-use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
-use vivarium_model::explore::trie::Told;
+use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest, TIMERS_KEPT};
+use vivarium_model::explore::trie::{Told, Trie};
 use vivarium_model::explore::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
@@ -82,18 +82,74 @@ pub(super) fn explore(
 ) -> Result<Answer, String> {
     quiet::programs();
     let question = Question::new(scenario, bugs, clients, exploration);
-    let trie = Arc::clone(question.model.trie());
-    let work = move |_teller: &Teller<(), Answer>| question.answer(&*observer);
+    let trie = Arc::new(Mutex::new(Arc::clone(question.model.trie())));
+    let now = Arc::clone(&trie);
+    let work = move |_teller: &Teller<(), Answer>| raised(question, &*observer, &now);
     // Who has given it less time does not wait for much more.
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
-    let answer = watchdog::watched(patience, work, || trie.running(), |()| ());
+    let answer = watchdog::watched(patience, work, || locked(&trie).running(), |()| ());
     answer.map_err(|ended| match ended {
         Ended::Stuck(Told { client, input, .. }) => {
             watchdog::stuck(&format!("{client}'s program, told \"{input}\","), patience)
         }
         Ended::Panicked(message) => format!("Vivarium itself failed, please report it: {message}"),
     })
+}
+
+/// Searches, and where timers had to be kept from ending early, again with one more that may.
+///
+/// Who has not said how many may gets the first answer that is none for want of them. Who has said it gets
+/// the answer to that, with the number that would be enough.
+fn raised(question: Question, observer: &dyn Observer, trie: &Mutex<Arc<Trie>>) -> Answer {
+    let begun = Instant::now();
+    let mut first = question.answer(observer);
+    let is_said = question.exploration.timers_are_said;
+    let mut last = question;
+    for timers in last.exploration.budget.timers + 1..=MOST_TIMERS {
+        let time = last.exploration.options.max_time;
+        if time.is_some_and(|time| begun.elapsed() >= time) {
+            break;
+        }
+        let Verdict::Bounded { by, .. } = &mut first.report.verdict else { return first };
+        if !is_for_want_of_timers(by) {
+            return first;
+        }
+        let mut exploration = last.exploration.clone();
+        exploration.budget.timers = timers;
+        let Question { scenario, bugs, drawn, .. } = last;
+        last = Question::new(scenario, &bugs, drawn.clients, &exploration);
+        *locked(trie) = Arc::clone(last.model.trie());
+        let next = last.answer(observer);
+        if !is_said {
+            first = next;
+            continue;
+        }
+        match &next.report.verdict {
+            Verdict::Exhausted { .. } => *by = format!("{TIMERS_KEPT} ({timers} would be enough)"),
+            Verdict::Violated(_) => *by = format!("{TIMERS_KEPT} (with {timers} a property falls)"),
+            Verdict::Bounded { by: next, .. } if is_for_want_of_timers(next) => continue,
+            _ => {}
+        }
+        return first;
+    }
+    if let Verdict::Bounded { by, .. } = &mut first.report.verdict
+        && is_for_want_of_timers(by)
+    {
+        *by = format!("{TIMERS_KEPT} ({MOST_TIMERS} are not enough)");
+    }
+    first
+}
+
+/// So many are tried where nobody says how many.
+const MOST_TIMERS: u8 = 4;
+
+fn is_for_want_of_timers(by: &str) -> bool {
+    by == TIMERS_KEPT
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Question {

@@ -42,6 +42,9 @@ impl Kind {
     }
 }
 
+/// What bounds a search that had to keep a sleep or a timeout from ending early.
+pub const TIMERS_KEPT: &str = "the budget of timers";
+
 impl Recipes {
     /// The scene before anything has happened.
     pub(super) fn beginning(&self) -> Scene {
@@ -192,6 +195,6 @@ impl Model for Recipes {
             choices.withheld_while_busy
                 || choices.withheld && self.clients().any(|other| other != client && busy(other))
         };
-        self.clients().any(too_early).then_some("the budget of timers")
+        self.clients().any(too_early).then_some(TIMERS_KEPT)
     }
 }
