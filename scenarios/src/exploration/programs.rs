@@ -111,12 +111,16 @@ fn raised(question: Question, observer: &dyn Observer, trie: &Mutex<Arc<Trie>>) 
         if time.is_some_and(|time| begun.elapsed() >= time) {
             break;
         }
-        let Verdict::Bounded { by, .. } = &mut first.report.verdict else { return first };
-        if !is_for_want_of_timers(by) {
+        if !wants_timers(&first.report.verdict) {
             return first;
         }
         let mut exploration = last.exploration.clone();
         exploration.budget.timers = timers;
+        if is_said {
+            let worth = WORTH * first.report.figures.distinct + WORTH_ANYWAY;
+            let most = exploration.options.max_states.map_or(worth, |most| most.min(worth));
+            exploration.options.max_states = Some(most);
+        }
         let Question { scenario, bugs, drawn, .. } = last;
         last = Question::new(scenario, &bugs, drawn.clients, &exploration);
         *locked(trie) = Arc::clone(last.model.trie());
@@ -126,26 +130,36 @@ fn raised(question: Question, observer: &dyn Observer, trie: &Mutex<Arc<Trie>>) 
             continue;
         }
         match &next.report.verdict {
-            Verdict::Exhausted { .. } => *by = format!("{TIMERS_KEPT} ({timers} would be enough)"),
-            Verdict::Violated(_) => *by = format!("{TIMERS_KEPT} (with {timers} a property falls)"),
-            Verdict::Bounded { by: next, .. } if is_for_want_of_timers(next) => continue,
+            Verdict::Exhausted { .. } => tell(&mut first, &format!("{timers} would be enough")),
+            Verdict::Violated(_) => tell(&mut first, &format!("with {timers} a property falls")),
+            verdict if wants_timers(verdict) => continue,
             _ => {}
         }
         return first;
     }
-    if let Verdict::Bounded { by, .. } = &mut first.report.verdict
-        && is_for_want_of_timers(by)
-    {
-        *by = format!("{TIMERS_KEPT} ({MOST_TIMERS} are not enough)");
+    if wants_timers(&first.report.verdict) {
+        tell(&mut first, &format!("{MOST_TIMERS} are not enough"));
     }
     first
+}
+
+/// Adds to what bounds the search how many timers it would take.
+fn tell(answer: &mut Answer, enough: &str) {
+    if let Verdict::Bounded { by, .. } = &mut answer.report.verdict {
+        *by = format!("{TIMERS_KEPT} ({enough})");
+    }
 }
 
 /// So many are tried where nobody says how many.
 const MOST_TIMERS: u8 = 4;
 
-fn is_for_want_of_timers(by: &str) -> bool {
-    by == TIMERS_KEPT
+/// To tell which number would be enough is worth a search with so many times the states of the one that was
+/// asked for, and this many more.
+const WORTH: u64 = 10;
+const WORTH_ANYWAY: u64 = 100_000;
+
+fn wants_timers(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Bounded { by, .. } if by == TIMERS_KEPT)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
