@@ -152,6 +152,10 @@ mod tests {
         assert_eq!(tree.last_processed(), crate::zxid::Zxid::ZERO);
         assert_eq!(Setup::NONE.tree().digest(), DataTree::new().digest());
         assert_ne!(tree.digest(), DataTree::new().digest());
+        // As if somebody had created them.
+        let created = |path: &str| tree.node(path).map(|znode| znode.cversion);
+        let before = DataTree::new().node("/").map(|root| root.cversion + 2);
+        assert_eq!((created("/"), created("/a"), created("/a/b")), (before, Some(1), Some(0)));
     }
 
     #[test]

@@ -98,6 +98,10 @@ impl DataTree {
         let mut tree = DataTree::new();
         for path in znodes {
             tree.put(path.clone(), Arc::new(Znode::primordial(AclList::OPEN)));
+            // Somebody has created it once: sequential names go by how often that was done.
+            let parent = path.parent().and_then(|parent| ZnodePath::new(parent).ok());
+            let parent = parent.expect("a setup does not name the root");
+            tree.change(parent.as_str(), |entry| entry.znode().cversion += 1);
         }
         tree
     }
