@@ -86,8 +86,9 @@ pub(crate) fn sweep(
 /// A run that stands still.
 fn stuck(beat: Beat) -> String {
     let who = match beat.client {
-        Some(client) => format!("{client}'s program"),
-        None => "a step".to_string(),
+        // A property is told of what the program does before the step is over.
+        Some(client) => format!("{client}'s program (or a property that is told of it)"),
+        None => "a property".to_string(),
     };
     watchdog::stuck(&format!("seed {}: {who}", beat.seed), PATIENCE)
 }

@@ -66,6 +66,28 @@ fn who_sleeps_too_often_is_told_that_none_is_enough() {
     }
 }
 
+/// Who says more than would be tried is told of that number.
+#[test]
+fn who_says_many_is_told_whether_those_are_enough() {
+    let says = |times, timers| {
+        verdict(holds(times), &Exploration::new().clients(2).timers(timers)).to_string()
+    };
+    let text = says(3, 5);
+    assert!(text.contains("the budget of timers (5 are not enough)"), "{text}");
+    let text = says(3, 6);
+    assert!(text.starts_with("held in all"), "{text}");
+}
+
+/// All searches together keep within the time.
+#[test]
+fn looking_for_the_number_takes_no_more_time() {
+    let begun = std::time::Instant::now();
+    let exploration = Exploration::new().clients(4).kills(2).max_time(Duration::from_secs(1));
+    let text = verdict(holds(9), &exploration).to_string();
+    assert!(text.starts_with("inconclusive"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn a_mistake_that_an_early_timeout_shows_is_found() {
     let exploration = || Exploration::new().clients(1);

@@ -50,8 +50,7 @@ mod trace;
 pub use budget::Budget;
 pub use check::REDUCTION;
 pub use expand::Pieces;
-pub use model::Action;
-pub use model::TIMERS_KEPT;
+pub use model::{Action, TIMERS_KEPT};
 pub use reductions::{Flaw, Reductions};
 pub use shorten::Shortest;
 pub use state::{MAX_CLIENTS, State};
@@ -87,7 +86,8 @@ pub struct Recipes {
 }
 
 impl Recipes {
-    /// One program per client, over a ZooKeeper that begins with `setup`. Of the monitors, those that hold for both engines take part.
+    /// One program per client, over a ZooKeeper that begins with `setup`. Of the monitors, those that
+    /// hold for both engines take part.
     ///
     /// # Panics
     /// With more than [`MAX_CLIENTS`] programs.

@@ -1,5 +1,7 @@
 //! Programs over the service grain, explored.
 
+mod timers;
+
 use super::{Answer, Exploration, faults, figures};
 use crate::deeds::Deeds;
 use crate::quiet;
@@ -7,10 +9,10 @@ use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
-use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest, TIMERS_KEPT};
-use vivarium_model::explore::trie::{Told, Trie};
+use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
+use vivarium_model::explore::trie::Told;
 use vivarium_model::explore::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
@@ -84,7 +86,11 @@ pub(super) fn explore(
     let question = Question::new(scenario, bugs, clients, exploration);
     let trie = Arc::new(Mutex::new(Arc::clone(question.model.trie())));
     let now = Arc::clone(&trie);
-    let work = move |_teller: &Teller<(), Answer>| raised(question, &*observer, &now);
+    let work = move |_teller: &Teller<(), Answer>| {
+        timers::raised(question, &*observer, &|question| {
+            *locked(&now) = Arc::clone(question.model.trie());
+        })
+    };
     // Who has given it less time does not wait for much more.
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
@@ -97,76 +103,19 @@ pub(super) fn explore(
     })
 }
 
-/// Searches, and where timers had to be kept from ending early, again with one more that may.
-///
-/// Who has not said how many may gets the first answer that is none for want of them. Who has said it gets
-/// the answer to that, with the number that would be enough.
-fn raised(question: Question, observer: &dyn Observer, trie: &Mutex<Arc<Trie>>) -> Answer {
-    let begun = Instant::now();
-    let mut first = question.answer(observer);
-    let is_said = question.exploration.timers_are_said;
-    let mut last = question;
-    for timers in last.exploration.budget.timers + 1..=MOST_TIMERS {
-        let time = last.exploration.options.max_time;
-        if time.is_some_and(|time| begun.elapsed() >= time) {
-            break;
-        }
-        if !wants_timers(&first.report.verdict) {
-            return first;
-        }
-        let mut exploration = last.exploration.clone();
-        exploration.budget.timers = timers;
-        if is_said {
-            let worth = WORTH * first.report.figures.distinct + WORTH_ANYWAY;
-            let most = exploration.options.max_states.map_or(worth, |most| most.min(worth));
-            exploration.options.max_states = Some(most);
-        }
-        let Question { scenario, bugs, drawn, .. } = last;
-        last = Question::new(scenario, &bugs, drawn.clients, &exploration);
-        *locked(trie) = Arc::clone(last.model.trie());
-        let next = last.answer(observer);
-        if !is_said {
-            first = next;
-            continue;
-        }
-        match &next.report.verdict {
-            Verdict::Exhausted { .. } => tell(&mut first, &format!("{timers} would be enough")),
-            Verdict::Violated(_) => tell(&mut first, &format!("with {timers} a property falls")),
-            verdict if wants_timers(verdict) => continue,
-            _ => {}
-        }
-        return first;
-    }
-    if wants_timers(&first.report.verdict) {
-        tell(&mut first, &format!("{MOST_TIMERS} are not enough"));
-    }
-    first
-}
-
-/// Adds to what bounds the search how many timers it would take.
-fn tell(answer: &mut Answer, enough: &str) {
-    if let Verdict::Bounded { by, .. } = &mut answer.report.verdict {
-        *by = format!("{TIMERS_KEPT} ({enough})");
-    }
-}
-
-/// So many are tried where nobody says how many.
-const MOST_TIMERS: u8 = 4;
-
-/// To tell which number would be enough is worth a search with so many times the states of the one that was
-/// asked for, and this many more.
-const WORTH: u64 = 10;
-const WORTH_ANYWAY: u64 = 100_000;
-
-fn wants_timers(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Bounded { by, .. } if by == TIMERS_KEPT)
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Question {
+    /// The same with this many timers, and these options of the search.
+    fn with_timers(self, timers: u8, options: Options) -> Question {
+        let Question { scenario, bugs, drawn, mut exploration, .. } = self;
+        exploration.budget.timers = timers;
+        exploration.options = options;
+        Question::new(scenario, &bugs, drawn.clients, &exploration)
+    }
+
     /// Searches, and tells what was found.
     fn answer(&self, observer: &dyn Observer) -> Answer {
         let outcome = search(&self.model, &self.exploration.options, observer);

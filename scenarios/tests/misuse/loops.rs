@@ -21,8 +21,8 @@ async fn loops(zookeeper: ZooKeeper) -> Result<(), String> {
 fn a_program_that_loops_without_awaiting_is_named() {
     let begun = Instant::now();
     let text = fails(Test::new("loops", loops).clients(1), 10);
-    let sentence = "client 1's program has not come back to an await for 10 s: does it loop without \
-                    awaiting?";
+    let sentence = "client 1's program (or a property that is told of it) has not come back to an await \
+                    for 10 s: does it loop without awaiting?";
     assert!(text.starts_with("loops: seed "), "{text}");
     assert!(text.ends_with(sentence), "{text}");
     #[cfg(feature = "explore")]

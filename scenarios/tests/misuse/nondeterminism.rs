@@ -5,6 +5,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
+/// A property whose copies share what they know: how often any of them was told something.
+#[derive(Clone)]
+struct Shares(Arc<AtomicU64>, u64);
+
+impl std::hash::Hash for Shares {
+    fn hash<H: std::hash::Hasher>(&self, _state: &mut H) {}
+}
+
+impl Monitor for Shares {
+    fn name(&self) -> &'static str {
+        "shares"
+    }
+    fn class(&self) -> Class {
+        Class::Event
+    }
+    fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
+        match self.0.fetch_add(1, Ordering::Relaxed) == self.1 {
+            true => Err(Objection::new("shares", "it is its time")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// A program that keeps a count in a static fails now and then, and not when its seed is run once more. What
 /// was seen was seen.
 #[test]
@@ -31,34 +54,15 @@ fn a_violation_that_a_repeat_does_not_show_is_one() {
 /// The same for a property whose copies share what they know.
 #[test]
 fn so_is_one_of_a_property_that_remembers_other_runs() {
-    #[derive(Clone)]
-    struct Shares(Arc<AtomicU64>);
-    impl std::hash::Hash for Shares {
-        fn hash<H: std::hash::Hasher>(&self, _state: &mut H) {}
-    }
-    impl Monitor for Shares {
-        fn name(&self) -> &'static str {
-            "shares"
-        }
-        fn class(&self) -> Class {
-            Class::Event
-        }
-        fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
-            match self.0.fetch_add(1, Ordering::Relaxed) {
-                40 => Err(Objection::new("shares", "it is the fortieth")),
-                _ => Ok(()),
-            }
-        }
-    }
     let test = Test::new("a property that shares", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
         Ok(())
     });
-    let test = test.monitor(Shares(Arc::default()));
+    let test = test.monitor(Shares(Arc::default(), 40));
     let failure =
         test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("it objects once");
     let text = failure.to_string();
-    assert!(text.contains("it is the fortieth"), "{text}");
+    assert!(text.contains("it is its time"), "{text}");
     assert!(text.contains("This seed, once more, gave another run"), "{text}");
 }
 
@@ -141,29 +145,6 @@ mod searched {
                     let named = ["a function of its inputs", "program"];
                     assert!(named.contains(&objection.property.as_str()), "{period}: {objection}");
                 }
-            }
-        }
-    }
-
-    /// A property whose copies share what they know.
-    #[derive(Clone)]
-    struct Shares(Arc<AtomicU64>, u64);
-
-    impl std::hash::Hash for Shares {
-        fn hash<H: std::hash::Hasher>(&self, _state: &mut H) {}
-    }
-
-    impl Monitor for Shares {
-        fn name(&self) -> &'static str {
-            "shares"
-        }
-        fn class(&self) -> Class {
-            Class::Event
-        }
-        fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
-            match self.0.fetch_add(1, Ordering::Relaxed) == self.1 {
-                true => Err(Objection::new("shares", "it is its time")),
-                false => Ok(()),
             }
         }
     }

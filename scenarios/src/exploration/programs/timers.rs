@@ -1,0 +1,80 @@
+//! How many sleeps and timeouts may end early, where a search is inconclusive for want of them.
+
+use super::super::Answer;
+use super::Question;
+use std::time::Instant;
+use vivarium_model::explore::recipes::TIMERS_KEPT;
+use vivarium_model::explore::{Observer, Options};
+use vivarium_model::verdict::Verdict;
+
+/// So many are tried where nobody says how many.
+const MOST: u8 = 4;
+
+/// To tell which number would be enough is worth a search with so many times the states of the one that was
+/// asked for, and this many more.
+const WORTH: u64 = 10;
+const WORTH_ANYWAY: u64 = 100_000;
+
+/// Searches, and where timers had to be kept from ending early, again with one more that may; `begins` is
+/// told of each question before it is searched.
+///
+/// Who has not said how many may gets the first answer that is none for want of them. Who has said it gets
+/// the answer to that, with the number that would be enough. All of it together keeps within the time.
+pub(super) fn raised(
+    question: Question,
+    observer: &dyn Observer,
+    begins: &dyn Fn(&Question),
+) -> Answer {
+    let begun = Instant::now();
+    let asked = question.exploration.clone();
+    let mut answer = question.answer(observer);
+    let mut question = question;
+    for timers in asked.budget.timers + 1..=MOST {
+        if !is_wanting(&answer) {
+            return answer;
+        }
+        let left = asked.options.max_time.map(|time| time.saturating_sub(begun.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return answer;
+        }
+        let mut options = Options { max_time: left, ..asked.options.clone() };
+        if asked.timers_are_said {
+            let worth = WORTH * answer.report.figures.distinct + WORTH_ANYWAY;
+            options.max_states = Some(options.max_states.map_or(worth, |most| most.min(worth)));
+        }
+        question = question.with_timers(timers, options);
+        begins(&question);
+        let next = question.answer(observer);
+        if !asked.timers_are_said {
+            answer = next;
+        } else if !is_wanting(&next) {
+            match &next.report.verdict {
+                Verdict::Exhausted { .. } => {
+                    tell(&mut answer, &format!("{timers} would be enough"))
+                }
+                Verdict::Violated(_) => {
+                    tell(&mut answer, &format!("with {timers} a property falls"))
+                }
+                _ => {}
+            }
+            return answer;
+        }
+    }
+    if is_wanting(&answer) {
+        let most = MOST.max(asked.budget.timers);
+        tell(&mut answer, &format!("{most} are not enough"));
+    }
+    answer
+}
+
+/// Whether there were too few.
+fn is_wanting(answer: &Answer) -> bool {
+    matches!(&answer.report.verdict, Verdict::Bounded { by, .. } if by == TIMERS_KEPT)
+}
+
+/// Adds to what bounds the search how many it would take.
+fn tell(answer: &mut Answer, enough: &str) {
+    if let Verdict::Bounded { by, .. } = &mut answer.report.verdict {
+        *by = format!("{TIMERS_KEPT} ({enough})");
+    }
+}
