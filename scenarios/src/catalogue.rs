@@ -10,7 +10,7 @@ use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
-use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
+use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers, Settings};
 
 /// One scenario of the catalogue.
 pub struct Entry {
@@ -99,6 +99,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         rounds: Choice::from(0),
         limits: Limits::Varied,
         setup: Setup::NONE,
+        settings: Settings::default(),
         programs: Arc::new(|_drawn| Vec::new()),
         monitors: Arc::new(|_drawn| property::servers()),
         marks: Vec::new(),

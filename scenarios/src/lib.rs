@@ -47,18 +47,28 @@ pub mod prelude;
 mod quiet;
 mod ready;
 mod replaying;
+mod role;
 pub mod seeds;
+mod staff;
 mod test;
 mod watchdog;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, explore};
 pub use ready::TestFailure;
+pub use role::Role;
 pub use test::Test;
 #[cfg(feature = "explore")]
 pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;
+
+// So that a test needs no other dependency than this one.
+pub use vivarium_model as model;
+pub use vivarium_recipes as recipes;
+pub use vivarium_recipes::helpers;
+pub use vivarium_reports as reports;
+pub use vivarium_sim as sim;
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -1,12 +1,16 @@
-//! What a test needs: the handle and its vocabulary, faults, and what a property is made of.
+//! What a test needs: the handle and its vocabulary, helpers of programs, faults, and what a property is
+//! made of.
 
 #[cfg(feature = "explore")]
 pub use crate::exploration::Exploration;
+pub use crate::role::Role;
 pub use crate::test::Test;
 pub use std::time::Duration;
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
+pub use vivarium_model::config::ServerOptions;
 pub use vivarium_model::error::Error;
 pub use vivarium_model::event::{Event, Observation, Value};
+pub use vivarium_model::fingerprint::Fingerprint;
 pub use vivarium_model::handle::{
     Cancelled, Either, MultiError, PersistentWatch, Round, SessionEvents, TimedOut, Watch,
     ZooKeeper, join, join_all, race,
@@ -20,5 +24,10 @@ pub use vivarium_model::op::{
 pub use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::Time;
+pub use vivarium_model::txn::{Txn, TxnBody};
+pub use vivarium_model::verdict::{Verdict, Violation};
 pub use vivarium_model::zxid::Zxid;
-pub use vivarium_sim::{Choice, Fault, FaultSet as Faults};
+pub use vivarium_recipes::helpers::{
+    ensure_deleted, ensure_path, in_sessions, next_session, settle, until_known,
+};
+pub use vivarium_sim::{Choice, ClientOptions, Fault, FaultSet as Faults};

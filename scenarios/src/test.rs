@@ -2,13 +2,16 @@
 
 use crate::engine::LAST_STEPS;
 use crate::ready::{Ready, TestFailure};
+use crate::role::Role;
 use crate::seeds::SeedRange;
+use crate::staff::{Programs, Staff};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use vivarium_model::config::ServerOptions;
 #[cfg(doc)]
 use vivarium_model::event::Observation;
-use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
+use vivarium_model::handle::{Round, ZooKeeper, program, rounds};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
 use vivarium_model::setup::Setup;
@@ -19,7 +22,9 @@ use vivarium_reports::exploration::{ExplorationReport, exploration_text};
 use vivarium_reports::summary::ScenarioReport;
 #[cfg(feature = "explore")]
 use vivarium_reports::table::WIDTH;
-use vivarium_sim::{Choice, Explored, FaultSet, HostKind, Limits, Scenario};
+use vivarium_sim::{
+    Choice, ClientOptions, Explored, FaultSet, HostKind, Limits, Scenario, Settings,
+};
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
 ///
@@ -39,9 +44,12 @@ use vivarium_sim::{Choice, Explored, FaultSet, HostKind, Limits, Scenario};
 pub struct Test {
     name: String,
     rounds: Choice,
-    program: Arc<dyn Fn(u32) -> Program + Send + Sync>,
+    programs: Programs,
     servers: Choice,
-    clients: Choice,
+    /// As it was said.
+    clients: Option<Choice>,
+    client_options: ClientOptions,
+    server_options: ServerOptions,
     faults: FaultSet,
     release: Release,
     chaos: Duration,
@@ -61,7 +69,34 @@ impl Test {
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let run = program(run);
-        Test::of(name, Choice::from(1), Arc::new(move |_rounds| run.clone()))
+        Test::of(name, Choice::from(1), Programs::Same(Arc::new(move |_rounds| run.clone())))
+    }
+
+    /// A test of programs that differ by role: client 1 and as many as the first role has run its
+    /// program, those behind them that of the second, and so on. Everything else is as for
+    /// [`Test::new`].
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// async fn sender(zookeeper: ZooKeeper) -> Result<(), String> {
+    ///     zookeeper.send(ClientId(2), b"hello");
+    ///     Ok(())
+    /// }
+    ///
+    /// async fn receiver(zookeeper: ZooKeeper) -> Result<(), String> {
+    ///     let message = zookeeper.receive().await;
+    ///     zookeeper.custom("heard", &[("bytes", (message.body.len() as i64).into())]);
+    ///     Ok(())
+    /// }
+    ///
+    /// Test::of_roles("hello", [Role::new("sender", sender), Role::new("receiver", receiver)])
+    ///     .must_see("heard")
+    ///     .seeds(10)
+    ///     .run();
+    /// ```
+    pub fn of_roles(name: &str, roles: impl IntoIterator<Item = Role>) -> Test {
+        Test::of(name, Choice::from(1), Programs::Roles(roles.into_iter().collect()))
     }
 
     /// A test of a program that repeats what it does: how often is drawn by each seed from `rounds`,
@@ -76,7 +111,7 @@ impl Test {
             let run = Arc::clone(&run);
             program(move |zookeeper| run(zookeeper, rounds))
         };
-        Test::of(name, rounds.into(), Arc::new(of_rounds))
+        Test::of(name, rounds.into(), Programs::Same(Arc::new(of_rounds)))
     }
 
     /// A test of a program that is a loop, written as its round: what one round hands on is all that
@@ -106,16 +141,18 @@ impl Test {
         F: Future<Output = Result<Round<S>, String>> + Send + 'static,
     {
         let run = rounds(first, round);
-        Test::of(name, Choice::from(1), Arc::new(move |_rounds| run.clone()))
+        Test::of(name, Choice::from(1), Programs::Same(Arc::new(move |_rounds| run.clone())))
     }
 
-    fn of(name: &str, rounds: Choice, program: Arc<dyn Fn(u32) -> Program + Send + Sync>) -> Test {
+    fn of(name: &str, rounds: Choice, programs: Programs) -> Test {
         Test {
             name: name.to_string(),
             rounds,
-            program,
+            programs,
             servers: Choice::from(3),
-            clients: Choice::from(3),
+            clients: None,
+            client_options: ClientOptions::new(),
+            server_options: ServerOptions::default(),
             faults: FaultSet::NONE,
             release: Release::Repaired,
             chaos: Duration::from_secs(20),
@@ -135,10 +172,25 @@ impl Test {
         self
     }
 
-    /// How many client machines there are, each with one program: a number or a range.
+    /// How many client machines there are, each with one program: a number or a range. Where clients have
+    /// [roles](Test::of_roles), those say it.
     #[must_use]
     pub fn clients(mut self, clients: impl Into<Choice>) -> Test {
-        self.clients = clients.into();
+        self.clients = Some(clients.into());
+        self
+    }
+
+    /// What is said of every client's configuration; what is not, each seed draws.
+    #[must_use]
+    pub fn client_options(mut self, options: ClientOptions) -> Test {
+        self.client_options = options;
+        self
+    }
+
+    /// ZooKeeper's system properties that clients notice; ZooKeeper's own defaults unless this is called.
+    #[must_use]
+    pub fn server_options(mut self, options: ServerOptions) -> Test {
+        self.server_options = options;
         self
     }
 
@@ -288,20 +340,20 @@ impl Test {
 
     fn scenario(self) -> Result<Ready, String> {
         let setup = Setup::of(&self.setup).map_err(|error| format!("`setup`: {error}"))?;
-        let program = self.program;
+        let Staff { clients, programs, roles, options } =
+            self.programs.staff(self.clients, self.client_options)?;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
         let prototypes = Mutex::new(self.monitors);
         let scenario = Scenario {
             name: self.name,
             summary: String::new(),
             servers: self.servers,
-            clients: self.clients,
+            clients,
             rounds: self.rounds,
             limits: Limits::Varied,
             setup,
-            programs: Arc::new(move |drawn| {
-                (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
-            }),
+            settings: Settings { roles, clients: options, servers: self.server_options },
+            programs,
             monitors: Arc::new(move |drawn| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
                 // A search takes ZooKeeper's own properties, those of clients, for granted.

@@ -26,6 +26,7 @@ mod run;
 pub mod scenario;
 pub mod servers;
 pub mod service;
+mod settings;
 mod subject;
 mod sweep;
 mod timers;
@@ -37,6 +38,7 @@ pub use pulse::{Beat, Pulses};
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
 pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
+pub use settings::{ClientOptions, Settings};
 pub use sweep::{SweepOptions, SweepReport, Totals, on_fresh_thread};
 
 use determinism::compare;

@@ -4,6 +4,7 @@
 use crate::faults::Look;
 use crate::options::Drawn;
 use crate::scenario::{Choice, Explored, FaultSet, Limits, Scenario};
+use crate::settings::Settings;
 use crate::subject::Subject;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -74,6 +75,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         rounds: Choice::from(50..=400),
         limits: Limits::Varied,
         setup: Setup::NONE,
+        settings: Settings::default(),
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
         marks: Vec::new(),

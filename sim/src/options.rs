@@ -10,6 +10,7 @@ use crate::random::{Random, Ratio, Seeds};
 use crate::scenario::{Explored, FaultSet, Limits, Scenario};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use vivarium_model::config::{ClientConfig, Config};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
@@ -23,6 +24,8 @@ pub struct Drawn {
     pub seed: u64,
     /// How many client machines there are.
     pub clients: u8,
+    /// The role of each client, where they have different ones.
+    pub roles: Vec<Arc<str>>,
     /// How often each program does what it does.
     pub rounds: u32,
     /// The ensemble and its clients.
@@ -82,11 +85,13 @@ impl Drawn {
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
         config.bugs = scenario.bugs;
         config.setup = scenario.setup.clone();
+        scenario.settings.apply(&mut config);
         let timings = draw_timings(servers, clients, &mut seeds.stream("timings", 0));
         Drawn {
             scenario: scenario.name.clone(),
             seed,
             clients,
+            roles: scenario.settings.roles.clone(),
             rounds,
             config,
             timings,
@@ -104,7 +109,8 @@ impl Drawn {
             Explored::Programs { setup } => scenario.setup.clone().and(setup),
             Explored::Servers(_) | Explored::No(_) => scenario.setup.clone(),
         };
-        let config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };
+        let mut config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };
+        scenario.settings.apply(&mut config);
         let timings = draw_timings(1, clients, &mut Seeds::new(0).stream("timings", 0));
         let search = Some(search);
         Drawn { clients, rounds: 1, config, timings, search, ..Drawn::draw(&quiet, 0) }
@@ -262,9 +268,15 @@ impl fmt::Display for Drawn {
         for (number, client) in (1..).zip(&config.clients) {
             let list: Vec<String> = client.servers.iter().map(|id| id.0.to_string()).collect();
             let timeout = client.session_timeout;
+            let role = self.roles.get(number - 1).map(|role| format!("{role}, "));
+            let chroot = match &*client.chroot {
+                "" | "/" => String::new(),
+                chroot => format!(", chroot {chroot}"),
+            };
             writeln!(
                 f,
-                "client {number:<11} session timeout {timeout:?}, servers {}",
+                "client {number:<11} {}session timeout {timeout:?}, servers {}{chroot}",
+                role.unwrap_or_default(),
                 list.join(",")
             )?;
         }

@@ -32,6 +32,7 @@ pub struct Replay {
 /// One sentence about what is wrong with the case.
 pub(crate) fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
     case.check().map_err(|why| format!("the case cannot be replayed: {why}"))?;
+    scenario.takes_clients(case.config.clients.len())?;
     let mut drawn = Drawn::draw(scenario, case.seed.unwrap_or(0));
     drawn.clients = u8::try_from(case.config.clients.len()).expect("checked above");
     drawn.config = case.config.clone();

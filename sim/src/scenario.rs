@@ -5,6 +5,7 @@ use crate::bounds;
 use crate::faults::Fault;
 use crate::options::Drawn;
 use crate::random::Random;
+use crate::settings::Settings;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::config::Election;
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub limits: Limits,
     /// What is in every server's database from the start.
     pub setup: Setup,
+    /// What is said of clients and servers beside what each seed draws.
+    pub settings: Settings,
     /// The programs, one per client machine.
     pub programs: MakePrograms,
     /// What must hold.
@@ -94,11 +97,27 @@ impl Scenario {
         }
         bounds::choice("servers", &self.servers, 1, bounds::MOST_SERVERS)?;
         bounds::choice("clients", &self.clients, 1, bounds::MOST_CLIENTS)?;
+        self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
         match self.faults == FaultSet::NONE {
             true => Ok(()),
             false => bounds::some_time("chaos", self.chaos),
+        }
+    }
+}
+
+impl Scenario {
+    /// Whether a swept run can have so many clients, as a case says that it had.
+    pub(crate) fn takes_clients(&self, clients: usize) -> Result<(), String> {
+        self.settings.takes_clients(&self.name, clients)?;
+        let range = self.clients.range().unwrap_or_default();
+        match u32::try_from(clients).is_ok_and(|clients| (range.0..=range.1).contains(&clients)) {
+            true => Ok(()),
+            false => Err(format!(
+                "the case cannot be replayed: it has {clients} clients, and `{}` has {}",
+                self.name, self.clients
+            )),
         }
     }
 }

@@ -50,6 +50,7 @@ pub fn monitors(scenario: &Scenario, drawn: &Drawn) -> Vec<Box<dyn Monitor>> {
 pub fn replay(scenario: &Scenario, case: &Case) -> Result<ServiceReplay, String> {
     case.check()?;
     let clients = u8::try_from(case.config.clients.len()).expect("checked above");
+    scenario.settings.takes_clients(&scenario.name, case.config.clients.len())?;
     let asked = |name: &str| case.parameters.get(name).is_some_and(|number| number != "0");
     let search = Search { cancels: asked("cancels"), timers: asked("timers") };
     let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };

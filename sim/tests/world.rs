@@ -11,8 +11,8 @@ use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{
-    Choice, Explored, FaultSet, HostKind, Limits, RunOptions, Scenario, SweepOptions, SweepReport,
-    check_determinism, replay, run, sweep,
+    Choice, Explored, FaultSet, HostKind, Limits, RunOptions, Scenario, Settings, SweepOptions,
+    SweepReport, check_determinism, replay, run, sweep,
 };
 
 /// Clients that create, change and delete znodes side by side, whatever becomes of each request.
@@ -25,6 +25,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         rounds: Choice::from(10..=40),
         limits: Limits::Varied,
         setup: Setup::NONE,
+        settings: Settings::default(),
         programs: Arc::new(|drawn| {
             let rounds = drawn.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));

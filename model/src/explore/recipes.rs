@@ -131,10 +131,11 @@ impl Recipes {
         self
     }
 
-    /// With a chroot for the last client.
+    /// With a chroot for each client: empty for none.
     #[must_use]
-    pub fn last_client_below(mut self, chroot: &str) -> Recipes {
-        if let Some(client) = Arc::make_mut(&mut self.config).clients.last_mut() {
+    pub fn below<'a>(mut self, chroots: impl IntoIterator<Item = &'a str>) -> Recipes {
+        let clients = &mut Arc::make_mut(&mut self.config).clients;
+        for (client, chroot) in clients.iter_mut().zip(chroots) {
             client.chroot = Arc::from(chroot);
         }
         self

@@ -84,7 +84,8 @@ impl ZooKeeper {
         self.observe(Observation::Custom { name: Arc::from(name), fields });
     }
 
-    /// Sends a message to another program, beside ZooKeeper.
+    /// Sends a message to another program, beside ZooKeeper. One that arrives while the other does not run
+    /// (not yet, or not any more) is lost.
     pub fn send(&self, to: ClientId, body: &[u8]) {
         self.transport.send(to, Arc::from(body));
     }

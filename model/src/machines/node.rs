@@ -129,22 +129,26 @@ impl ClientNode {
             ProgramState::Finished => return "has finished".into(),
             ProgramState::Running => {}
         }
-        let mut reasons = vec![self.machine.waits_for()];
-        if self.paused {
-            reasons.push("its machine is paused".into());
+        let beside = [
+            (self.paused, "its paused machine"),
+            (!self.sleeping.is_empty(), "the end of its sleep"),
+            (!self.receiving.is_empty(), "a message"),
+            (!self.to_resources.is_empty(), "an outside resource"),
+        ];
+        let mut reasons: Vec<String> =
+            beside.into_iter().filter(|(waits, _)| *waits).map(|(_, what)| what.into()).collect();
+        match self.inbox.len() {
+            0 => {}
+            1 => reasons.push("an input that is under way to it".into()),
+            inputs => reasons.push(format!("{inputs} inputs that are under way to it")),
         }
-        if !self.inbox.is_empty() {
-            reasons.push(format!("{} inputs undelivered", self.inbox.len()));
+        let machine = self.machine.waits_for();
+        match machine.strip_prefix("nothing: ").filter(|_| !reasons.is_empty()) {
+            Some(state) => format!("{} ({state})", reasons.join("; ")),
+            None => {
+                reasons.insert(0, machine);
+                reasons.join("; ")
+            }
         }
-        if !self.sleeping.is_empty() {
-            reasons.push("sleeps".into());
-        }
-        if !self.receiving.is_empty() {
-            reasons.push("waits for a message".into());
-        }
-        if !self.to_resources.is_empty() {
-            reasons.push("waits for an outside resource".into());
-        }
-        reasons.join("; ")
     }
 }

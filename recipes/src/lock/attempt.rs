@@ -2,8 +2,8 @@
 
 use super::contender::{self, Contender};
 use super::recovery::{Recovered, list, recover};
-use super::retry::{reconnected, until_known};
 use super::{AcquireError, Guard, Lock, Mutant, Mutants, janitor};
+use crate::helpers::{reconnected, until_known};
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;

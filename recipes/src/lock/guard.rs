@@ -3,8 +3,8 @@
 
 use super::attempt::{Attempt, Node};
 use super::janitor::{self, Deletion};
-use super::retry::until_known;
 use super::{Mutant, Mutants};
+use crate::helpers::until_known;
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::{Arc, OnceLock};

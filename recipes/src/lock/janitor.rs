@@ -6,7 +6,7 @@
 //! client is disconnected, it waits.
 
 use super::recovery;
-use super::retry::reconnected;
+use crate::helpers::reconnected;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::event::Observation;

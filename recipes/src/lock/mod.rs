@@ -40,7 +40,6 @@ mod janitor;
 pub mod mutant;
 pub mod properties;
 mod recovery;
-mod retry;
 pub mod worker;
 
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
@@ -48,8 +47,8 @@ pub use mutant::{Mutant, Mutants};
 pub use properties::monitors;
 pub use worker::{LockWork, lock_worker};
 
+use crate::helpers::ended;
 use attempt::Attempt;
-use retry::ended;
 use std::sync::Arc;
 use thiserror::Error;
 use vivarium_model::error;

@@ -3,7 +3,7 @@
 //!
 //! The create may have been applied, may never be, or may still be pending at the leader while the
 //! session has moved to a server that lags behind. So a list alone proves nothing: the fate of the
-//! earlier writes must be settled first (recipes section 0, CL-p).
+//! earlier writes must be settled first (recipes section 0, CL-p): by [`settle`].
 //!
 //! `sync` does not settle it where the session has moved from a learner to the leader: a leader parks
 //! the syncs of its learners behind its last proposal, but answers those of its own clients at once
@@ -15,11 +15,10 @@
 
 use super::attempt::{Attempt, Node};
 use super::contender::{self, Contender};
-use super::retry::until_known;
 use super::{AcquireError, Mutant};
+use crate::helpers::{ensure_deleted, settle, until_known};
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-use vivarium_model::op::Version;
 
 /// What became of a create whose reply was lost.
 pub(super) enum Recovered {
@@ -36,8 +35,10 @@ pub(super) enum Recovered {
 pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError> {
     let zookeeper = &attempt.zookeeper;
     if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
-        let by_sync = attempt.mutants.has(Mutant::RecoverBySync);
-        settle(zookeeper, &attempt.lock, &attempt.id, by_sync).await?;
+        match attempt.mutants.has(Mutant::RecoverBySync) {
+            true => until_known(zookeeper, || zookeeper.sync(&attempt.lock)).await?,
+            false => settle(zookeeper).await?,
+        }
     }
     loop {
         let names = list(zookeeper, &attempt.lock).await?.unwrap_or_default();
@@ -52,7 +53,7 @@ pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError
             return Ok(Recovered::NotOurs);
         }
         for duplicate in own.iter().filter(|other| **other != lowest) {
-            delete(zookeeper, &contender::child(&attempt.lock, duplicate.name())).await?;
+            ensure_deleted(zookeeper, &contender::child(&attempt.lock, duplicate.name())).await?;
         }
         return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
     }
@@ -63,20 +64,12 @@ pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError
 /// # Errors
 /// `SessionExpired`: the server does the rest.
 pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
-    settle(zookeeper, lock, id, false).await?;
+    settle(zookeeper).await?;
     let names = list(zookeeper, lock).await?.unwrap_or_default();
     for contender in own(&names, id) {
-        delete(zookeeper, &contender::child(lock, contender.name())).await?;
+        ensure_deleted(zookeeper, &contender::child(lock, contender.name())).await?;
     }
     Ok(())
-}
-
-/// Settles the fate of all earlier writes of this session, by a delete of what does not exist.
-async fn settle(zookeeper: &ZooKeeper, lock: &str, id: &str, by_sync: bool) -> Result<(), Error> {
-    if by_sync {
-        return until_known(zookeeper, || zookeeper.sync(lock)).await;
-    }
-    delete(zookeeper, &contender::child(lock, &format!("{id}-settled"))).await
 }
 
 /// The children of the lock's directory; `None` where there is no directory, and so nothing of
@@ -85,13 +78,6 @@ pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec
     match until_known(zookeeper, || zookeeper.get_children(lock)).await {
         Ok(names) => Ok(Some(names)),
         Err(Error::NoNode) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-async fn delete(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
-    match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
-        Ok(()) | Err(Error::NoNode) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -1,8 +1,8 @@
 //! A program that uses the lock as its contract asks for, for scenarios and as an example.
 
 use super::attempt::create_persistent;
-use super::retry::{next_session, reconnected};
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
+use crate::helpers::{next_session, reconnected};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
@@ -144,7 +144,7 @@ async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     loop {
         let session = zookeeper.connect().await;
         match create_persistent(zookeeper, counter).await {
-            Err(Error::SessionExpired) => next_session(zookeeper, session).await,
+            Err(Error::SessionExpired) => drop(next_session(zookeeper, session).await),
             result => return result,
         }
     }

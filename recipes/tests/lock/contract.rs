@@ -113,7 +113,7 @@ fn a_create_whose_reply_was_lost_is_adopted_by_its_id() {
     double.pass(Duration::from_secs(1));
     insta::assert_snapshot!(double.story(), @r"
     client 1: connection lost
-    client 1: delete /locks/a/0000000000000101-settled
+    client 1: delete /
     client 1: getChildren /locks/a
     client 1: exists /locks/a/0000000000000101-lock-0000000000
     client 1: KNOWS /locks/a/0000000000000101-lock-0000000000
@@ -164,7 +164,7 @@ fn cancelling_while_the_create_is_in_flight_leaves_nothing() {
             client 1: cancelled
             client 1: GAVE UP 0000000000000101
             client 1: create /locks/a/0000000000000101-lock- (EphemeralSequential)
-            client 1: delete /locks/a/0000000000000101-settled
+            client 1: delete /
             client 1: getChildren /locks/a
             client 1: delete /locks/a/0000000000000101-lock-0000000000
             ");

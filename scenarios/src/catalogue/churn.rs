@@ -14,7 +14,7 @@ use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::property;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
-use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario};
+use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// What a sweep must have seen.
 const MARKS: [Mark; 10] = [
@@ -53,6 +53,7 @@ fn build(switches: &Switches) -> Scenario {
         rounds: Choice::from(20..=60),
         limits: Limits::Tight,
         setup: Setup::NONE,
+        settings: Settings::default(),
         programs: Arc::new(|drawn| {
             let rounds = drawn.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));

@@ -19,7 +19,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search, Settings};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -67,6 +67,7 @@ fn build(switches: &Switches) -> Scenario {
         rounds: Choice::from(1..=4),
         limits: Limits::Varied,
         setup: Setup::NONE,
+        settings: Settings::default(),
         programs: Arc::new(move |drawn| {
             let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
             work.map(lock_worker).collect()

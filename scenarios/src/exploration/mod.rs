@@ -283,6 +283,12 @@ impl Exploration {
     /// Whether what is said makes sense, and nothing that the other grain alone has.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
         self.check_numbers()?;
+        if self.interchangeable && scenario.settings.tell_clients_apart() {
+            return Err(format!(
+                "`interchangeable`: the clients of `{}` differ by their roles or options",
+                scenario.name
+            ));
+        }
         let service = self.clients.is_some() || !self.setup.is_empty();
         let (other, what) = match &scenario.explored {
             Explored::Programs { .. } => (self.ensemble != Ensemble::default(), "service"),
@@ -322,6 +328,10 @@ impl Exploration {
     fn clients_of(&self, scenario: &Scenario) -> Result<u8, String> {
         if let Some(clients) = self.clients {
             let said = format!("clients({clients})");
+            let roles = scenario.settings.roles.len();
+            if roles != 0 && roles != usize::from(clients) {
+                return Err(format!("`{said}`: the roles of `{}` say how many", scenario.name));
+            }
             return within(&said, clients.into(), 1, MOST_CLIENTS.into()).map(|()| clients);
         }
         let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
@@ -378,6 +388,7 @@ pub(crate) fn answer(
     exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
+            scenario.settings.check_searchable()?;
             let clients = exploration.clients_of(scenario)?;
             let scenario = exploration.set_up(scenario, setup)?;
             programs::explore(scenario, bugs, clients, exploration, observer)

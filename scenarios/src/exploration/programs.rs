@@ -52,7 +52,9 @@ impl Question {
         let drawn = Drawn::explored(&scenario, clients, search);
         let programs = (scenario.programs)(&drawn);
         let asked = monitors(&scenario, &drawn);
-        let model = Recipes::new(programs, asked, drawn.config.setup.clone(), budget);
+        let chroots = drawn.config.clients.iter().map(|client| &*client.chroot);
+        let model =
+            Recipes::new(programs, asked, drawn.config.setup.clone(), budget).below(chroots);
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
@@ -244,7 +246,9 @@ impl Question {
             1 => "1 client".to_string(),
             clients => format!("{clients} clients"),
         };
-        format!("{clients} over the service grain; budget: {}", self.exploration.budget)
+        let roles = self.scenario.settings.roles_told();
+        let roles = roles.map_or(String::new(), |roles| format!(" ({roles})"));
+        format!("{clients}{roles} over the service grain; budget: {}", self.exploration.budget)
     }
 
     fn case(

@@ -34,7 +34,10 @@ pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>, ends: &End
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
     let setup = Setup::of(case.setup.iter().map(|path| PATHS[*path])).expect("paths are sound");
     let model = Recipes::new(programs, vec![Box::new(recorder)], setup, case.budget);
-    let model = if case.chroot { model.last_client_below(PATHS[0]) } else { model };
+    // A chroot is the last client's.
+    let has_chroot = |client: usize| case.chroot && client + 1 == clients;
+    let chroots = (0..clients).map(|client| if has_chroot(client) { PATHS[0] } else { "" });
+    let model = model.below(chroots);
     let model = model.reduced_by(reductions).checked_in_every_state();
     match flaw {
         Some(flaw) => model.flawed(flaw),

@@ -73,6 +73,7 @@ impl Double {
         let tree = self.history.tree();
         match op {
             Op::Create { path, data, mode, .. } => self.prepare_create(session, path, data, *mode),
+            Op::Delete { path, .. } if &**path == "/" => Err(Error::BadArguments),
             Op::Delete { path, version } => {
                 let node = tree.node(path).ok_or(Error::NoNode)?;
                 match version.accepts(node.version) {

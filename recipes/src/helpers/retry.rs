@@ -15,7 +15,7 @@ use vivarium_model::op::SessionState;
 ///
 /// # Errors
 /// `SessionExpired` when the session ends first.
-pub(super) async fn reconnected(events: &mut SessionEvents) -> Result<(), Error> {
+pub async fn reconnected(events: &mut SessionEvents) -> Result<(), Error> {
     loop {
         match events.next().await {
             SessionState::SyncConnected => return Ok(()),
@@ -29,29 +29,31 @@ pub(super) async fn reconnected(events: &mut SessionEvents) -> Result<(), Error>
 /// Waits until the client itself knows that its session is over. `events` must have been subscribed
 /// to while it did not. A server may answer SessionExpired some time before, and until then
 /// [`ZooKeeper::connect`] gives the old session.
-pub(super) async fn ended(events: &mut SessionEvents) {
+pub async fn ended(events: &mut SessionEvents) {
     while reconnected(events).await.is_ok() {}
 }
 
-/// Waits until another session than `old` is connected.
-pub(super) async fn next_session(zookeeper: &ZooKeeper, old: SessionId) {
+/// Waits until another session than `old` is connected, and says which.
+///
+/// A leader may refuse a session's requests some time before the session's client is told that it is
+/// over. Whoever connects again at once gets the old session until then, and is refused again.
+pub async fn next_session(zookeeper: &ZooKeeper, old: SessionId) -> SessionId {
     loop {
         let mut events = zookeeper.session_events();
-        if zookeeper.connect().await != old {
-            return;
+        let session = zookeeper.connect().await;
+        if session != old {
+            return session;
         }
         ended(&mut events).await;
     }
 }
 
-/// Makes a request that does no harm when it is made twice, until its outcome is known.
+/// Makes a request that does no harm when it is made twice, until its outcome is known: each time that the
+/// connection is lost, once more in the next one of the same session.
 ///
 /// # Errors
 /// Those of the request, except ConnectionLoss.
-pub(super) async fn until_known<T, F>(
-    zookeeper: &ZooKeeper,
-    request: impl Fn() -> F,
-) -> Result<T, Error>
+pub async fn until_known<T, F>(zookeeper: &ZooKeeper, request: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {

@@ -1,0 +1,84 @@
+//! Writes whose outcome must be known, or does not matter.
+
+use super::retry::until_known;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::path;
+
+/// Waits until the fate of all earlier writes of this session is settled: each of them has been applied and
+/// is seen by every read from now on, or never will be. To be called after `ConnectionLoss`, before looking
+/// what the lost write did.
+///
+/// A look alone proves nothing: the write may still be pending at the leader, while the session has moved to
+/// a server that lags behind. Nor does `sync` where the session has moved to the leader, which parks only
+/// the syncs of its learners behind what it has proposed. Another write does, also one that is refused: it
+/// takes a zxid behind everything proposed, and its answer comes from a server that has applied all of that.
+/// This one asks to delete `/`, which ZooKeeper always refuses.
+///
+/// ```
+/// use vivarium_model::error::Error;
+/// use vivarium_model::handle::ZooKeeper;
+/// use vivarium_model::op::CreateMode;
+/// use vivarium_recipes::helpers::settle;
+///
+/// /// Whether this create made the znode. (Nobody else uses its name.)
+/// async fn create(zookeeper: &ZooKeeper, own: &str) -> Result<bool, Error> {
+///     match zookeeper.create(own, b"", CreateMode::Ephemeral).await {
+///         Ok(_) => Ok(true),
+///         Err(Error::ConnectionLoss) => {
+///             settle(zookeeper).await?;
+///             Ok(zookeeper.exists(own).await?.is_some())
+///         }
+///         Err(error) => Err(error),
+///     }
+/// }
+/// # let _ = create;
+/// ```
+///
+/// # Errors
+/// `SessionExpired`: all writes of the session are settled for whoever reads in the next one, and its
+/// ephemeral znodes go. `AuthFailed`, which ends the session too.
+pub async fn settle(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    match until_known(zookeeper, || zookeeper.delete("/", Version::Any)).await {
+        // It was refused in its turn: that is all that it is for.
+        Err(Error::BadArguments) => Ok(()),
+        other => other,
+    }
+}
+
+/// Creates this znode and all its parents, persistent and without data, where they are missing.
+///
+/// # Errors
+/// As [`ZooKeeper::create`], except `NodeExists`, `NoNode` and `ConnectionLoss`; but `NoNode` where the
+/// chroot itself is missing.
+pub async fn ensure_path(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
+    // From below: where only the last one is missing, nothing above is asked for, which may be forbidden.
+    let mut missing = vec![path];
+    while let Some(path) = missing.last() {
+        let create = || zookeeper.create(path, b"", CreateMode::Persistent);
+        match until_known(zookeeper, create).await {
+            Ok(_) | Err(Error::NodeExists) => drop(missing.pop()),
+            Err(Error::NoNode) => match path::parent(path) {
+                Some(parent) if parent != "/" => missing.push(parent),
+                _ => return Err(Error::NoNode),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Deletes this znode if it is there, whatever its version.
+///
+/// It may delete what somebody else has created meanwhile under the same name: after `ConnectionLoss` it
+/// deletes once more.
+///
+/// # Errors
+/// As [`ZooKeeper::delete`], except `NoNode` and `ConnectionLoss`.
+pub async fn ensure_deleted(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
+    match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
+        Err(Error::NoNode) => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,55 @@
+//! Programs that differ by what their client is: a coordinator and its sites, producers and consumers.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
+use vivarium_sim::ClientOptions;
+
+/// One role of a test's clients, with its program ([`Test::of_roles`](crate::Test::of_roles)).
+pub struct Role {
+    pub(crate) name: Arc<str>,
+    pub(crate) clients: u8,
+    pub(crate) options: Option<ClientOptions>,
+    pub(crate) program: Program,
+}
+
+impl Role {
+    /// One client that runs this program.
+    pub fn new<P, F>(name: &str, run: P) -> Role
+    where
+        P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        Role::of(name, program(run))
+    }
+
+    /// One client whose program is a loop, written as its round: see
+    /// [`Test::rounds`](crate::Test::rounds).
+    pub fn rounds<S, P, F>(name: &str, first: S, round: P) -> Role
+    where
+        S: Clone + Eq + Hash + Send + Sync + 'static,
+        P: Fn(ZooKeeper, S) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Round<S>, String>> + Send + 'static,
+    {
+        Role::of(name, rounds(first, round))
+    }
+
+    fn of(name: &str, program: Program) -> Role {
+        Role { name: Arc::from(name), clients: 1, options: None, program }
+    }
+
+    /// So many clients, each with the program.
+    #[must_use]
+    pub fn clients(mut self, clients: u8) -> Role {
+        self.clients = clients;
+        self
+    }
+
+    /// What is said of the configuration of these clients, instead of what the test says of all
+    /// ([`Test::client_options`](crate::Test::client_options)).
+    #[must_use]
+    pub fn client_options(mut self, options: ClientOptions) -> Role {
+        self.options = Some(options);
+        self
+    }
+}
