@@ -6,6 +6,8 @@ use std::fmt;
 use std::time::Duration;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ClientId;
+use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::plural;
@@ -132,8 +134,21 @@ pub struct Finding {
     pub way: Option<Way>,
     /// Where the same seed, once more, gave another run: how the two differ.
     pub unrepeated: Option<Difference>,
+    /// If programs never finished: where the last of them stopped. The steps are those around it then.
+    pub stopped: Option<Stopped>,
     /// If it is a panic of a program or a property, where in the source it was, where that is known.
     pub panicked_at: Option<String>,
+}
+
+/// The last thing that a program did or heard which never finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Whose program.
+    pub client: ClientId,
+    /// When it was.
+    pub at: Time,
+    /// The number of the step.
+    pub step: u64,
 }
 
 /// A way to a violation that a search found.

@@ -16,12 +16,13 @@ use vivarium_model::zxid::Zxid;
 const WIDTH: usize = 160;
 
 /// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
-/// timeline of its last steps, each under a line that says what it is. `every_step` is the command that
-/// shows what is left out. Empty without steps.
+/// timeline of its last steps, each under a line that says what it is; `until` says up to where, if that
+/// is not the end. `every_step` is the command that shows what is left out. Empty without steps.
 pub fn last_steps(
     turns: &[TraceLine],
     lines: &[TraceLine],
     about: &str,
+    until: Option<String>,
     every_step: &str,
 ) -> String {
     let Some(first) = lines.first() else { return String::new() };
@@ -34,8 +35,12 @@ pub fn last_steps(
     let last = lines.last().map_or(0, |line| line.number);
     let whole = last - first.number + 1 == lines.len() as u64;
     let pings = if whole { "" } else { " other than pings" };
-    let _ = write!(text, "The last {}{pings}:\n{}", plural(lines.len(), "step"), timeline(lines));
-    if first.number > 1 || !whole {
+    let count = plural(lines.len(), "step");
+    let _ = match &until {
+        Some(until) => write!(text, "The {count}{pings} {until}:\n{}", timeline(lines)),
+        None => write!(text, "The last {count}{pings}:\n{}", timeline(lines)),
+    };
+    if first.number > 1 || !whole || until.is_some() {
         let _ = writeln!(text, "\nWhat is left out here is shown by: {every_step}");
     }
     text

@@ -2,10 +2,12 @@
 //! came to that.
 
 use crate::determinism::{CAUSES, Difference};
-use crate::summary::Finding;
+use crate::summary::{Finding, Stopped};
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
+use vivarium_model::verdict::Violation;
+use vivarium_model::words::plural;
 
 /// The report as text. The one command that replays the run stands on a line of its own.
 pub fn violation_report(finding: &Finding) -> String {
@@ -53,9 +55,21 @@ pub fn violation_report(finding: &Finding) -> String {
     } else if !finding.trace.is_empty() {
         report.push('\n');
         let Finding { story, trace, every_step, .. } = finding;
-        report.push_str(&last_steps(story, trace, &violation.objection.saw, every_step));
+        let until = finding.stopped.map(|stopped| until(stopped, violation));
+        report.push_str(&last_steps(story, trace, &violation.objection.saw, until, every_step));
     }
     report
+}
+
+/// Up to where the steps are shown, where that is not the end.
+fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String {
+    let rest = violation.at.since(at).as_millis();
+    let (seconds, milliseconds) = (rest / 1_000, rest % 1_000);
+    format!(
+        "up to where {client} stopped (#{step}, at {at}): it did and heard nothing more in the \
+         {seconds}.{milliseconds:03} s and {} that followed",
+        plural((violation.step - step) as usize, "step")
+    )
 }
 
 /// That the violation is none that a repeat shows, and why that can be.

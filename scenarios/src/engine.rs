@@ -13,7 +13,7 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
-use vivarium_reports::summary::{Count, Finding, ScenarioReport};
+use vivarium_reports::summary::{Count, Finding, ScenarioReport, Stopped};
 use vivarium_sim::{
     Beat, Drawn, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
 };
@@ -146,6 +146,10 @@ pub(crate) fn finding(
         story: run.story.clone(),
         trace: run.trace.clone(),
         way: None,
+        stopped: run.stopped.map(|stopped| {
+            let vivarium_sim::Stopped { client, at, step } = stopped;
+            Stopped { client, at, step }
+        }),
         panicked_at: quiet::place_in(&violation.objection.saw),
         unrepeated: unrepeated.map(|difference| Difference {
             seed: difference.seed,

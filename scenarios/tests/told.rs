@@ -40,6 +40,28 @@ fn a_search() {
     workers().explore(&Exploration::new().timers(1));
 }
 
+/// Client 1 waits for a znode that nobody ever makes, and meanwhile client 2 goes on for a while. Run as
+/// the ones above.
+#[test]
+#[ignore = "it is meant to fail: what it prints is looked at by other tests"]
+fn a_hang() {
+    let waits = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let (_, mut watch) =
+            zookeeper.exists_watch("/go").await.map_err(|error| error.to_string())?;
+        watch.changed().await.map(drop).map_err(|error| error.to_string())
+    };
+    let works = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        for _ in 0..20 {
+            zookeeper.exists("/go").await.map_err(|error| error.to_string())?;
+            zookeeper.sleep(Duration::from_secs(1)).await;
+        }
+        Ok(())
+    };
+    Test::of_roles("hang", [Role::new("waits", waits), Role::new("works", works)]).seeds(1).run();
+}
+
 /// What a test prints under these variables.
 fn printed(test: &str, variables: &[(&str, &str)]) -> String {
     let program = std::env::current_exe().expect("a test has a program");
@@ -71,6 +93,14 @@ fn portable(text: &str) -> String {
 fn a_failing_sweep_tells_the_whole_way() {
     let text = printed("a_sweep", &[]);
     insta::assert_snapshot!(portable(&text));
+}
+
+/// Not what went on long after.
+#[test]
+fn a_hang_is_told_where_it_began() {
+    let text = printed("a_hang", &[]);
+    let last = text.split("What is left out here").next().expect("there is a first part");
+    insta::assert_snapshot!(portable(last));
 }
 
 /// The seed's line, the case's and the timeline's lead to the same.

@@ -37,7 +37,8 @@ pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Clo
     let mut driver = Driver::new(subject, drawn, keep);
     let outcome = driver.story();
     let view = View::new(driver.heap.now(), driver.subject.history());
-    driver.record.close(drawn, outcome, &driver.effects, view)
+    let unfinished = driver.programs.blamed(&outcome);
+    driver.record.close(drawn, outcome, &driver.effects, view, &unfinished)
 }
 
 struct Driver<'a, S> {

@@ -27,6 +27,7 @@ pub mod scenario;
 pub mod servers;
 pub mod service;
 mod settings;
+mod standstill;
 mod subject;
 mod sweep;
 mod timers;
@@ -39,6 +40,7 @@ pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
 pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
 pub use settings::{ClientOptions, Settings};
+pub use standstill::Stopped;
 pub use sweep::{SweepOptions, SweepReport, Totals, on_fresh_thread};
 
 use determinism::compare;

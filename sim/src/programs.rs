@@ -70,14 +70,23 @@ impl Programs {
             && (1..=subject.servers()).all(|server| subject.is_serving(ServerId(server)))
     }
 
+    /// Those that have not finished, where that is what is wrong with a run.
+    pub(crate) fn blamed(&self, outcome: &Result<(), Objection>) -> Vec<ClientId> {
+        match outcome {
+            Err(objection) if objection.property == PROGRESS => self.unfinished().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn unfinished(&self) -> impl Iterator<Item = ClientId> {
+        (0..self.finished.len()).filter(|at| !self.finished[*at]).map(ClientId::at)
+    }
+
     /// The objection that something is not done: which programs wait for what, and what each server
     /// does.
     pub(crate) fn no_progress(&self, subject: &impl Subject, when: &str) -> Objection {
-        let unfinished = (0..self.finished.len()).filter(|at| !self.finished[*at]);
-        let programs = unfinished.map(|at| {
-            let client = ClientId::at(at);
-            format!("{client}: {}", subject.waits_for(client))
-        });
+        let programs =
+            self.unfinished().map(|client| format!("{client}: {}", subject.waits_for(client)));
         let servers = (1..=subject.servers()).map(|number| {
             let server = ServerId(number);
             let state = subject.state_of(server);

@@ -5,12 +5,14 @@ use crate::faults::Fault;
 use crate::options::Drawn;
 use crate::pulse::{Pulse, Pulses};
 use crate::run::{RunOptions, RunReport};
+use crate::standstill::Standstills;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use vivarium_model::effect::Effects;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ClientId;
 use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
@@ -53,7 +55,8 @@ pub(crate) struct Record {
     requests: u64,
     observed: BTreeMap<Arc<str>, u64>,
     recorded: Vec<(Time, Step)>,
-    trace: VecDeque<TraceLine>,
+    trace: VecDeque<Arc<TraceLine>>,
+    standstills: Standstills,
     story: VecDeque<TraceLine>,
     hashes: Vec<Fingerprint>,
     texts: Vec<Caused>,
@@ -77,6 +80,7 @@ impl Record {
             observed: BTreeMap::new(),
             recorded: Vec::new(),
             trace: VecDeque::new(),
+            standstills: Standstills::default(),
             story: VecDeque::new(),
             hashes: Vec::new(),
             texts: Vec::new(),
@@ -156,23 +160,32 @@ impl Record {
             }
             self.story.push_back(TraceLine { at, number, step, notes: Vec::new(), events: turns });
         }
+        // With every step there is nothing to choose from.
+        let chooses = self.keep.trace_last != usize::MAX;
+        if chooses {
+            self.standstills.step(at, number, &events);
+        }
         let is_ping = effects.keep_alive || matches!(step, Step::Fire(timer) if timer.is_ping());
-        if is_ping && events.is_empty() && self.keep.trace_last != usize::MAX {
+        if is_ping && events.is_empty() && chooses {
             return;
         }
         if self.trace.len() == self.keep.trace_last {
             self.trace.pop_front();
         }
-        self.trace.push_back(TraceLine { at, number, step, notes, events });
+        self.trace.push_back(Arc::new(TraceLine { at, number, step, notes, events }));
+        if chooses {
+            self.standstills.shown(&self.trace);
+        }
     }
 
-    /// The run is over.
+    /// The run is over; these programs had not finished, where that is what is wrong.
     pub(crate) fn close(
         mut self,
         drawn: &Drawn,
         outcome: Result<(), Objection>,
         effects: &Effects,
         view: View<'_>,
+        unfinished: &[ClientId],
     ) -> Closed {
         let at = view.at();
         self.marks.finish(view);
@@ -184,6 +197,12 @@ impl Record {
             step: self.steps,
             hash,
         });
+        let (stopped, lines) = match self.standstills.of(unfinished) {
+            Some((stopped, lines)) => (Some(stopped), lines.to_vec()),
+            None => (None, self.trace.into()),
+        };
+        // The standstills' own.
+        drop(self.standstills);
         let report = RunReport {
             seed: drawn.seed,
             steps: self.steps,
@@ -196,8 +215,9 @@ impl Record {
             hash,
             violation,
             recorded: self.recorded,
-            trace: self.trace.into(),
+            trace: lines.into_iter().map(Arc::unwrap_or_clone).collect(),
             story: self.story.into(),
+            stopped,
             options_text: drawn.to_string(),
             parameters: drawn.parameters(),
             config: drawn.config.clone(),

@@ -71,12 +71,13 @@ pub(crate) fn retake<S: Subject>(
         let view = View::new(*at, subject.history());
         record.step(*step, &effects, view);
         if outcome.is_err() {
-            return (record.close(drawn, outcome, &effects, view), skipped);
+            return (record.close(drawn, outcome, &effects, view, &[]), skipped);
         }
     }
     let outcome = finale(&mut subject, &programs, end, expected);
     let view = View::new(end, subject.history());
-    (record.close(drawn, outcome, &effects, view), skipped)
+    let unfinished = programs.blamed(&outcome);
+    (record.close(drawn, outcome, &effects, view, &unfinished), skipped)
 }
 
 fn read(programs: &mut Programs, effects: &Effects) -> Result<(), Objection> {

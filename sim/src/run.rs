@@ -1,6 +1,7 @@
 //! What one run is asked and what it reports.
 
 use crate::faults::Fault;
+use crate::standstill::Stopped;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -111,6 +112,9 @@ pub struct RunReport {
     /// The last turns of the run's story ([`vivarium_model::event::Event::is_milestone`]), without
     /// notes, if trace lines were to be kept.
     pub story: Vec<TraceLine>,
+    /// If programs never finished: where the last of them stopped, unless that is where the run ended. The
+    /// trace lines are those around it then.
+    pub stopped: Option<Stopped>,
     /// The drawn options and the fault plan, printed.
     pub options_text: String,
     /// What a case must note beside the configuration ([`crate::options::Drawn::parameters`]).

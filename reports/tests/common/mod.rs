@@ -176,6 +176,7 @@ pub fn finding() -> Finding {
         trace: trace(),
         way: None,
         unrepeated: None,
+        stopped: None,
         panicked_at: None,
     }
 }

@@ -236,6 +236,7 @@ impl Question {
             trace: lines,
             way: Some(Way { length, left_out, proven }),
             unrepeated: None,
+            stopped: None,
             panicked_at: quiet::place_in(&objection.saw),
         });
         self.case(steps, hash, objection)

@@ -128,7 +128,7 @@ pub(crate) fn report(
     }
     if timeline_asked {
         text.push('\n');
-        text.push_str(&last_steps(&run.story, &run.trace, "", &commands.every_step));
+        text.push_str(&last_steps(&run.story, &run.trace, "", None, &commands.every_step));
     }
     text
 }

@@ -173,6 +173,7 @@ impl Question<'_> {
             trace: retaken.lines,
             way: Some(Way { length: steps.len(), left_out, proven }),
             unrepeated: None,
+            stopped: None,
             panicked_at: None,
         });
         self.case(config, steps, retaken.hash, objection)

@@ -1,0 +1,143 @@
+//! Where programs that never finish stopped: what is told of a hang is not its end, long after.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::time::Time;
+use vivarium_model::trace::TraceLine;
+
+/// So many steps are shown behind the last thing that a program did or heard.
+const AFTER: u8 = 10;
+
+/// The last thing that a program did or heard which never finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Whose program.
+    pub client: ClientId,
+    /// When it was.
+    pub at: Time,
+    /// The number of the step.
+    pub step: u64,
+}
+
+/// The last steps around the last thing that each program did or heard.
+#[derive(Debug, Default)]
+pub(crate) struct Standstills(Vec<Last>);
+
+/// The same of one program.
+#[derive(Clone, Debug, Default)]
+struct Last {
+    at: Time,
+    step: u64,
+    /// So many steps are still to come.
+    open: u8,
+    /// Empty as long as some are.
+    lines: Vec<Arc<TraceLine>>,
+}
+
+impl Standstills {
+    /// A step was taken, which may be shown.
+    pub(crate) fn step(&mut self, at: Time, step: u64, events: &[Event]) {
+        for client in events.iter().filter_map(doer) {
+            let index = client.index();
+            if index >= self.0.len() {
+                self.0.resize(index + 1, Last::default());
+            }
+            self.0[index] = Last { at, step, open: AFTER, lines: Vec::new() };
+        }
+    }
+
+    /// A step will be shown if the run ends here; these are the last of that kind.
+    pub(crate) fn shown(&mut self, lines: &VecDeque<Arc<TraceLine>>) {
+        for last in self.0.iter_mut().filter(|last| last.open > 0) {
+            last.open -= 1;
+            if last.open == 0 {
+                last.lines = lines.iter().map(Arc::clone).collect();
+            }
+        }
+    }
+
+    /// Where the last of these programs stopped, with the steps around it; `None` where that is not long
+    /// ago.
+    pub(crate) fn of(&self, unfinished: &[ClientId]) -> Option<(Stopped, &[Arc<TraceLine>])> {
+        let of = |client: &ClientId| Some((*client, self.0.get(client.index())?));
+        let last = unfinished.iter().filter_map(of).max_by_key(|(_client, last)| last.step);
+        let (client, Last { at, step, open, lines }) = last?;
+        (*open == 0).then_some((Stopped { client, at: *at, step: *step }, lines))
+    }
+}
+
+/// Whose program did or heard something by this event. That its connection comes and goes it hears without
+/// doing anything about it.
+fn doer(event: &Event) -> Option<ClientId> {
+    match event {
+        Event::Sent { client, .. }
+        | Event::Replied { client, .. }
+        | Event::Lost { client, .. }
+        | Event::Notified { client, .. }
+        | Event::Observed { client, .. }
+        | Event::Started { client }
+        | Event::Finished { client, .. }
+        | Event::Panicked { client, .. }
+        | Event::Killed { client }
+        | Event::Cancelled { client, .. }
+        | Event::ResourceWrite { client, .. } => Some(*client),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::step::Step;
+
+    fn line(number: u64) -> Arc<TraceLine> {
+        let (step, notes) = (Step::Start(ClientId(1)), Vec::new());
+        Arc::new(TraceLine { at: Time(number), number, step, notes, events: Vec::new() })
+    }
+
+    /// Each of these clients does something at that step; the run has so many.
+    fn after(deeds: &[(u8, u64)], steps: u64) -> Standstills {
+        let (mut standstills, mut ring) = (Standstills::default(), VecDeque::new());
+        for number in 1..=steps {
+            let started = deeds.iter().filter(|(_, at)| *at == number);
+            let events: Vec<Event> =
+                started.map(|(client, _)| Event::Started { client: ClientId(*client) }).collect();
+            standstills.step(Time(number), number, &events);
+            if ring.len() == 15 {
+                ring.pop_front();
+            }
+            ring.push_back(line(number));
+            standstills.shown(&ring);
+        }
+        standstills
+    }
+
+    #[test]
+    fn the_steps_around_the_last_deed_are_kept() {
+        let standstills = after(&[(1, 20), (1, 30), (2, 50)], 100);
+        let (stopped, lines) = standstills.of(&[ClientId(1)]).expect("long ago");
+        assert_eq!(stopped, Stopped { client: ClientId(1), at: Time(30), step: 30 });
+        let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, (25..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn of_several_that_hang_the_last_one_counts() {
+        let standstills = after(&[(1, 30), (2, 50)], 100);
+        let stopped = |clients: &[u8]| {
+            let clients: Vec<ClientId> = clients.iter().map(|client| ClientId(*client)).collect();
+            standstills.of(&clients).map(|(stopped, _)| stopped.step)
+        };
+        assert_eq!(stopped(&[1, 2]), Some(50));
+        assert_eq!(stopped(&[1, 3]), Some(30));
+        assert_eq!(stopped(&[3]), None);
+        assert_eq!(stopped(&[]), None);
+    }
+
+    #[test]
+    fn what_is_not_long_ago_needs_no_telling() {
+        assert!(after(&[(1, 95)], 100).of(&[ClientId(1)]).is_none());
+    }
+}
