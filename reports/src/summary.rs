@@ -136,8 +136,19 @@ pub struct Finding {
     pub unrepeated: Option<Difference>,
     /// If programs never finished: where the last of them stopped. The steps are those around it then.
     pub stopped: Option<Stopped>,
+    /// What came of the search for a shorter way to the same violation.
+    pub shorter: Option<Shorter>,
     /// If it is a panic of a program or a property, where in the source it was, where that is known.
     pub panicked_at: Option<String>,
+}
+
+/// What came of the search for a shorter way to what a sweep has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shorter {
+    /// The way that it found.
+    Found(Box<Finding>),
+    /// It found none: why, in one sentence.
+    No(String),
 }
 
 /// The last thing that a program did or heard which never finished.

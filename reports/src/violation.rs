@@ -2,7 +2,7 @@
 //! came to that.
 
 use crate::determinism::{CAUSES, Difference};
-use crate::summary::{Finding, Stopped};
+use crate::summary::{Finding, Shorter, Stopped};
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
@@ -58,7 +58,24 @@ pub fn violation_report(finding: &Finding) -> String {
         let until = finding.stopped.map(|stopped| until(stopped, violation));
         report.push_str(&last_steps(story, trace, &violation.objection.saw, until, every_step));
     }
+    match &finding.shorter {
+        Some(Shorter::Found(found)) => report.push_str(&shorter(found)),
+        Some(Shorter::No(sentence)) => {
+            let _ = writeln!(report, "\n{sentence}");
+        }
+        None => {}
+    }
     report
+}
+
+/// The way that a search has found to the same.
+fn shorter(found: &Finding) -> String {
+    let way = found.way.map_or(String::new(), |way| way.to_string());
+    let mut text = format!("\nThe same property falls in {way}:\n");
+    let _ = writeln!(text, "  saw        {}", found.violation.objection.saw);
+    let _ = writeln!(text, "  asked      {}", found.options.trim_end());
+    let _ = writeln!(text, "  replay     {}\n\n{}", found.replay, steps(&found.trace).trim_end());
+    text
 }
 
 /// Up to where the steps are shown, where that is not the end.

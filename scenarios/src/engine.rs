@@ -146,6 +146,7 @@ pub(crate) fn finding(
         story: run.story.clone(),
         trace: run.trace.clone(),
         way: None,
+        shorter: None,
         stopped: run.stopped.map(|stopped| {
             let vivarium_sim::Stopped { client, at, step } = stopped;
             Stopped { client, at, step }

@@ -4,7 +4,7 @@ use crate::deeds::Deeds;
 use crate::engine::{self, LAST_STEPS};
 use crate::environment::{self, Again, Environment, cargo_test};
 #[cfg(feature = "explore")]
-use crate::exploration::{self, Answer, Exploration};
+use crate::exploration::{self, Answer, Exploration, Handed};
 use crate::replaying::{self, Commands};
 use crate::seeds::SeedRange;
 use std::fmt;
@@ -16,6 +16,8 @@ use vivarium_model::explore::Silent;
 use vivarium_model::verdict::Violation;
 #[cfg(feature = "explore")]
 use vivarium_reports::exploration::ExplorationReport;
+#[cfg(feature = "explore")]
+use vivarium_reports::summary::Shorter;
 use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
@@ -25,6 +27,9 @@ pub(crate) struct Ready {
     pub(crate) scenario: Scenario,
     pub(crate) host: HostKind,
     pub(crate) must_see: Vec<String>,
+    /// Whether a run that violates a property is handed to a search.
+    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "there is none to hand it to"))]
+    pub(crate) explores_failures: bool,
 }
 
 impl Ready {
@@ -37,6 +42,9 @@ impl Ready {
         let environment = Environment::read();
         let (seeds, timeline) = (environment.seeds(own)?, environment.timeline()?);
         let last_steps = timeline.unwrap_or(LAST_STEPS);
+        // A sweep that fails writes one too.
+        #[cfg(feature = "explore")]
+        self.take_a_searched_case_again(&environment)?;
         let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
             return Ok((seeds, last_steps));
         };
@@ -75,7 +83,29 @@ impl Ready {
             return Ok(report);
         };
         let unrepeated = swept.report.unrepeated.as_deref();
-        Err(TestFailure::Violated(Box::new(self.finding(run, violation, unrepeated))))
+        let finding = self.finding(run, violation, unrepeated);
+        #[cfg(feature = "explore")]
+        let finding = match self.explores_failures && unrepeated.is_none() {
+            true => Finding { shorter: Some(self.shorter(run, violation)), ..finding },
+            false => finding,
+        };
+        Err(TestFailure::Violated(Box::new(finding)))
+    }
+
+    /// A shorter way to the same.
+    #[cfg(feature = "explore")]
+    fn shorter(&self, run: &RunReport, violation: &Violation) -> Shorter {
+        match exploration::hand_over(&self.scenario, run, &violation.objection) {
+            Handed::No(sentence) => Shorter::No(sentence),
+            Handed::Falls(found) => {
+                let (mut finding, case) = *found;
+                finding.replay = match environment::save(&case, "explored") {
+                    Ok(file) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
+                    Err(sentence) => sentence,
+                };
+                Shorter::Found(Box::new(finding))
+            }
+        }
     }
 
     /// The report on a violating run, whose case is written.
@@ -94,6 +124,25 @@ impl Ready {
         engine::finding(title, run, violation, unrepeated, Some(file), commands)
     }
 
+    /// Takes the case of a search again, if the environment names one.
+    ///
+    /// # Errors
+    /// The variable makes no sense, or the case violates a property: its replay.
+    #[cfg(feature = "explore")]
+    fn take_a_searched_case_again(&self, environment: &Environment) -> Result<(), String> {
+        let Some(Again { case, file }) =
+            environment.case(&self.scenario.name, GrainKind::Service)?
+        else {
+            return Ok(());
+        };
+        let replayed = exploration::replay(&self.scenario, &case)?;
+        let replayed = replayed.ok_or("VIVARIUM_CASE: a search has not written this case")?;
+        let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
+        let commands = Commands { every_step: replay.clone(), replay };
+        let steps = Some(usize::MAX);
+        held_or(replaying::explored::told(&file, &case, &replayed, steps, &commands))
+    }
+
     /// Takes a case again that the environment names, or serves the states to a browser.
     ///
     /// # Errors
@@ -101,16 +150,7 @@ impl Ready {
     #[cfg(feature = "explore")]
     pub(crate) fn as_the_environment_asks(&self, exploration: &Exploration) -> Result<(), String> {
         let environment = Environment::read();
-        if let Some(Again { case, file }) =
-            environment.case(&self.scenario.name, GrainKind::Service)?
-        {
-            let replayed = exploration::replay(&self.scenario, &case)?;
-            let replayed = replayed.ok_or("VIVARIUM_CASE: a search has not written this case")?;
-            let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
-            let commands = Commands { every_step: replay.clone(), replay };
-            let steps = Some(usize::MAX);
-            held_or(replaying::explored::told(&file, &case, &replayed, steps, &commands))?;
-        }
+        self.take_a_searched_case_again(&environment)?;
         match &environment.serve {
             Some(address) => {
                 exploration::serve_at(&self.scenario, exploration, address, &|words| {

@@ -86,13 +86,29 @@ fn portable(text: &str) -> String {
     let from = text.find("VIOLATED").expect("it is violated");
     let to = text[from..].find("note: run with").map_or(text.len(), |at| from + at);
     let file = behind(text, "\n  case file  ");
-    text[from..to].replace(file, "<case file>")
+    let explored = file.rsplit_once('-').map(|(test, _seed)| format!("{test}-explored.json"));
+    let text = text[from..to].replace(file, "<case file>");
+    text.replace(&explored.expect("it is named after the test and the seed"), "<case file>")
 }
 
 #[test]
 fn a_failing_sweep_tells_the_whole_way() {
     let text = printed("a_sweep", &[]);
     insta::assert_snapshot!(portable(&text));
+}
+
+/// The way that a search has found to the same is a case of its own.
+#[cfg(feature = "explore")]
+#[test]
+fn the_shorter_way_to_a_failure_is_seen_again() {
+    let text = printed("a_sweep", &[]);
+    let shorter = &text[text.find("The same property falls in ").expect("it does")..];
+    let saw = behind(shorter, "\n  saw        ");
+    let replay = behind(shorter, "\n  replay     VIVARIUM_CASE=");
+    let (file, _command) = replay.split_once(' ').expect("a command follows");
+    let again = printed("a_sweep", &[("VIVARIUM_CASE", file)]);
+    assert_eq!(behind(&again, "\n  saw        "), saw);
+    assert!(again.contains("gave the recorded run"), "{again}");
 }
 
 /// Not what went on long after.

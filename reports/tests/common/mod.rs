@@ -176,6 +176,7 @@ pub fn finding() -> Finding {
         trace: trace(),
         way: None,
         unrepeated: None,
+        shorter: None,
         stopped: None,
         panicked_at: None,
     }

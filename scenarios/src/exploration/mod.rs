@@ -8,6 +8,8 @@
 mod programs;
 mod servers;
 
+pub(crate) use programs::{Handed, hand_over};
+
 use std::net::{TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,6 +1,9 @@
 //! Programs over the service grain, explored.
 
+mod handover;
 mod timers;
+
+pub(crate) use handover::{Handed, hand_over};
 
 use super::{Answer, Exploration, faults, figures};
 use crate::deeds::Deeds;
@@ -86,18 +89,32 @@ pub(super) fn explore(
 ) -> Result<Answer, String> {
     quiet::programs();
     let question = Question::new(scenario, bugs, clients, exploration);
-    let trie = Arc::new(Mutex::new(Arc::clone(question.model.trie())));
-    let now = Arc::clone(&trie);
-    let work = move |_teller: &Teller<(), Answer>| {
-        timers::raised(question, &*observer, &|question| {
-            *locked(&now) = Arc::clone(question.model.trie());
-        })
-    };
     // Who has given it less time does not wait for much more.
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
-    let answer = watchdog::watched(patience, work, || locked(&trie).running(), |()| ());
-    answer.map_err(|ended| match ended {
+    on_watch(question, patience, move |question, begins| {
+        timers::raised(question, &*observer, begins)
+    })
+}
+
+/// Does something about a question, and others that follow from it, while somebody watches that programs
+/// come back. `work` tells of each question before it is searched.
+///
+/// # Errors
+/// A program does not come back to an await for as long as `patience`, or Vivarium itself panics: one
+/// sentence.
+fn on_watch<T: Send + 'static>(
+    question: Question,
+    patience: Duration,
+    work: impl FnOnce(Question, &dyn Fn(&Question)) -> T + Send + 'static,
+) -> Result<T, String> {
+    let trie = Arc::new(Mutex::new(Arc::clone(question.model.trie())));
+    let now = Arc::clone(&trie);
+    let work = move |_teller: &Teller<(), T>| {
+        work(question, &|question| *locked(&now) = Arc::clone(question.model.trie()))
+    };
+    let done = watchdog::watched(patience, work, || locked(&trie).running(), |()| ());
+    done.map_err(|ended| match ended {
         Ended::Stuck(Told { client, input, .. }) => {
             watchdog::stuck(&format!("{client}'s program, told \"{input}\","), patience)
         }
@@ -236,6 +253,7 @@ impl Question {
             trace: lines,
             way: Some(Way { length, left_out, proven }),
             unrepeated: None,
+            shorter: None,
             stopped: None,
             panicked_at: quiet::place_in(&objection.saw),
         });

@@ -173,6 +173,7 @@ impl Question<'_> {
             trace: retaken.lines,
             way: Some(Way { length: steps.len(), left_out, proven }),
             unrepeated: None,
+            shorter: None,
             stopped: None,
             panicked_at: None,
         });

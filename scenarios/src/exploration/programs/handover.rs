@@ -1,0 +1,150 @@
+//! A run of a sweep that violates a property, handed to a search: the same property falls in a few steps,
+//! where a program can be explored.
+
+use super::super::{Exploration, MOST_CLIENTS};
+use super::{Question, on_watch};
+use crate::quiet;
+use std::time::{Duration, Instant};
+use vivarium_model::case::Case;
+use vivarium_model::explore::recipes::Budget;
+use vivarium_model::explore::{Silent, search};
+use vivarium_model::property::{Class, Objection};
+use vivarium_reports::summary::Finding;
+use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario, Search};
+
+/// All searches together take no longer than this.
+const TIME: Duration = Duration::from_secs(10);
+
+/// No single one looks at more states.
+const STATES: u64 = 300_000;
+
+/// No budget allows for more faults and early timers together.
+const MOST_FAULTS: u8 = 3;
+
+/// What came of handing a run over.
+pub(crate) enum Handed {
+    /// The same property falls in the search: the way there, and its case.
+    Falls(Box<(Finding, Case)>),
+    /// It does not, as far as the search came, or there was none: one sentence.
+    No(String),
+}
+
+/// Looks for a way to the same violation, with ever larger budgets of what struck in the run.
+pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Objection) -> Handed {
+    let no = |why: &str| Handed::No(format!("No search was made for a shorter way: {why}."));
+    let Explored::Programs { setup } = &scenario.explored else {
+        return no("these programs cannot be explored");
+    };
+    if let Err(sentence) = scenario.settings.check_searchable() {
+        return no(&sentence);
+    }
+    let (Some(clients), Ok(scenario)) =
+        (clients_of(scenario, run), Exploration::new().set_up(scenario, setup))
+    else {
+        return no(&format!("it would take more than {MOST_CLIENTS} clients"));
+    };
+    if !is_asked(&scenario, clients, objection) {
+        return no(&format!("it does not ask `{}`", objection.property));
+    }
+    quiet::programs();
+    let budgets = budgets(run);
+    let objection = objection.clone();
+    let began = Instant::now();
+    let question = move |budget: Budget| {
+        let mut exploration = Exploration::new().max_states(STATES);
+        exploration.budget = budget;
+        exploration.options.max_time = Some(TIME.saturating_sub(began.elapsed()));
+        Question::new(scenario.clone(), &[], clients, &exploration)
+    };
+    let first = question(Budget::default());
+    let found = on_watch(first, TIME, move |first, begins| {
+        let others = budgets.into_iter().map(question);
+        for question in std::iter::once(first).chain(others) {
+            if began.elapsed() >= TIME {
+                break;
+            }
+            begins(&question);
+            if let Some(found) = falls(&question, &objection) {
+                return Some(found);
+            }
+        }
+        None
+    });
+    match found {
+        Ok(Some(found)) => Handed::Falls(Box::new(found)),
+        Ok(None) => Handed::No(format!(
+            "No shorter way was found by a search over {clients} client{}, with up to {MOST_FAULTS} of the \
+             faults that struck here, within {} s.",
+            if clients == 1 { "" } else { "s" },
+            TIME.as_secs()
+        )),
+        Err(sentence) => Handed::No(format!("The search for a shorter way failed: {sentence}.")),
+    }
+}
+
+/// Whether a search asks for that property at all.
+fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
+    let property = objection.property.as_str();
+    let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Search::default()));
+    let of = |class: Class| all.iter().filter(move |monitor| monitor.class() == class);
+    // What a monitor objects to may have another name than the monitor.
+    matches!(property, "program" | "progress")
+        || of(Class::Event).count() > 0 && of(Class::Run).all(|monitor| monitor.name() != property)
+}
+
+/// Whether the property falls by this question.
+fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> {
+    let outcome = search(&question.model, &question.exploration.options, &Silent);
+    let counterexample = outcome.verdict().err()?;
+    if !is_same(objection, &counterexample.objection) {
+        return None;
+    }
+    let mut report = question.report(&outcome, 0);
+    let case = question.violated(counterexample, &Silent, &mut report);
+    Some((report.finding?, case))
+}
+
+/// Whether both say the same of a run. What a program fails with must be the same too.
+fn is_same(swept: &Objection, searched: &Objection) -> bool {
+    let fails = |objection: &Objection| {
+        let after = |mark: &str| Some(objection.saw.split_once(mark)?.1.to_string());
+        ["error: ", "panicked: ", "failed: "].into_iter().find_map(after)
+    };
+    swept.property == searched.property
+        && (swept.property != "program" || fails(swept) == fails(searched))
+}
+
+/// As few clients as the scenario has, but two if the run had as many; `None` if those are too many.
+fn clients_of(scenario: &Scenario, run: &RunReport) -> Option<u8> {
+    let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
+    let two = run.config.clients.len().min(2) as u32;
+    u8::try_from(fewest.max(two)).ok().filter(|clients| *clients <= MOST_CLIENTS)
+}
+
+/// Budgets of what struck, and of early timers, the smallest first.
+fn budgets(run: &RunReport) -> Vec<Budget> {
+    let struck = |fault: Fault| run.struck.contains_key(&fault);
+    let most = |can: bool| if can { MOST_FAULTS } else { 0 };
+    // Most faults cost a client its connection, and with bad luck its session.
+    let others = [Fault::ProgramCrash, Fault::Cancellation];
+    let any = run.struck.keys().any(|fault| !others.contains(fault));
+    let mut all = Vec::new();
+    for lost in 0..=most(any) {
+        for expiries in 0..=most(any || struck(Fault::ProgramCrash)) {
+            for cancels in 0..=most(struck(Fault::Cancellation)) {
+                for timers in 0..=MOST_FAULTS {
+                    for kills in 0..=most(struck(Fault::ProgramCrash)) {
+                        all.push(Budget { lost, expiries, cancels, timers, kills });
+                    }
+                }
+            }
+        }
+    }
+    let sum = |budget: &Budget| {
+        let Budget { lost, expiries, cancels, timers, kills } = *budget;
+        lost + expiries + cancels + timers + kills
+    };
+    all.retain(|budget| (1..=MOST_FAULTS).contains(&sum(budget)));
+    all.sort_by_key(sum);
+    all
+}
