@@ -10,6 +10,7 @@ pub mod case_file;
 pub mod determinism;
 pub mod exploration;
 pub mod json;
+#[cfg(feature = "junit")]
 pub mod junit;
 mod story;
 pub mod summary;

@@ -125,11 +125,7 @@ fn counts(
 
 pub(crate) fn new_table(width: u16) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(STYLE)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .force_no_tty()
-        .set_width(width);
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     table
 }
 
