@@ -44,6 +44,7 @@ mod exploration;
 #[cfg(feature = "explore")]
 pub mod fuzz;
 pub mod prelude;
+pub mod properties;
 mod quiet;
 mod ready;
 mod replaying;

@@ -1,0 +1,197 @@
+//! Conditions on the tree: after every commit, or at the end.
+
+use super::closure::{Closure, Judgement};
+use super::property::{Ended, Property, Rule};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::SessionId;
+use vivarium_model::property::{LooksBack, View};
+use vivarium_model::stat::Stat;
+use vivarium_model::tree::DataTree;
+use vivarium_model::zxid::Zxid;
+
+/// The znodes and sessions after the last committed transaction: not what any one server shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree<'a> {
+    tree: &'a DataTree,
+    last: Zxid,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn of(view: View<'a>) -> Tree<'a> {
+        Tree { tree: view.history.tree(), last: view.history.last() }
+    }
+
+    /// The zxid of the last transaction.
+    pub fn last(self) -> Zxid {
+        self.last
+    }
+
+    /// Whether a znode stands.
+    pub fn has(self, path: &str) -> bool {
+        self.tree.node(path).is_some()
+    }
+
+    /// Its data, if it stands.
+    pub fn data(self, path: &str) -> Option<&'a [u8]> {
+        self.tree.node(path).map(|node| &*node.data)
+    }
+
+    /// Its Stat, if it stands.
+    pub fn stat(self, path: &str) -> Option<Stat> {
+        self.tree.stat(path)
+    }
+
+    /// The names of its children; none if it does not stand.
+    pub fn children(self, path: &str) -> Vec<Arc<str>> {
+        self.tree.children(path).unwrap_or_default()
+    }
+
+    /// The whole paths of all that stands below it, without itself.
+    pub fn under(self, path: &str) -> impl Iterator<Item = &'a str> {
+        let below = format!("{}/", path.trim_end_matches('/'));
+        let paths = self.tree.nodes().map(|(path, _)| path.as_str());
+        paths.filter(move |path| path.len() > below.len() && path.starts_with(&below))
+    }
+
+    /// Whether a session is open.
+    pub fn is_open(self, session: SessionId) -> bool {
+        self.tree.sessions().contains_key(&session)
+    }
+
+    /// Whether an ephemeral znode stands that will go with a session which is open.
+    fn goes_by_itself(self, path: &str) -> bool {
+        let owner = self.tree.node(path).and_then(|node| node.ephemeral_owner());
+        owner.is_some_and(|owner| self.is_open(owner))
+    }
+}
+
+type Condition = dyn Fn(Tree<'_>) -> Result<(), String> + Send + Sync;
+
+fn condition<J: Judgement>(
+    holds: impl Fn(Tree<'_>) -> J + Send + Sync + 'static,
+) -> Closure<Condition> {
+    Closure(Arc::new(move |tree: Tree<'_>| {
+        holds(tree).judged(&|| format!("it does not hold of the tree as of {}", tree.last()))
+    }))
+}
+
+/// See [`tree_always`].
+#[derive(Clone, Hash)]
+pub struct TreeAlways(Closure<Condition>);
+
+/// A condition that the tree fulfils after every commit, a multi as a whole.
+///
+/// Both engines; judged at each commit, the first time that it is reported. What is set up is taken for
+/// granted.
+///
+/// ```
+/// use vivarium::prelude::*;
+///
+/// let one_leader = tree_always("one leader", |tree| tree.children("/leaders").len() <= 1);
+/// # let _ = Test::new("t", |_| async { Ok(()) }).monitor(one_leader);
+/// ```
+pub fn tree_always<J: Judgement>(
+    name: &'static str,
+    holds: impl Fn(Tree<'_>) -> J + Send + Sync + 'static,
+) -> Property<TreeAlways> {
+    Property::new(name, TreeAlways(condition(holds)))
+}
+
+impl Rule for TreeAlways {
+    fn reach(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Committed { txn, .. } if view.history.is_new(txn) => (self.0)(Tree::of(view)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// See [`tree_at_end`].
+#[derive(Clone, Hash)]
+pub struct TreeAtEnd(Closure<Condition>);
+
+/// A condition that the tree fulfils at the end.
+///
+/// Both engines; judged at the end: of a run that is healed, with every program finished; in a search in
+/// each state in which nothing can happen any more.
+///
+/// ```
+/// use vivarium::prelude::*;
+///
+/// let done = tree_at_end("all is done", |tree: Tree<'_>| match tree.children("/jobs").first() {
+///     None => Ok(()),
+///     Some(job) => Err(format!("{job} is left over")),
+/// });
+/// # let _ = Test::new("t", |_| async { Ok(()) }).monitor(done);
+/// ```
+pub fn tree_at_end<J: Judgement>(
+    name: &'static str,
+    holds: impl Fn(Tree<'_>) -> J + Send + Sync + 'static,
+) -> Property<TreeAtEnd> {
+    Property::new(name, TreeAtEnd(condition(holds)))
+}
+
+impl Rule for TreeAtEnd {
+    fn end(&mut self, view: View<'_>, _ended: &Ended<'_>) -> Result<(), String> {
+        (self.0)(Tree::of(view))
+    }
+}
+
+/// See [`no_ghosts_under`].
+#[derive(Clone, Hash)]
+pub struct NoGhosts {
+    path: Arc<str>,
+    legal: Closure<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+/// At the end nothing stands below this path that nobody will ever take away: no persistent znode, and no
+/// ephemeral one but of a session that is still open (that of a program which has just finished; a search
+/// waits for its end).
+///
+/// Both engines; judged at the end, when every program has finished: what a program may still clean up
+/// by then is no ghost, nor what another one cleans up behind it.
+///
+/// ```
+/// use vivarium::prelude::*;
+///
+/// let tidy = no_ghosts_under("/lock").but_for(|path| path.ends_with("/config"));
+/// # let _ = Test::new("t", |_| async { Ok(()) }).monitor(tidy);
+/// ```
+pub fn no_ghosts_under(path: &str) -> Property<NoGhosts> {
+    let legal = Closure(Arc::new(|_: &str| false) as Arc<_>);
+    Property::new("no ghosts", NoGhosts { path: Arc::from(path), legal })
+}
+
+impl Property<NoGhosts> {
+    /// Whatever has such a path may stand, too.
+    #[must_use]
+    pub fn but_for(mut self, legal: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.rule.legal = Closure(Arc::new(legal));
+        self
+    }
+}
+
+impl Rule for NoGhosts {
+    fn end(&mut self, view: View<'_>, _ended: &Ended<'_>) -> Result<(), String> {
+        let tree = Tree::of(view);
+        let is_ghost = |path: &&str| !tree.goes_by_itself(path) && !(self.legal)(path);
+        match tree.under(&self.path).find(is_ghost) {
+            None => Ok(()),
+            Some(ghost) => {
+                let czxid = tree.stat(ghost).expect("it stands").czxid;
+                Err(format!(
+                    "{ghost} (czxid {czxid}) still stands, and nobody is left to delete it"
+                ))
+            }
+        }
+    }
+}
