@@ -6,7 +6,6 @@
 #![cfg(feature = "explore")]
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use vivarium::prelude::*;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
@@ -78,46 +77,17 @@ async fn delete(zookeeper: &ZooKeeper, session: SessionId, path: &str) {
 }
 
 /// Who has left stays away.
-#[derive(Clone, Default, Hash)]
-struct StaysAway(BTreeSet<Arc<str>>);
-
-impl Monitor for StaysAway {
-    fn name(&self) -> &'static str {
-        "who left stays away"
-    }
-
-    fn class(&self) -> Class {
-        Class::Event
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Observed { .. } | Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Observed { observation: Observation::Custom { name, fields }, .. } = event
-            && &**name == "left"
-            && let [(_, Value::Text(worker))] = fields.as_slice()
-        {
-            self.0.insert(Arc::clone(worker));
-        }
-        match self.0.iter().find(|worker| view.history.tree().node(worker).is_some()) {
-            None => Ok(()),
-            Some(worker) => Err(Objection::new(
-                self.name(),
-                format!("{worker} stands, and its worker has left"),
-            )),
-        }
-    }
+fn stays_away() -> impl Monitor {
+    let left = |left: &mut BTreeSet<_>, said: &Said<'_>| Ok(left.insert(said.text("worker")?));
+    always("who left stays away", BTreeSet::new(), left).on("left").and_tree(|left, tree| {
+        let back = left.iter().find(|worker| tree.has(worker));
+        back.map_or(Ok(()), |worker| Err(format!("{worker} stands, and its worker has left")))
+    })
 }
 
 fn workers(cleans_up: CleansUp) -> Test {
     let program = move |zookeeper: ZooKeeper| work(zookeeper, cleans_up);
-    Test::new("workers", program).clients(2).monitor(StaysAway::default())
+    Test::new("workers", program).clients(2).monitor(stays_away())
 }
 
 fn exploration() -> Exploration {

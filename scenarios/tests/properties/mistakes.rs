@@ -1,0 +1,140 @@
+//! What a property is not told as it needs it is an objection, in one sentence.
+
+#[cfg(not(feature = "explore"))]
+use super::Exploration;
+use super::{falls, two};
+use vivarium::prelude::*;
+
+fn says(name: &'static str, fields: &'static [(&'static str, i64)]) -> Test {
+    Test::new("says", move |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, (*value).into())).collect();
+        zookeeper.custom(name, &fields);
+        Ok(())
+    })
+}
+
+fn one() -> Exploration {
+    two().clients(1)
+}
+
+#[test]
+fn a_field_that_is_not_there() {
+    let sentence = "client 1 said `granted` without the field `path`, which is asked for here";
+    let make =
+        || says("granted", &[]).monitor(never_two_at_once("granted", "released").per("path"));
+    falls(|| make().clients(1), 1, &one(), sentence);
+    let make =
+        || says("granted", &[]).monitor(never_two_at_once("granted", "freed").with("path", "a"));
+    falls(|| make().clients(1), 1, &one(), sentence);
+    let make = || says("granted", &[]).monitor(agree("granted", "path"));
+    falls(|| make().clients(1), 1, &one(), sentence);
+}
+
+#[test]
+fn a_field_that_is_there_twice() {
+    let sentence = "client 1 said `at` (n = 1, n = 2) with two fields `n`, and one is asked for";
+    let make = || says("at", &[("n", 1), ("n", 2)]).clients(1).monitor(grows("at", "n"));
+    falls(make, 1, &one(), sentence);
+}
+
+#[test]
+fn a_field_of_another_type() {
+    let sentence = "client 1 said `left` (worker = 1), whose field `worker` is a number, and text is \
+                    asked for here";
+    let make = || {
+        let left = always("left", 0, |_: &mut u8, said| said.text("worker").map(|_| true));
+        says("left", &[("worker", 1)]).clients(1).monitor(left)
+    };
+    falls(make, 1, &one(), sentence);
+}
+
+#[test]
+fn values_without_an_order() {
+    let make = || {
+        Test::new("mixed", |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            zookeeper.custom("at", &[("n", 1.into())]);
+            zookeeper.custom("at", &[("n", "two".into())]);
+            Ok(())
+        })
+        .clients(1)
+        .monitor(grows("at", "n"))
+    };
+    falls(make, 1, &one(), "1 is a number and two is text, and neither comes first");
+    let flags = || {
+        Test::new("flags", |zookeeper: ZooKeeper| async move {
+            zookeeper.custom("at", &[("n", true.into())]);
+            Ok(())
+        })
+        .clients(1)
+        .monitor(grows("at", "n"))
+    };
+    falls(flags, 1, &one(), "true is a truth value");
+}
+
+#[test]
+fn a_client_that_there_is_not() {
+    let make = || says("led", &[]).clients(1).monitor(eventually("led").by([ClientId(7)]));
+    falls(make, 1, &one(), "it is about client 7, and the clients are 1 to 1");
+}
+
+/// Whoever says that it holds and never had a session has no excuse.
+#[test]
+fn who_has_no_session_is_not_excused() {
+    let make = || {
+        Test::new("no session", |zookeeper: ZooKeeper| async move {
+            zookeeper.custom("granted", &[]);
+            zookeeper.sleep(Duration::from_secs(1)).await;
+            zookeeper.custom("released", &[]);
+            Ok(())
+        })
+        .clients(2)
+        .monitor(never_two_at_once("granted", "released"))
+    };
+    falls(make, 5, &two(), "and no session of theirs is over");
+}
+
+/// One and the same client, too.
+#[test]
+fn one_client_that_begins_twice_is_two() {
+    let make = || {
+        Test::new("twice", |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            zookeeper.custom("granted", &[("by", 1.into())]);
+            zookeeper.custom("granted", &[("by", 2.into())]);
+            Ok(())
+        })
+        .clients(1)
+        .monitor(never_two_at_once("granted", "released"))
+    };
+    let sentence = "client 1 said `granted` (by = 2) although client 1 said `granted` (by = 1) and has \
+                    not said `released` since";
+    falls(make, 1, &one(), sentence);
+}
+
+/// The observations of recipes have fields.
+#[test]
+fn observations_of_recipes_are_observations() {
+    let make = || {
+        Test::new("recipe", |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            zookeeper.observe(Observation::Granted {
+                lock: "/lock".into(),
+                attempt: "a".into(),
+                node: "/lock/a".into(),
+                token: Zxid(7),
+            });
+            zookeeper.sleep(Duration::from_secs(1)).await;
+            Ok(())
+        })
+        .clients(2)
+        .monitor(never_two_at_once("granted", "releasing").per("lock").token("token"))
+    };
+    falls(
+        make,
+        1,
+        &two(),
+        "(lock = /lock, attempt = a, node = /lock/a, token = 7), and this token was",
+    );
+}
