@@ -3,11 +3,11 @@
 
 #[cfg(feature = "explore")]
 pub use crate::exploration::Exploration;
-pub use crate::role::Role;
 pub use crate::properties::{
     Said, Tree, agree, always, at_most_once, eventually, exactly_once, grows, never_two_at_once,
     no_ghosts_under, same_order, tree_always, tree_at_end,
 };
+pub use crate::role::Role;
 pub use crate::test::Test;
 pub use std::time::Duration;
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
