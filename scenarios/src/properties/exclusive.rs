@@ -67,8 +67,8 @@ struct Held {
 /// ends its beliefs when it returns, fails or is killed. One client that says `begins` twice is two
 /// (unless its session ended in between), and `ends` of one who does not hold is nothing.
 ///
-/// The session of a holder is the one that its client had when it said `begins`: a program says so at
-/// once.
+/// A program says `begins` as soon as it holds, for its session is the one that its client has at that
+/// moment; and `ends` before it gives back what it holds, for behind that another one may hold already.
 ///
 /// ```
 /// use vivarium::prelude::*;

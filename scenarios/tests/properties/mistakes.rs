@@ -138,3 +138,24 @@ fn observations_of_recipes_are_observations() {
         "(lock = /lock, attempt = a, node = /lock/a, token = 7), and this token was",
     );
 }
+
+/// A closure that remembers other runs is a property whose copies share something: a search says on what its
+/// verdict rests, and a sweep that a repeat was another run.
+#[test]
+fn a_closure_that_remembers_by_itself_is_told_of() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let make = || {
+        let times = AtomicU64::new(0);
+        let odd = move |_: &mut u8, _: &Said<'_>| times.fetch_add(1, Ordering::Relaxed) != 20;
+        says("led", &[]).clients(1).monitor(always("remembers", 0, odd))
+    };
+    let seeds = vivarium::seeds::SeedRange::count(50).expect("some");
+    let text = make().run_seeds(&seeds).expect_err("once it objects").to_string();
+    assert!(text.contains("This seed, once more, gave another run"), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let claims = make().explored(&one()).expect("it can be").claims;
+        let claim = "if copies of a property share nothing: what one is told, no other one knows";
+        assert!(claims.iter().any(|said| said == claim), "{claims:?}");
+    }
+}
