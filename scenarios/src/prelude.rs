@@ -34,4 +34,4 @@ pub use vivarium_model::zxid::Zxid;
 pub use vivarium_recipes::helpers::{
     ensure_deleted, ensure_path, in_sessions, next_session, settle, until_known,
 };
-pub use vivarium_sim::{Choice, ClientOptions, Fault, FaultSet as Faults};
+pub use vivarium_sim::{Choice, ClientOptions, Fault, FaultSet as Faults, Rate};

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::driver::simulate;
+use crate::faults::FaultSet;
 use crate::mock::{Defects, Mock, scenario};
 use crate::options::Drawn;
 use crate::replay::retake;
-use crate::scenario::FaultSet;
 use std::cell::Cell;
 
 const HOSTS: [HostKind; 2] = [HostKind::Direct, HostKind::Madsim];

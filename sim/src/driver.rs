@@ -13,6 +13,7 @@ use crate::faults::{Order, clipped, strike};
 use crate::heap::{Due, Heap};
 use crate::latency::Latencies;
 use crate::options::Drawn;
+use crate::pace::Waiting;
 use crate::plan;
 use crate::programs::Programs;
 use crate::random::Seeds;
@@ -49,6 +50,8 @@ struct Driver<'a, S> {
     latencies: Latencies,
     lost_replies: LostReplies,
     ambushes: Ambushes,
+    /// Who waits for whom, as long as faults happen.
+    waiting: Option<Waiting>,
     chaotic: bool,
     effects: Effects,
     /// What faults want done, in order; done before the next entry of the heap.
@@ -66,7 +69,8 @@ impl<'a, S: Subject> Driver<'a, S> {
             subject,
             drawn,
             heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
-            latencies: Latencies::new(drawn.timings.clone(), &seeds),
+            latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds),
+            waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
             lost_replies: LostReplies::new(&drawn.plan, clients, &seeds),
             ambushes: Ambushes::new(&drawn.plan, &seeds),
             seeds,
@@ -93,6 +97,9 @@ impl<'a, S: Subject> Driver<'a, S> {
         for turn in &self.drawn.plan.turns {
             self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
         }
+        for kind in self.drawn.pace.kinds() {
+            self.record.fault(kind);
+        }
     }
 
     /// Faults happen, until the time for them is over or nobody is left to be disturbed.
@@ -109,6 +116,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     /// Everything that faults have broken is mended at once, and no fault happens any more.
     fn heal(&mut self) -> Result<(), Objection> {
         self.chaotic = false;
+        self.waiting = None;
         self.latencies.recover(self.heap.now());
         for from in self.machines() {
             for to in self.machines() {
@@ -165,7 +173,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         match due {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
             Due::Step(step) if step.is_fault() => self.late_fault(step)?,
-            Due::Step(step) => match self.latencies.stalled(at, &step) {
+            Due::Step(step) => match self.held(at, &step) {
                 Some(until) => self.heap.push(until, due),
                 None => drop(self.take(due)?),
             },
@@ -175,6 +183,15 @@ impl<'a, S: Subject> Driver<'a, S> {
             self.carry_out_orders()?;
         }
         Ok(true)
+    }
+
+    /// Whether a step waits for a disk that stands still or for programs of higher priority, and until when at
+    /// least.
+    fn held(&mut self, now: Time, step: &Step) -> Option<Time> {
+        match (&mut self.waiting, *step) {
+            (Some(waiting), Step::Start(client) | Step::Input(client)) => waiting.hold(now, client),
+            _ => self.latencies.stalled(now, step),
+        }
     }
 
     /// Gives a step to the world and follows up what it causes.

@@ -1,13 +1,13 @@
 //! The driver on the toy world.
 
 use super::simulate;
-use crate::faults::Fault;
+use crate::faults::FaultSet;
+use crate::faults::{Fault, Rate};
 use crate::mock::{Defects, Mock, scenario};
 use crate::options::Drawn;
 use crate::record::Keep;
 use crate::replay::retake;
 use crate::run::{RunOptions, RunReport};
-use crate::scenario::FaultSet;
 use std::collections::BTreeMap;
 use vivarium_model::id::ClientId;
 use vivarium_model::step::Step;
@@ -145,4 +145,42 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     let world = Mock::new(&drawn, Defects::default());
     let (_, skipped) = retake(world, &drawn, &steps, None, Keep::default());
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
+}
+
+/// Slow reactions and priorities would keep some of these programs from ending within the bound, and end with
+/// the faults.
+#[test]
+fn when_faults_are_healed_everybody_is_as_fast_as_ever() {
+    let slow = FaultSet::NONE
+        .with_rate(Fault::SlowReactions, Rate::ALWAYS)
+        .with_rate(Fault::Priorities, Rate::ALWAYS);
+    let mut unfinished = 0;
+    for seed in 0..200 {
+        let drawn = Drawn::draw(&scenario(slow), seed);
+        let keep = Keep { steps: true, ..Keep::default() };
+        let report = simulate(Mock::new(&drawn, Defects::default()), &drawn, keep).report;
+        assert_eq!(report.violation, None, "seed {seed}\n{}", report.options_text);
+        let fast = run(seed, FaultSet::NONE, Defects::default(), Keep::default()).simulated;
+        let latest = drawn.chaos.max(fast) + drawn.pace.longest() + fast;
+        assert!(report.simulated <= latest, "seed {seed}: {:?}", report.simulated);
+        unfinished += u32::from(report.simulated > drawn.chaos + 2 * drawn.config.tick);
+    }
+    assert!(unfinished > 50, "{unfinished} runs come so far that it matters");
+}
+
+#[test]
+fn a_seed_in_which_everybody_is_as_fast_as_ever_is_the_run_that_it_was_without_these_kinds() {
+    let without = FaultSet::ALL.without(Fault::SlowReactions).without(Fault::Priorities);
+    let (mut fast, mut different) = (0, 0);
+    for seed in 0..60 {
+        let drawn = Drawn::draw(&scenario(FaultSet::ALL), seed);
+        let before = Drawn::draw(&scenario(without), seed);
+        assert_eq!(drawn.plan, before.plan);
+        let is_same = sound(seed, FaultSet::ALL).hash == sound(seed, without).hash;
+        assert!(is_same || !drawn.pace.is_empty(), "seed {seed}");
+        fast += u32::from(drawn.pace.is_empty());
+        different += u32::from(!is_same);
+    }
+    assert!((15..40).contains(&fast), "{fast} of 60");
+    assert!(different + fast > 55, "{different} of the others are other runs");
 }

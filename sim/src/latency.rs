@@ -2,9 +2,11 @@
 //!
 //! Every link and disk has a base latency and a jitter of its own, drawn from the seed, and now and
 //! then an outlier. A connection is first in, first out, so a packet is never due before the one
-//! before it. Faults can slow a machine's links down for a while, or make a disk stand still.
+//! before it. Faults can slow a machine's links down for a while, or make a disk stand still; and in some runs
+//! some are slow now and then ([`crate::pace`]).
 
 use crate::options::Timings;
+use crate::pace::{SlowReactions, Stretch, Stretched};
 use crate::random::{Random, Ratio, Seeds};
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::step::Step;
@@ -59,13 +61,16 @@ struct Links {
     /// Until then every packet takes longer.
     slow_until: Time,
     slower_by: Duration,
+    /// Now and then a packet takes longer.
+    stretched: Option<Stretched>,
 }
 
 impl Links {
-    fn new(latency: Latency, random: Random) -> Links {
+    fn new(latency: Latency, random: Random, stretched: Option<Stretched>) -> Links {
         Links {
             latency,
             random,
+            stretched,
             queues: Queues::default(),
             slow_until: Time::ZERO,
             slower_by: Duration::ZERO,
@@ -80,6 +85,7 @@ impl Links {
         if now < self.slow_until {
             latency += self.slower_by;
         }
+        latency += longer(&mut self.stretched);
         self.queues.after_last(queue, now + latency)
     }
 }
@@ -110,6 +116,12 @@ struct Programs {
     queues: Queues,
     /// What the program itself is given as random numbers.
     numbers: Random,
+    /// Now and then it takes longer.
+    stretched: Option<Stretched>,
+}
+
+fn longer(stretched: &mut Option<Stretched>) -> Duration {
+    stretched.as_mut().map(Stretched::longer).unwrap_or_default()
 }
 
 /// Says when each step is due.
@@ -123,11 +135,19 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// The latencies of a run with these timings.
-    pub fn new(timings: Timings, seeds: &Seeds) -> Latencies {
-        let links = |purpose: &str, latencies: &[Latency]| {
-            let links = (0u64..).zip(latencies);
-            links.map(|(at, latency)| Links::new(*latency, seeds.stream(purpose, at))).collect()
+    /// The latencies of a run with these timings, in which some are slow.
+    pub fn new(timings: Timings, slow: Option<&SlowReactions>, seeds: &Seeds) -> Latencies {
+        // What is slow draws from streams of its own.
+        let stretched = |purpose: &str, stretches: Option<&Vec<Stretch>>, at: u64| {
+            let stretch = stretches.and_then(|stretches| stretches.get(at as usize).copied());
+            Stretched::new(stretch, seeds.stream(&format!("slow {purpose}"), at))
+        };
+        let links = |purpose: &str, latencies: &[Latency], stretches: Option<&Vec<Stretch>>| {
+            let link = |(at, latency): (u64, &Latency)| {
+                let stretched = stretched(purpose, stretches, at);
+                Links::new(*latency, seeds.stream(purpose, at), stretched)
+            };
+            (0u64..).zip(latencies).map(link).collect()
         };
         let disk = |at| Disk {
             random: seeds.stream("disk", at),
@@ -139,10 +159,11 @@ impl Latencies {
             random: seeds.stream("program", at),
             queues: Queues::default(),
             numbers: seeds.stream("program random", at),
+            stretched: stretched("program", slow.map(|slow| &slow.programs), at),
         };
         Latencies {
-            servers: links("server network", &timings.servers),
-            clients: links("client network", &timings.clients),
+            servers: links("server network", &timings.servers, slow.map(|slow| &slow.servers)),
+            clients: links("client network", &timings.clients, slow.map(|slow| &slow.clients)),
             disks: (0..timings.servers.len() as u64).map(disk).collect(),
             programs: (0..timings.clients.len() as u64).map(program).collect(),
             timings,
@@ -184,7 +205,8 @@ impl Latencies {
                 self.disk(connection.learner, now, queue, piece)
             }
             Step::Start(client) | Step::Input(client) | Step::Random { client, .. } => {
-                self.program(client, now, 0, timings.program)
+                let longer = longer(&mut self.programs[client.index()].stretched);
+                self.program(client, now + longer, 0, timings.program)
             }
             Step::Resource { client, .. } => self.program(client, now, 1, timings.resource),
             // Nothing else becomes due by itself: timers have deadlines, faults their plan.
@@ -231,6 +253,10 @@ impl Latencies {
     pub fn recover(&mut self, now: Time) {
         for links in self.servers.iter_mut().chain(&mut self.clients) {
             links.slow_until = now;
+            links.stretched = None;
+        }
+        for program in &mut self.programs {
+            program.stretched = None;
         }
         for disk in &mut self.disks {
             disk.stalled_until = now;
@@ -310,7 +336,21 @@ mod tests {
     }
 
     fn latencies(seed: u64) -> Latencies {
-        Latencies::new(timings(), &Seeds::new(seed))
+        Latencies::new(timings(), None, &Seeds::new(seed))
+    }
+
+    /// Everybody is slow every other time.
+    fn slow() -> SlowReactions {
+        let stretch = |longest| Stretch { ratio: Ratio::one_in(2), longest };
+        SlowReactions {
+            programs: vec![stretch(5_000 * MILLISECOND); 2],
+            clients: vec![stretch(300 * MILLISECOND); 2],
+            servers: vec![stretch(50 * MILLISECOND); 3],
+        }
+    }
+
+    fn slow_latencies(seed: u64) -> Latencies {
+        Latencies::new(timings(), Some(&slow()), &Seeds::new(seed))
     }
 
     fn every_queue() -> Vec<Step> {
@@ -343,7 +383,7 @@ mod tests {
             seed: u64,
             order in proptest::collection::vec((0..15usize, 0..3_000u64), 1..200),
         ) {
-            let mut latencies = latencies(seed);
+            let mut latencies = slow_latencies(seed);
             latencies.slow_down(Machine::Client(ClientId(1)), Time(9_000), 300 * MILLISECOND);
             let steps = every_queue();
             let mut last = vec![Time::ZERO; steps.len()];
@@ -354,6 +394,35 @@ mod tests {
                 prop_assert!(due >= now + MILLISECOND, "{} is too fast", steps[queue]);
                 prop_assert!(due >= last[queue], "{} overtakes", steps[queue]);
                 last[queue] = due;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_slow_takes_longer_now_and_then_and_else_as_long_as_without_until_it_recovers() {
+        let (connection, learner) = (
+            ClientConnection { client: ClientId(1), slot: 0 },
+            LearnerConnection { learner: ServerId(1), slot: 0 },
+        );
+        for (step, longest) in [
+            (Step::Input(ClientId(1)), 5_000 * MILLISECOND),
+            (Step::ToServer(connection), 300 * MILLISECOND),
+            (Step::ToClient(connection), 300 * MILLISECOND),
+            (Step::ToLearner(learner), 50 * MILLISECOND),
+        ] {
+            let (mut plain, mut slow) = (latencies(1), slow_latencies(1));
+            let mut longer = 0;
+            // So far apart that nothing queues.
+            let moments = |from: u64| (from..from + 400).map(|at| Time(60_000_000 * at));
+            for now in moments(0) {
+                let by = slow.due(now, &step).since(plain.due(now, &step));
+                assert!(by.is_zero() || (MILLISECOND..=longest).contains(&by), "{step}: {by:?}");
+                longer += u32::from(!by.is_zero());
+            }
+            assert!((150..250).contains(&longer), "{step}: {longer} times longer");
+            slow.recover(Time(60_000_000 * 400));
+            for now in moments(400) {
+                assert_eq!(slow.due(now, &step), plain.due(now, &step), "{step}");
             }
         }
     }

@@ -16,6 +16,7 @@ pub mod latency;
 #[cfg(test)]
 mod mock;
 pub mod options;
+pub mod pace;
 pub mod plan;
 mod programs;
 mod pulse;
@@ -33,12 +34,12 @@ mod sweep;
 mod timers;
 
 pub use determinism::{Caused, Difference, Side, Way};
-pub use faults::Fault;
+pub use faults::{Fault, FaultSet, Rate};
 pub use options::{Drawn, Search};
 pub use pulse::{Beat, Pulses};
 pub use replay::Replay;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::{Choice, Explored, FaultSet, Limits, Scenario, Servers};
+pub use scenario::{Choice, Explored, Limits, Scenario, Servers};
 pub use settings::{ClientOptions, Settings};
 pub use standstill::Stopped;
 pub use sweep::{SweepOptions, SweepReport, Totals, on_fresh_thread};

@@ -1,9 +1,10 @@
 //! A toy world to test the driver with: clients that create znodes one after the other at servers
 //! that only count. No ZooKeeper, but the same steps, effects and blockers.
 
+use crate::faults::FaultSet;
 use crate::faults::Look;
 use crate::options::Drawn;
-use crate::scenario::{Choice, Explored, FaultSet, Limits, Scenario};
+use crate::scenario::{Choice, Explored, Limits, Scenario};
 use crate::settings::Settings;
 use crate::subject::Subject;
 use std::collections::BTreeSet;

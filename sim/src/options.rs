@@ -4,10 +4,12 @@
 //! of fault is on or off for the whole run, so that over many seeds every combination of few and
 //! many faults comes up.
 
+use crate::faults::FaultSet;
 use crate::latency::{Latency, Outlier};
+use crate::pace::Pace;
 use crate::plan::Plan;
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::{Explored, FaultSet, Limits, Scenario};
+use crate::scenario::{Explored, Limits, Scenario};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub struct Drawn {
     pub timings: Timings,
     /// Which faults happen, and when or how often.
     pub plan: Plan,
+    /// Who is fast and who is slow while they do.
+    pub pace: Pace,
     /// For how long faults happen.
     pub chaos: Duration,
     /// How long after that everything must be done.
@@ -96,6 +100,7 @@ impl Drawn {
             config,
             timings,
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
+            pace: Pace::draw(scenario.faults, servers, clients, &seeds),
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,
             search: None,
@@ -282,6 +287,10 @@ impl fmt::Display for Drawn {
         }
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
-        self.plan.fmt(f)
+        if self.plan.is_empty() && self.pace.is_empty() {
+            return writeln!(f, "faults             none");
+        }
+        self.plan.fmt(f)?;
+        self.pace.fmt(f)
     }
 }

@@ -6,9 +6,9 @@
 //! none, it passes. Some kinds have no turns: they lie in wait for an event, say a `create` that a
 //! client sends or the beginning of a synchronisation, and strike each with some probability.
 
+use crate::faults::FaultSet;
 use crate::faults::{Await, Fault};
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::FaultSet;
 use std::fmt;
 use vivarium_model::time::{Duration, Time};
 
@@ -33,28 +33,40 @@ pub struct Turn {
 }
 
 impl Plan {
-    /// Draws the plan of a seed. Each kind of the set is on for half of all seeds.
+    /// Draws the plan of a seed. Each kind of the set is on for half of all seeds, unless its rate says
+    /// otherwise. A rate takes no number that would not be drawn without it.
     pub fn draw(kinds: FaultSet, chaos: Duration, seeds: &Seeds) -> Plan {
         let mut plan = Plan::default();
         for kind in kinds.iter() {
             let mut random = seeds.stream(&purpose(kind), 0);
-            if !random.chance(Ratio::one_in(2)) {
+            let rate = kinds.rate(kind);
+            if kind.holds_throughout() || !random.chance(rate.share(kind)) {
                 continue;
             }
             match kind.awaits() {
-                Some(awaited) => plan.ambushes.push((kind, frequency(awaited, &mut random))),
-                None => plan.draw_turns(kind, chaos, &mut random),
+                Some(awaited) => {
+                    let drawn = frequency(awaited, &mut random);
+                    let ratio = rate.said_one_in().map_or(drawn, Ratio::one_in);
+                    plan.ambushes.push((kind, ratio));
+                }
+                None => plan.draw_turns(kind, rate.said_turns(), chaos, &mut random),
             }
         }
         plan.turns.sort_unstable();
         plan
     }
 
+    /// Whether no fault strikes.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.ambushes.is_empty()
+    }
+
     /// One to four turns on average over the whole of the chaos, at exponential distances; of those
-    /// that stop everything a third of that.
-    fn draw_turns(&mut self, kind: Fault, chaos: Duration, random: &mut Random) {
+    /// that stop everything a third of that. Or as many on average as were said.
+    fn draw_turns(&mut self, kind: Fault, said: Option<u32>, chaos: Duration, random: &mut Random) {
         let rarity = if matches!(kind, Fault::PowerLoss | Fault::RejoinStorm) { 3 } else { 1 };
-        let mean = rarity * chaos / random.between(1, 4) as u32;
+        let drawn = rarity * chaos / random.between(1, 4) as u32;
+        let mean = said.map_or(drawn, |turns| chaos / turns.max(1));
         // A shortest distance, so that a chaos of no length has no endless list of turns.
         let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
         let end = chaos.as_micros();
@@ -92,9 +104,6 @@ pub fn purpose(kind: Fault) -> String {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.turns.is_empty() && self.ambushes.is_empty() {
-            return writeln!(f, "faults             none");
-        }
         for kind in Fault::ALL {
             let turns = self.turns.iter().filter(|turn| turn.kind == kind);
             let times: Vec<String> = turns.map(|turn| seconds(turn.at)).collect();
@@ -118,6 +127,7 @@ fn seconds(at: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faults::Rate;
     use proptest::prelude::*;
 
     const CHAOS: Duration = Duration::from_secs(20);
@@ -141,7 +151,7 @@ mod tests {
         fault              slow synchronisation: 1/4 of all synchronisations
         fault              crash after election: 1/6 of all elections
         ");
-        insta::assert_snapshot!(plan(FaultSet::NONE, 2), @"faults             none");
+        assert!(plan(FaultSet::NONE, 2).is_empty());
     }
 
     #[test]
@@ -150,7 +160,7 @@ mod tests {
         let turns: usize = (0..runs).map(|seed| plan(FaultSet::all(), seed).turns.len()).sum();
         let average = turns / runs as usize;
         assert!((8..=20).contains(&average), "{average} turns in a run");
-        for kind in Fault::ALL {
+        for kind in Fault::ALL.into_iter().filter(|kind| !kind.holds_throughout()) {
             let has = |seed: &u64| {
                 let plan = plan(FaultSet::all(), *seed);
                 plan.turns.iter().any(|turn| turn.kind == kind)
@@ -171,7 +181,65 @@ mod tests {
         }
     }
 
+    fn turns(plan: &Plan, kind: Fault) -> usize {
+        plan.turns.iter().filter(|turn| turn.kind == kind).count()
+    }
+
+    #[test]
+    fn a_rate_says_in_how_many_seeds_and_how_often() {
+        let kind = Fault::SessionExpiry;
+        let over_seeds = |rate: Rate| {
+            let with = FaultSet::ALL.with_rate(kind, rate);
+            let counts = (0..1_000).map(|seed| turns(&plan(with, seed), kind));
+            let counts: Vec<usize> = counts.filter(|count| *count > 0).collect();
+            (counts.len(), counts.iter().sum::<usize>() / counts.len())
+        };
+        let (seeds, each) = over_seeds(Rate::ALWAYS.turns(20));
+        assert_eq!(seeds, 1_000);
+        assert!((18..=22).contains(&each), "{each} turns in a run");
+        let (seeds, each) = over_seeds(Rate::in_seeds(1, 10).turns(20));
+        assert!((70..=130).contains(&seeds) && (18..=22).contains(&each), "{seeds}, {each}");
+        let (seeds, each) = over_seeds(Rate::in_seeds(1, 10));
+        assert!((70..=130).contains(&seeds) && (1..=4).contains(&each), "{seeds}, {each}");
+
+        let traps = FaultSet::ALL.with_rate(Fault::SyncBreak, Rate::ALWAYS.one_in(7));
+        for seed in 0..100 {
+            let ambushes = plan(traps, seed).ambushes;
+            assert!(ambushes.contains(&(Fault::SyncBreak, Ratio::one_in(7))), "seed {seed}");
+        }
+    }
+
+    fn rates() -> impl Strategy<Value = Rate> {
+        let share = prop_oneof![
+            Just(Rate::USUAL),
+            Just(Rate::ALWAYS),
+            (1..5u32).prop_map(|times| Rate::in_seeds(times, 5)),
+        ];
+        (share, 0..3u32, 1..50u32).prop_map(|(rate, often, number)| match often {
+            0 => rate,
+            1 => rate.turns(number),
+            _ => rate.one_in(number),
+        })
+    }
+
     proptest! {
+        /// Nor does its usual rate, said, change anything.
+        #[test]
+        fn the_rate_of_one_kind_leaves_the_others_as_they_are(
+            seed: u64,
+            of in proptest::sample::select(&Fault::ALL[..]),
+            rate in rates(),
+        ) {
+            let mut usual = plan(FaultSet::ALL, seed);
+            prop_assert_eq!(&plan(FaultSet::ALL.with_rate(of, Rate::USUAL), seed), &usual);
+            let mut rated = plan(FaultSet::ALL.with_rate(of, rate), seed);
+            for plan in [&mut usual, &mut rated] {
+                plan.turns.retain(|turn| turn.kind != of);
+                plan.ambushes.retain(|(kind, _)| *kind != of);
+            }
+            prop_assert_eq!(rated, usual);
+        }
+
         #[test]
         fn a_plan_is_a_function_of_the_seed(seed: u64) {
             prop_assert_eq!(plan(FaultSet::all(), seed), plan(FaultSet::all(), seed));

@@ -88,6 +88,28 @@ impl Random {
         Duration::from_micros(self.exponential(mean.as_micros() as u64))
     }
 
+    /// A number from `low` to `high`, both included, every order of magnitude of which is about as likely as
+    /// any other.
+    ///
+    /// # Panics
+    /// If `low` is 0 or above `high`.
+    pub fn magnitude(&mut self, low: u64, high: u64) -> u64 {
+        assert!(0 < low && low <= high, "no orders of magnitude: {low} to {high}");
+        let ratio = high / low;
+        let doublings = ratio.ilog2();
+        // The logarithm of the ratio and its inverse, interpolated alike, as fixed numbers of 32 binary places.
+        let fraction = ((u128::from(ratio) << 32) >> doublings) - (1 << 32);
+        let logarithm = (u128::from(doublings) << 32) + fraction;
+        let exponent = (u128::from(self.number()) * (logarithm + 1)) >> 64;
+        let mantissa = (1_u128 << 32) + (exponent & 0xffff_ffff);
+        (((u128::from(low) * mantissa) << (exponent >> 32)) >> 32) as u64
+    }
+
+    /// A span from `low` to `high`, every order of magnitude of which is about as likely as any other.
+    pub fn magnitude_span(&mut self, low: Duration, high: Duration) -> Duration {
+        Duration::from_micros(self.magnitude(low.as_micros() as u64, high.as_micros() as u64))
+    }
+
     /// One of these; `None` (a number taken all the same) where there are none.
     pub fn choose<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         let at = self.below(items.len() as u64);
@@ -176,12 +198,13 @@ mod tests {
     #[test]
     fn every_sampler_takes_one_number() {
         let mut reference = random();
-        let draws: [fn(&mut Random) -> u64; 6] = [
+        let draws: [fn(&mut Random) -> u64; 7] = [
             |random| random.below(0),
             |random| random.between(3, 3),
             |random| random.between(0, u64::MAX),
             |random| random.chance(Ratio::NEVER).into(),
             |random| random.exponential(0),
+            |random| random.magnitude(1, 9),
             |random| random.choose::<u64>(&[]).unwrap_or(0),
         ];
         for draw in draws {
@@ -204,7 +227,24 @@ mod tests {
         assert!((3_000..7_000).contains(&above(3_000)), "{}", above(3_000));
     }
 
+    #[test]
+    fn every_order_of_magnitude_is_as_likely() {
+        let mut random = random();
+        let drawn: Vec<u64> = (0..30_000).map(|_| random.magnitude(7, 7_000)).collect();
+        for low in [7, 70, 700] {
+            let within = drawn.iter().filter(|&&number| (low..10 * low).contains(&number)).count();
+            assert!((9_000..11_000).contains(&within), "{within} from {low}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn magnitudes_are_kept(seed: u64, low in 1..u64::MAX, width: u64) {
+            let high = low.saturating_add(width);
+            let drawn = Seeds::new(seed).stream("magnitude", 0).magnitude(low, high);
+            prop_assert!((low..=high).contains(&drawn));
+        }
+
         #[test]
         fn ranges_are_kept(seed: u64, low: u64, width: u64) {
             let high = low.saturating_add(width);

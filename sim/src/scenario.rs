@@ -2,7 +2,7 @@
 //! must hold all the same. A seed picks one run out of it ([`Drawn`]).
 
 use crate::bounds;
-use crate::faults::Fault;
+use crate::faults::FaultSet;
 use crate::options::Drawn;
 use crate::random::Random;
 use crate::settings::Settings;
@@ -100,6 +100,7 @@ impl Scenario {
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
+        self.faults.check()?;
         match self.faults == FaultSet::NONE {
             true => Ok(()),
             false => bounds::some_time("chaos", self.chaos),
@@ -203,51 +204,6 @@ impl From<std::ops::RangeInclusive<u32>> for Choice {
     }
 }
 
-/// A set of kinds of faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FaultSet(u64);
-
-impl FaultSet {
-    /// No faults.
-    pub const NONE: FaultSet = FaultSet(0);
-
-    /// Every kind.
-    pub const ALL: FaultSet = FaultSet((1 << Fault::ALL.len()) - 1);
-
-    /// Every kind.
-    pub fn all() -> FaultSet {
-        Fault::ALL.into_iter().collect()
-    }
-
-    /// This set and one kind more.
-    #[must_use]
-    pub fn with(self, kind: Fault) -> FaultSet {
-        FaultSet(self.0 | 1 << kind as u32)
-    }
-
-    /// This set without one kind.
-    #[must_use]
-    pub fn without(self, kind: Fault) -> FaultSet {
-        FaultSet(self.0 & !(1 << kind as u32))
-    }
-
-    /// Whether a kind is in the set.
-    pub fn has(self, kind: Fault) -> bool {
-        self.0 & (1 << kind as u32) != 0
-    }
-
-    /// The kinds in the set, in the order of [`Fault::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Fault> {
-        Fault::ALL.into_iter().filter(move |kind| self.has(*kind))
-    }
-}
-
-impl FromIterator<Fault> for FaultSet {
-    fn from_iter<I: IntoIterator<Item = Fault>>(kinds: I) -> FaultSet {
-        kinds.into_iter().fold(FaultSet::NONE, FaultSet::with)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,14 +221,5 @@ mod tests {
         assert_eq!(Choice::OneOf(Vec::new()).draw(&mut random), 0);
         assert_eq!(Choice::from(0).draw_small(&mut random, 1), 1);
         assert_eq!(Choice::from(1_000).draw_small(&mut random, 1), 255);
-    }
-
-    #[test]
-    fn fault_sets_hold_what_was_put_in() {
-        let [first, second, ..] = Fault::ALL;
-        let set = FaultSet::NONE.with(first).with(second).without(first);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [second]);
-        assert_eq!(FaultSet::all().iter().count(), Fault::ALL.len());
-        assert!(!FaultSet::all().without(first).has(first));
     }
 }

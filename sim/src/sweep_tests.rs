@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::driver::simulate;
+use crate::faults::FaultSet;
 use crate::mock::{Defects, Mock, scenario};
 use crate::options::Drawn;
 use crate::record::Keep;
-use crate::scenario::FaultSet;
 
 fn run(seed: u64, is_defect: bool) -> Closed {
     let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);

@@ -127,12 +127,18 @@ fn explored_work(drawn: &Drawn, search: Search, whole: LockWork) -> LockWork {
     LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }
 }
 
+/// So many answers a cleanup waits for, one after the other, while the connection holds: to the write that
+/// settles a lost create, to a list, and to a delete; and there may be some before it.
+const CLEANUP_REACTIONS: u32 = 6;
+
 /// How long a session must have been connected before what an ended attempt left is a leak: what
 /// one cleanup can take while the connection holds. A server that is cut off from its leader keeps
-/// its clients for up to syncLimit ticks, and a pause is not seen as a disconnection until it ends.
+/// its clients for up to syncLimit ticks, and a pause is not seen as a disconnection until it ends. A program
+/// that takes long over its reactions takes long over each of those that a cleanup needs.
 fn leak_bound(drawn: &Drawn) -> Duration {
     let config = &drawn.config;
     let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
     let cut_off = config.tick * config.sync_limit;
-    2 * timeouts.max().unwrap_or_default().max(cut_off)
+    let at_its_pace = CLEANUP_REACTIONS * drawn.pace.longest();
+    2 * timeouts.max().unwrap_or_default().max(cut_off) + at_its_pace
 }

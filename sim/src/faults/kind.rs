@@ -56,9 +56,14 @@ pub enum Fault {
     LoneLeader,
     /// All servers leave their roles, each once or twice within a second.
     RejoinStorm,
+    /// Programs, and machines' packets, now and then take long over a step: anything from a round trip to
+    /// seconds ([`crate::pace`]).
+    SlowReactions,
+    /// Programs wait for each other by priorities, which change a few times ([`crate::pace`]).
+    Priorities,
 }
 
-/// What a fault waits for where it takes no turns.
+/// What a fault lies in wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Await {
     /// A client sends a write.
@@ -84,7 +89,7 @@ impl fmt::Display for Await {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 22] = [
+    pub const ALL: [Fault; 24] = [
         Fault::Crash,
         Fault::PowerLoss,
         Fault::Rejoin,
@@ -107,6 +112,8 @@ impl Fault {
         Fault::ElectionCrash,
         Fault::LoneLeader,
         Fault::RejoinStorm,
+        Fault::SlowReactions,
+        Fault::Priorities,
     ];
 
     /// The name in printed plans; random streams go by it too, so it must not change.
@@ -134,10 +141,22 @@ impl Fault {
             Fault::ElectionCrash => "crash after election",
             Fault::LoneLeader => "lone leader",
             Fault::RejoinStorm => "rejoin storm",
+            Fault::SlowReactions => "slow reactions",
+            Fault::Priorities => "priorities",
         }
     }
 
-    /// What this kind lies in wait for; `None` for one that takes turns.
+    /// Whether this kind strikes at any time, by the clock.
+    pub(crate) fn takes_turns(self) -> bool {
+        self.awaits().is_none() && !self.holds_throughout()
+    }
+
+    /// Whether this kind neither takes turns nor lies in wait, but holds throughout a run that has it.
+    pub(crate) fn holds_throughout(self) -> bool {
+        matches!(self, Fault::SlowReactions | Fault::Priorities)
+    }
+
+    /// What this kind lies in wait for; `None` for one that does not.
     pub(crate) fn awaits(self) -> Option<Await> {
         match self {
             Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {

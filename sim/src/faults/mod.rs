@@ -12,6 +12,8 @@ mod kind;
 pub(crate) mod lost_reply;
 mod partition;
 mod program;
+mod rate;
+mod set;
 mod slow;
 
 use crate::random::{Random, Ratio};
@@ -24,6 +26,8 @@ use vivarium_model::time::Duration;
 pub(crate) use crash::clipped;
 pub(crate) use kind::Await;
 pub use kind::Fault;
+pub use rate::Rate;
+pub use set::FaultSet;
 
 /// What a fault can see of the world.
 pub(crate) trait Look {
@@ -113,7 +117,9 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::SyncBreak
         | Fault::SlowSync
         | Fault::ElectionCrash
-        | Fault::LoneLeader => unreachable!("{kind} takes no turns"),
+        | Fault::LoneLeader
+        | Fault::SlowReactions
+        | Fault::Priorities => unreachable!("{kind} takes no turns"),
     }
 }
 

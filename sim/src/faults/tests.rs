@@ -2,11 +2,11 @@
 
 use super::lost_reply::LostReplies;
 use super::*;
+use crate::faults::FaultSet;
 use crate::mock::{Defects, Mock, scenario};
 use crate::options::Drawn;
 use crate::plan::{self, Plan};
 use crate::random::Seeds;
-use crate::scenario::FaultSet;
 use crate::subject::Subject;
 use std::collections::BTreeSet;
 use vivarium_model::effect::Effects;
@@ -41,7 +41,7 @@ fn orders(fault: Fault, occurrence: u32) -> Vec<Order> {
 }
 
 fn turn_takers() -> impl Iterator<Item = Fault> {
-    Fault::ALL.into_iter().filter(|fault| fault.awaits().is_none())
+    Fault::ALL.into_iter().filter(|fault| fault.takes_turns())
 }
 
 #[test]
