@@ -49,11 +49,11 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "RefuseNewerZxid", "progress", 125, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 7, 1_000),
     exhibit("churn", "TruncKeepsRecordBeyond", "S5", 567, 1_400),
-    exhibit("churn", "SnapKeepsOldLog", "S6", 999, 15_000),
+    exhibit("churn", "SnapKeepsOldLog", "S6", 1601, 15_000),
     exhibit("churn", "InterruptedTruncKeepsTree", "S12", 1412, 15_000),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 496, 1_200),
     exhibit("churn", "SnapshotAheadOfLog", "S6", 24, 200),
-    exhibit("lock", "SnapshotAheadOfLog", "S6", 80, 2_000),
+    exhibit("lock", "SnapshotAheadOfLog", "S6", 440, 2_000),
 ];
 
 fn entry(name: &str) -> Entry {

@@ -29,6 +29,10 @@ impl FaultSet {
     /// Every kind.
     pub const ALL: FaultSet = FaultSet { kinds: (1 << Fault::ALL.len()) - 1, ..FaultSet::NONE };
 
+    /// What breaks nothing, and only has some wait while others go on: slow reactions and priorities.
+    pub const INTERLEAVINGS: FaultSet =
+        FaultSet::NONE.with(Fault::SlowReactions).with(Fault::Priorities);
+
     /// Every kind.
     pub fn all() -> FaultSet {
         FaultSet::ALL

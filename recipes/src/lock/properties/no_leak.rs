@@ -202,7 +202,11 @@ impl Monitor for NoLeak {
                 let connected = self.connected.get(client).copied();
                 self.session(view.at(), *client, connected);
             }
-            Event::Committed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+            // A program that is slow begins attempts under a session that is over: a close that is reported
+            // again is no news of them.
+            Event::Committed { txn, .. }
+                if matches!(txn.body, TxnBody::CloseSession { .. }) && view.history.is_new(txn) =>
+            {
                 self.attempts.retain(|attempt| attempt.session != Some(txn.session));
             }
             Event::Killed { client }
