@@ -245,7 +245,10 @@ fn two_phase_commit(decides: Decides) -> Test {
 
 // ---- how soon they are found ----
 
-const MISTAKES: [(&str, fn() -> Test); 2] = [
+/// A mistake by its name.
+type Mistake = (&'static str, fn() -> Test);
+
+const MISTAKES: [Mistake; 2] = [
     ("lost wake-up", || lost_wake_up(Waits::ByAnotherCall)),
     ("rewritable decision", || two_phase_commit(Decides::AfterALook)),
 ];
