@@ -286,8 +286,9 @@ fn they_are_found_soon_wherever_one_begins() {
         };
         let mut firsts: Vec<u64> = (0..10).map(in_range).collect();
         firsts.sort_unstable();
-        println!("{name}: median {} of {firsts:?}", u64::midpoint(firsts[4], firsts[5]));
-        assert!(firsts[5] <= SOON, "{name}: {firsts:?}");
+        let median = u64::midpoint(firsts[4], firsts[5]);
+        println!("{name}: median {median} of {firsts:?}");
+        assert!(median <= SOON, "{name}: {firsts:?}");
     }
 }
 
