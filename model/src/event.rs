@@ -419,7 +419,6 @@ impl Observation {
 
 /// A field of a custom observation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(i64),
@@ -427,6 +426,14 @@ pub enum Value {
     Bool(bool),
     /// Text.
     Text(Arc<str>),
+    /// A zxid, such as a fencing token.
+    Zxid(Zxid),
+}
+
+impl From<Zxid> for Value {
+    fn from(value: Zxid) -> Value {
+        Value::Zxid(value)
+    }
 }
 
 impl From<i64> for Value {

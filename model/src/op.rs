@@ -121,6 +121,21 @@ impl Op {
     pub fn create(path: impl Into<Arc<str>>, data: impl Into<Data>, mode: CreateMode) -> Op {
         Op::Create { path: path.into(), data: data.into(), mode, acl: AclList::OPEN }
     }
+
+    /// The delete of a znode.
+    pub fn delete(path: impl Into<Arc<str>>, version: Version) -> Op {
+        Op::Delete { path: path.into(), version }
+    }
+
+    /// The replacement of a znode's content.
+    pub fn set_data(path: impl Into<Arc<str>>, data: impl Into<Data>, version: Version) -> Op {
+        Op::SetData { path: path.into(), data: data.into(), version }
+    }
+
+    /// The check that a znode exists with this version.
+    pub fn check(path: impl Into<Arc<str>>, version: Version) -> Op {
+        Op::Check { path: path.into(), version }
+    }
 }
 
 /// A read inside a [`Request::MultiRead`].

@@ -26,6 +26,7 @@ impl Display for Value {
             Value::Number(number) => number.fmt(f),
             Value::Bool(truth) => truth.fmt(f),
             Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Zxid(zxid) => zxid.fmt(f),
         }
     }
 }

@@ -75,6 +75,15 @@ pub(crate) struct Ensemble {
 /// So many states are looked at where nobody says how many: a test should not run for ever.
 const MAX_STATES: u64 = 10_000_000;
 
+/// Three quarters of the machine's memory: a search that takes more ends with a verdict, and not by the
+/// system's hand. None where it is not known how much there is.
+fn most_memory() -> Option<u64> {
+    let about = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024 / 4 * 3)
+}
+
 impl Default for Exploration {
     fn default() -> Exploration {
         Exploration::new()
@@ -97,6 +106,7 @@ impl Exploration {
             options: Options {
                 threads,
                 max_states: Some(MAX_STATES),
+                max_memory: most_memory(),
                 ..Options::new(Strategy::BreadthFirst)
             },
         }
@@ -229,7 +239,8 @@ impl Exploration {
         self
     }
 
-    /// Stops when the process takes more bytes than this.
+    /// Stops when the process takes more bytes than this: three quarters of what the machine has, unless
+    /// this is called (and where that can be found out, which is on Linux).
     #[must_use]
     pub fn max_memory(mut self, bytes: u64) -> Exploration {
         self.options.max_memory = Some(bytes);

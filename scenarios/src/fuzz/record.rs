@@ -146,6 +146,7 @@ fn said(event: &Event) -> Option<String> {
         Value::Number(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
         Value::Text(text) => text.to_string(),
+        Value::Zxid(zxid) => zxid.to_string(),
     });
     let value = value.unwrap_or_default();
     Some(if &**name == WROTE { value } else { format!("{name} {value}") })

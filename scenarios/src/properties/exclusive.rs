@@ -102,8 +102,8 @@ impl Property<Exclusive> {
         self
     }
 
-    /// Each grant carries a fencing token in this field, such as the czxid of its znode: a number, or
-    /// text. Each is larger than all before (with the same key), but for those of zombies; and of two
+    /// Each grant carries a fencing token in this field, such as the czxid of its znode: a zxid or
+    /// a number. Each is larger than all before (with the same key), but for those of zombies; and of two
     /// holders the one with the smaller token is the zombie.
     #[must_use]
     pub fn token(mut self, field: &str) -> Self {
@@ -182,7 +182,7 @@ impl Exclusive {
 
     fn begin(&mut self, view: View<'_>, key: Key, said: &Said<'_>) -> Result<(), String> {
         let (client, words) = (said.client(), said.to_string());
-        let token = self.token.as_ref().map(|field| said.field(field)).transpose()?;
+        let token = self.token.as_ref().map(|field| said.field(field)?.token()).transpose()?;
         let new = Held {
             session: said.session(),
             had_expired: self.told.contains(&client),

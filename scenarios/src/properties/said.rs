@@ -51,6 +51,17 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// A field that is a zxid.
+    ///
+    /// # Errors
+    /// It is none, or not there.
+    pub fn zxid(&self, field: &str) -> Result<Zxid, String> {
+        match self.field(field)? {
+            Datum::Zxid(zxid) => Ok(zxid),
+            other => Err(self.is_no(field, &other, "a zxid")),
+        }
+    }
+
     /// A field that is text.
     ///
     /// # Errors
@@ -96,7 +107,7 @@ impl<'a> Said<'a> {
     /// Those of the observations of recipes are called as they are in [`Observation`].
     fn fields(&self) -> Vec<(Arc<str>, Datum)> {
         let text = |name: &str, value: &Arc<str>| (Arc::from(name), Datum::Text(Arc::clone(value)));
-        let zxid = |token: &Zxid| (Arc::from("token"), Datum::of_zxid(*token));
+        let zxid = |token: &Zxid| (Arc::from("token"), Datum::Zxid(*token));
         match self.observation {
             Observation::Attempt { lock, attempt } | Observation::GaveUp { lock, attempt } => {
                 vec![text("lock", lock), text("attempt", attempt)]
@@ -139,27 +150,37 @@ pub(super) enum Datum {
     Bool(bool),
     Number(i64),
     Text(Arc<str>),
+    Zxid(Zxid),
 }
 
 impl Datum {
-    /// As programs give zxids to their observations.
-    pub(super) fn of_zxid(zxid: Zxid) -> Datum {
-        Datum::Number(zxid.0 as i64)
-    }
-
     fn kind(&self) -> &'static str {
         match self {
             Datum::Bool(_) => "a truth value",
             Datum::Number(_) => "a number",
             Datum::Text(_) => "text",
+            Datum::Zxid(_) => "a zxid",
         }
     }
 
-    /// Which of two comes first: numbers by size, text letter by letter.
+    /// A fencing token: a zxid or a number. Text would be compared letter by letter, and `1:11` is no
+    /// smaller token than `1:5`.
+    pub(super) fn token(self) -> Result<Datum, String> {
+        match self {
+            Datum::Zxid(_) | Datum::Number(_) => Ok(self),
+            other => Err(format!(
+                "the token `{other}` is {}, and has to be a zxid or a number, such as `stat.czxid.into()`",
+                other.kind()
+            )),
+        }
+    }
+
+    /// Which of two comes first: numbers and zxids by size, text letter by letter.
     pub(super) fn compare(&self, other: &Datum) -> Result<Ordering, String> {
         match (self, other) {
             (Datum::Number(one), Datum::Number(other)) => Ok(one.cmp(other)),
             (Datum::Text(one), Datum::Text(other)) => Ok(one.cmp(other)),
+            (Datum::Zxid(one), Datum::Zxid(other)) => Ok(one.cmp(other)),
             (one, other) => Err(format!(
                 "{one} is {} and {other} is {}, and neither comes first",
                 one.kind(),
@@ -175,6 +196,7 @@ impl From<Value> for Datum {
             Value::Number(number) => Datum::Number(number),
             Value::Bool(flag) => Datum::Bool(flag),
             Value::Text(text) => Datum::Text(text),
+            Value::Zxid(zxid) => Datum::Zxid(zxid),
         }
     }
 }
@@ -185,6 +207,7 @@ impl fmt::Display for Datum {
             Datum::Bool(flag) => flag.fmt(f),
             Datum::Number(number) => number.fmt(f),
             Datum::Text(text) => f.write_str(text),
+            Datum::Zxid(zxid) => zxid.fmt(f),
         }
     }
 }

@@ -125,8 +125,9 @@ async fn with_token(zookeeper: ZooKeeper, right: bool) -> Result<(), String> {
         }
     }
     let stat = zookeeper.exists("/lock").await.map_err(words)?.expect("it is our own");
-    let token = if right { stat.czxid.0 as i64 } else { i64::from(stat.version) };
-    zookeeper.custom("granted", &[("token", token.into())]);
+    let version = Value::from(i64::from(stat.version));
+    let token = if right { stat.czxid.into() } else { version };
+    zookeeper.custom("granted", &[("token", token)]);
     let guard = right.then_some(stat.czxid);
     zookeeper.write_resource("ledger", guard, 1).await.map_err(|_| "too late")?;
     zookeeper.custom("released", &[]);

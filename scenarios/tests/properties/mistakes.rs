@@ -135,7 +135,7 @@ fn observations_of_recipes_are_observations() {
         make,
         1,
         &two(),
-        "(lock = /lock, attempt = a, node = /lock/a, token = 7), and this token was",
+        "(lock = /lock, attempt = a, node = /lock/a, token = 0:7), and this token was",
     );
 }
 
@@ -158,4 +158,20 @@ fn a_closure_that_remembers_by_itself_is_told_of() {
         let claim = "if copies of a property share nothing: what one is told, no other one knows";
         assert!(claims.iter().any(|said| said == claim), "{claims:?}");
     }
+}
+
+/// Text is compared letter by letter, which is no order of tokens.
+#[test]
+fn a_token_that_is_text_is_refused() {
+    let make = || {
+        Test::new("text", |zookeeper: ZooKeeper| async move {
+            zookeeper.connect().await;
+            zookeeper.custom("granted", &[("token", "1:5".into())]);
+            Ok(())
+        })
+        .clients(1)
+        .monitor(never_two_at_once("granted", "released").token("token"))
+    };
+    let sentence = "the token `1:5` is text, and has to be a zxid or a number";
+    falls(make, 1, &one(), sentence);
 }

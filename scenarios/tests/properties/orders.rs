@@ -41,7 +41,7 @@ async fn queue(zookeeper: ZooKeeper, in_order: bool) -> Result<(), String> {
         let mode = CreateMode::PersistentSequential;
         let made = zookeeper.create("/jobs/job-", b"", mode).await;
         let (job, stat) = made.map_err(words)?;
-        let czxid = Value::Number(stat.czxid.0 as i64);
+        let czxid = Value::from(stat.czxid);
         zookeeper.custom("produced", &[("job", (*job).into()), ("czxid", czxid)]);
     }
     for _ in 0..if zookeeper.client() == ClientId(1) { 2 } else { 0 } {

@@ -6,7 +6,7 @@ use vivarium::prelude::*;
 async fn lead_once(zk: ZooKeeper) -> Result<(), String> {
     zk.connect().await;
     if let Ok((_, stat)) = zk.create("/leader", b"", CreateMode::Ephemeral).await {
-        zk.custom("leads", &[("token", Value::Number(stat.czxid.0 as i64))]);
+        zk.custom("leads", &[("token", stat.czxid.into())]);
         let _ = zk.set_data("/leader", b"here", Version::Any).await;
         zk.custom("resigned", &[]);
         let _ = zk.delete("/leader", Version::Any).await;

@@ -1,0 +1,1 @@
+//! What is tested here stands beside its tests.
