@@ -10,7 +10,7 @@ use vivarium_model::host::THREAD;
 use vivarium_model::words::panic_message;
 
 /// A panic that was not printed.
-#[cfg(feature = "cli")]
+#[cfg(feature = "explore")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Caught {
     pub(crate) message: String,
@@ -20,17 +20,20 @@ pub(crate) struct Caught {
 
 #[derive(Default)]
 struct Memory {
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "explore")]
     last: Option<Caught>,
     /// Where a panic with this message was, for the latest of them.
     places: BTreeMap<String, String>,
 }
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "explore")]
     last: None,
     places: BTreeMap::new(),
 });
+
+/// What a scope of threads panics with when one of its threads has.
+const SCOPED: &str = "a scoped thread panicked";
 
 /// More places than this nobody asks for.
 const MOST_PLACES: usize = 1_000;
@@ -58,7 +61,7 @@ pub(crate) fn everything() {
 fn remember(info: &PanicHookInfo<'_>) {
     let message = panic_message(info.payload()).to_string();
     // A scope of threads panics once more when one of its threads has; that says nothing.
-    if message == "a scoped thread panicked" {
+    if message == SCOPED {
         return;
     }
     let place = info.location().map(ToString::to_string);
@@ -69,14 +72,14 @@ fn remember(info: &PanicHookInfo<'_>) {
         }
         memory.places.insert(message.clone(), place.clone());
     }
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "explore")]
     {
         memory.last = Some(Caught { message, place });
     }
 }
 
 /// The latest panic that was not printed, once.
-#[cfg(feature = "cli")]
+#[cfg(feature = "explore")]
 pub(crate) fn last() -> Option<Caught> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner).last.take()
 }
@@ -86,4 +89,19 @@ pub(crate) fn place_in(text: &str) -> Option<String> {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let (_who, message) = text.split_once("panicked: ")?;
     memory.places.get(message).cloned()
+}
+
+/// Something panicked with this message that is neither a program nor a monitor that is told an event: the
+/// sentence that says so, with the place.
+#[cfg(feature = "explore")]
+pub(crate) fn unexpected(message: String) -> String {
+    let Caught { message, place } = match last() {
+        // The thread's own says more than its scope's.
+        Some(caught) if message == SCOPED || message == caught.message => caught,
+        _ => Caught { message, place: None },
+    };
+    let place = place.map_or(String::new(), |place| format!(" (at {place})"));
+    format!(
+        "Vivarium itself failed, please report it unless the place is your own: {message}{place}"
+    )
 }

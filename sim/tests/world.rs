@@ -125,6 +125,11 @@ fn a_case_replays_to_the_same_hash() {
     let again = replay(&scenario, &case, &direct()).expect("a sound case");
     assert!(again.same, "skipped: {:?}", again.skipped);
 
+    let mut crowded = case.clone();
+    let last = crowded.config.clients.last().expect("there are clients").clone();
+    crowded.config.clients.resize(9, last);
+    let sentence = replay(&scenario, &crowded, &RunOptions::default()).expect_err("too many");
+    assert_eq!(sentence, "the case cannot be replayed: it has 9 clients, and `churn` has 2..=4");
     let broken = Case { parameters: [("rounds".into(), "many".into())].into(), ..case };
     let error = replay(&scenario, &broken, &direct()).unwrap_err();
     assert_eq!(error, "the case cannot be replayed: its `rounds` is `many`, not a number");

@@ -118,7 +118,7 @@ fn on_watch<T: Send + 'static>(
         Ended::Stuck(Told { client, input, .. }) => {
             watchdog::stuck(&format!("{client}'s program, told \"{input}\","), patience)
         }
-        Ended::Panicked(message) => format!("Vivarium itself failed, please report it: {message}"),
+        Ended::Panicked(message) => quiet::unexpected(message),
     })
 }
 

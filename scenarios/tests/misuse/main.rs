@@ -9,6 +9,7 @@ mod nondeterminism;
 mod nothing;
 mod numbers;
 mod panics;
+mod places;
 mod setup;
 
 use vivarium::prelude::*;

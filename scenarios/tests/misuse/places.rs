@@ -1,0 +1,181 @@
+//! Panics and loops at places where nobody expects them.
+
+use super::{connects, fails};
+use std::future::{Ready, ready};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use vivarium::prelude::*;
+
+/// A property that panics when it is asked for this.
+#[derive(Clone)]
+struct PanicsIn(&'static str);
+
+impl PanicsIn {
+    fn at(&self, place: &str) {
+        assert_ne!(self.0, place, "an odd place to panic");
+    }
+}
+
+impl Hash for PanicsIn {
+    fn hash<H: Hasher>(&self, _state: &mut H) {
+        self.at("hash");
+    }
+}
+
+impl Monitor for PanicsIn {
+    fn name(&self) -> &'static str {
+        self.at("name");
+        "panics"
+    }
+    fn class(&self) -> Class {
+        self.at("class");
+        Class::Event
+    }
+    fn concerns(&self, _event: &Event) -> bool {
+        self.at("concerns");
+        true
+    }
+    fn minds_order(&self, _event: &Event) -> bool {
+        self.at("minds_order");
+        true
+    }
+    fn looks_back(&self) -> LooksBack {
+        self.at("looks_back");
+        LooksBack::Nothing
+    }
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        self.at("looks_for");
+        Vec::new()
+    }
+    fn begin(&mut self, _config: &Arc<vivarium::model::config::Config>) {
+        self.at("begin");
+    }
+    fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
+        Ok(())
+    }
+    fn at_rest(&mut self, _view: View<'_>) -> Result<(), Objection> {
+        self.at("at_rest");
+        Ok(())
+    }
+}
+
+/// Whatever panics, the test fails, and says with what.
+#[test]
+fn a_property_that_panics_anywhere_fails_its_test() {
+    for place in ["name", "class", "concerns", "looks_back", "looks_for", "begin"] {
+        let text = std::panic::catch_unwind(|| {
+            match connects()
+                .monitor(PanicsIn(place))
+                .run_seeds(&vivarium::seeds::SeedRange::count(2).expect("some"))
+            {
+                Ok(report) => panic!("{place}: {}", report.verdict),
+                Err(failure) => failure.to_string(),
+            }
+        });
+        if let Ok(text) = text {
+            assert!(text.contains("an odd place to panic"), "{place}: {text}");
+        }
+    }
+}
+
+#[cfg(feature = "explore")]
+#[test]
+fn so_it_does_in_a_search() {
+    let places = ["concerns", "minds_order", "looks_back", "looks_for", "begin", "hash", "at_rest"];
+    for place in places {
+        let text = std::panic::catch_unwind(|| {
+            let test = connects().monitor(PanicsIn(place));
+            match test.explored(&Exploration::new().clients(2)) {
+                Ok(report) => match report.verdict.violation() {
+                    Some(violation) => violation.objection.saw.clone(),
+                    None => panic!("{place}: {}", report.verdict),
+                },
+                Err(failure) => failure.to_string(),
+            }
+        });
+        let text =
+            text.unwrap_or_else(|panic| vivarium::model::words::panic_message(&*panic).to_string());
+        assert!(text.contains("an odd place to panic"), "{place}: {text}");
+    }
+}
+
+/// Before there is any future to poll.
+#[test]
+fn a_program_that_panics_before_it_begins_is_told() {
+    let test = || {
+        Test::new("no future", |_zookeeper| -> Ready<Result<(), String>> {
+            panic!("there is no future")
+        })
+    };
+    let text = fails(test().clients(1), 2);
+    assert!(text.contains("there is no future"), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let exploration = Exploration::new().clients(1);
+        let text = match test().explored(&exploration) {
+            Ok(report) => report.verdict.to_string(),
+            Err(failure) => failure.to_string(),
+        };
+        assert!(text.contains("there is no future"), "{text}");
+    }
+}
+
+/// A program that ends before it awaits anything did nothing, which the report says.
+#[test]
+fn rounds_that_never_await_are_told() {
+    let test = || Test::rounds("again", 0_u32, |_zookeeper, _round| ready(Ok(Round::Again(0))));
+    let text = fails(test().clients(1), 1);
+    assert!(text.contains("the program does not block: 100000 polls for one input"), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let text = match test().explored(&Exploration::new().clients(1)) {
+            Ok(report) => report.verdict.to_string(),
+            Err(failure) => failure.to_string(),
+        };
+        assert!(!text.starts_with("held"), "{text}");
+    }
+}
+
+/// Panics when it is dropped, as a guard with an assertion may.
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped at an odd place");
+    }
+}
+
+/// A program that holds such a guard for two seconds, or drops it when they are over.
+fn guards(forgets: bool) -> Test {
+    Test::new("guards", move |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        let guard = PanicsWhenDropped;
+        zookeeper.sleep(Duration::from_secs(2)).await;
+        if forgets {
+            std::mem::forget(guard);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_program_that_panics_when_it_drops_something_is_told() {
+    let text = fails(guards(false).clients(1), 1);
+    assert!(text.contains("dropped at an odd place"), "{text}");
+    #[cfg(feature = "explore")]
+    {
+        let report = guards(false).explored(&Exploration::new().clients(1)).expect("it can be");
+        let text = &report.verdict.violation().expect("it panics").objection.saw;
+        assert!(text.contains("dropped at an odd place"), "{text}");
+    }
+}
+
+/// No destructor of a process that is killed ever runs: what one would do is nobody's violation.
+#[test]
+fn what_a_killed_program_would_drop_is_nobodys_business() {
+    let kills = Faults::NONE.with(Fault::ProgramCrash);
+    let report = guards(true).clients(2).faults(kills).seeds(40).run();
+    assert!(report.fault_total() > 0);
+    #[cfg(feature = "explore")]
+    guards(true).explore(&Exploration::new().clients(1).kills(1));
+}
