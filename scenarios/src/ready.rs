@@ -99,7 +99,9 @@ impl Ready {
             Handed::No(sentence) => Shorter::No(sentence),
             Handed::Falls(found) => {
                 let (mut finding, case) = *found;
-                finding.replay = match environment::save(&case, "explored") {
+                // Not over a search's own, which may be about something else.
+                let which = format!("{}-explored", run.seed);
+                finding.replay = match environment::save(&case, &which) {
                     Ok(file) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
                     Err(sentence) => sentence,
                 };

@@ -90,6 +90,7 @@ fn doer(event: &Event) -> Option<ClientId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_model::op::SessionState;
     use vivarium_model::step::Step;
 
     fn line(number: u64) -> Arc<TraceLine> {
@@ -121,6 +122,16 @@ mod tests {
         assert_eq!(stopped, Stopped { client: ClientId(1), at: Time(30), step: 30 });
         let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
         assert_eq!(numbers, (25..40).collect::<Vec<_>>());
+    }
+
+    /// A program hears of its connection whether it waits for that or not.
+    #[test]
+    fn that_a_connection_comes_and_goes_is_no_deed() {
+        let (client, session, server) = (ClientId(1), None, None);
+        for state in [SessionState::Disconnected, SessionState::SyncConnected] {
+            assert_eq!(doer(&Event::Session { client, session, server, state }), None);
+        }
+        assert_eq!(doer(&Event::Started { client }), Some(client));
     }
 
     #[test]
