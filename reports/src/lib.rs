@@ -9,6 +9,7 @@
 pub mod case_file;
 pub mod determinism;
 pub mod exploration;
+pub mod folding;
 pub mod json;
 #[cfg(feature = "junit")]
 pub mod junit;

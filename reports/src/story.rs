@@ -4,7 +4,8 @@
 //! attempt or zxid that the monitor named, then what concerns the clients (with all their sessions)
 //! and servers it named, then what happened last.
 
-use crate::timeline::{cut, digits, is_the_step, tell};
+use crate::folding::fold;
+use crate::timeline::{WIDTH, digits, is_the_step, tell};
 use std::collections::BTreeSet;
 use vivarium_model::event::Event;
 use vivarium_model::step::Step;
@@ -121,7 +122,7 @@ fn turns(lines: &[TraceLine]) -> Vec<String> {
         let others = line.events.iter().filter(|event| !is_the_step(&line.step, event));
         told.extend(others.map(Event::to_string));
         let head = format!("{:>14}  #{:<digits$}  ", line.at.to_string(), line.number);
-        turns.extend(told.iter().map(|sentence| cut(&format!("{head}{sentence}"))));
+        turns.extend(told.iter().map(|sentence| fold(&format!("{head}{sentence}"), WIDTH)));
     }
     turns
 }

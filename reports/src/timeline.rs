@@ -4,6 +4,7 @@
 //! handed over, it stands for the step, and an event that is the step itself (a crash, a pause) or
 //! says what the note said is not repeated.
 
+use crate::folding::fold;
 use crate::story::story;
 use std::fmt::Write as _;
 use vivarium_model::event::Event;
@@ -12,8 +13,8 @@ use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
 use vivarium_model::zxid::Zxid;
 
-/// Longer lines are cut.
-const WIDTH: usize = 160;
+/// Longer lines are broken.
+pub(crate) const WIDTH: usize = 160;
 
 /// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
 /// timeline of its last steps, each under a line that says what it is; `until` says up to where, if that
@@ -58,7 +59,7 @@ pub fn timeline(lines: &[TraceLine]) -> String {
         let notes = notes.iter().map(|note| format!("{indent}· {note}"));
         let events = events.iter().map(|event| format!("{indent}→ {event}"));
         for line in [head + &headline].into_iter().chain(notes).chain(events) {
-            let _ = writeln!(text, "{}", cut(&line));
+            text.push_str(&fold(&format!("{line}\n"), WIDTH));
         }
     }
     text
@@ -86,14 +87,6 @@ pub fn steps(lines: &[TraceLine]) -> String {
 /// How wide the numbers of these steps are.
 pub(crate) fn digits(lines: &[TraceLine]) -> usize {
     lines.last().map_or(1, |line| line.number.to_string().len())
-}
-
-/// The line, cut where it is too long.
-pub(crate) fn cut(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
-        return line.to_string();
-    }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
 /// A step and what it caused, each thing once.

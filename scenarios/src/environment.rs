@@ -5,6 +5,7 @@ use crate::seeds::{SeedRange, parse_seed};
 use std::path::{Path, PathBuf};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;
+use vivarium_reports::folding::fold;
 
 /// The variables, as they are.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +80,15 @@ impl Environment {
         }
         let file = path.display().to_string();
         Ok((case.grain == grain).then_some(Again { case, file }))
+    }
+}
+
+/// The text, broken where lines are wider than `COLUMNS` says, if that is said.
+pub(crate) fn fitted(text: String) -> String {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    match columns {
+        Some(columns) => fold(&text, columns),
+        None => text,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The library face: a user's own test as a scenario.
 
 use crate::engine::LAST_STEPS;
+use crate::environment::fitted;
 use crate::ready::{Ready, TestFailure};
 use crate::role::Role;
 use crate::seeds::SeedRange;
@@ -40,6 +41,7 @@ use vivarium_sim::{
 /// | `VIVARIUM_SEED` | one seed, to replay it |
 /// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
 /// | `VIVARIUM_CASE` | a case file: its steps are taken again first |
+/// | `COLUMNS` | how wide a report may be |
 /// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states to a browser |
 pub struct Test {
     name: String,
@@ -269,7 +271,8 @@ impl Test {
         ready.explores_failures = true;
         let asked = ready.what_to_run(own);
         let (seeds, last_steps) = asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
-        ready.run(&seeds, last_steps).unwrap_or_else(|failure| panic!("{failure}"))
+        let failed = |failure: TestFailure| panic!("{}", fitted(failure.to_string()));
+        ready.run(&seeds, last_steps).unwrap_or_else(failed)
     }
 
     /// Runs these seeds, whatever the environment says.
@@ -323,7 +326,7 @@ impl Test {
             Verdict::Bounded { .. } => exploration.may_be_bounded,
             _ => false,
         };
-        assert!(is_enough, "\n{}", exploration_text(&report, WIDTH));
+        assert!(is_enough, "\n{}", fitted(exploration_text(&report, WIDTH)));
         report
     }
 

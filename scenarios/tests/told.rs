@@ -96,6 +96,16 @@ fn a_failing_sweep_tells_the_whole_way() {
     insta::assert_snapshot!(portable(&text));
 }
 
+#[test]
+fn a_report_is_as_wide_as_is_said() {
+    let text = printed("a_hang", &[("COLUMNS", "80")]);
+    let report = &text[text.find("VIOLATED").expect("it is violated")..];
+    let wide: Vec<&str> = report.lines().filter(|line| line.chars().count() > 80).collect();
+    let paths = wide.iter().filter(|line| line.contains("/hang-0")).count();
+    assert_eq!(paths, wide.len(), "{wide:?}");
+    insta::assert_snapshot!(portable(report).lines().take(60).collect::<Vec<_>>().join("\n"));
+}
+
 /// The way that a search has found to the same is a case of its own.
 #[cfg(feature = "explore")]
 #[test]
