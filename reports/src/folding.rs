@@ -38,7 +38,7 @@ fn folded(line: &str, width: usize) -> String {
 fn text_begins(line: &str) -> Option<usize> {
     let letters: Vec<char> = line.chars().take(40).collect();
     let begins = |at: &usize| letters[*at] != ' ' && letters[at - 2..*at] == [' ', ' '];
-    (2..letters.len()).filter(begins).last()
+    (2..letters.len()).rev().find(begins)
 }
 
 #[cfg(test)]
