@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_model::explore::recipes::Budget;
 use vivarium_model::explore::{Silent, search};
-use vivarium_model::property::{Class, Objection};
+use vivarium_model::property::{Class, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
 use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario, Search};
 
@@ -87,9 +87,12 @@ fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
     let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Search::default()));
     let of = |class: Class| all.iter().filter(move |monitor| monitor.class() == class);
-    // What a monitor objects to may have another name than the monitor.
+    // What a monitor objects to may have another name than the monitor. ZooKeeper's own properties a search
+    // takes for granted.
+    let others = || of(Class::Run).map(|monitor| monitor.name());
+    let zookeepers: Vec<&str> = zookeeper().iter().map(|monitor| monitor.name()).collect();
     matches!(property, "program" | "progress")
-        || of(Class::Event).count() > 0 && of(Class::Run).all(|monitor| monitor.name() != property)
+        || of(Class::Event).count() > 0 && others().chain(zookeepers).all(|other| other != property)
 }
 
 /// Whether the property falls by this question.
