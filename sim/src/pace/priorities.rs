@@ -12,7 +12,7 @@ const REACTIONS: u64 = 500;
 ///
 /// A program's reaction (its start, or its next input) waits as long as one of higher priority has reacted
 /// within the last [`quiet`](Priorities::quiet), which is taken for being busy: so the fast ones get far ahead.
-/// At each [change](Change) the program whose reaction it is falls to the lowest priority, and this one reaction
+/// At each change the program whose reaction it is falls to the lowest priority, and this one reaction
 /// waits until the others have reacted some times, asleep or not. Nobody waits for more than
 /// [`longest`](Priorities::longest) before one reaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
