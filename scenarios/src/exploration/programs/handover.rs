@@ -151,3 +151,20 @@ fn budgets(run: &RunReport) -> Vec<Budget> {
     all.sort_by_key(sum);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_property_or_another_failure_is_not_the_same() {
+        let same = |one: (&str, &str), other: (&str, &str)| {
+            is_same(&Objection::new(one.0, one.1), &Objection::new(other.0, other.1))
+        };
+        assert!(same(("lock M1", "client 1 and client 2"), ("lock M1", "client 3 and client 1")));
+        assert!(!same(("lock M1", "both"), ("lock M5", "both")));
+        let swept = ("program", "the program of client 1 returned an error: too late");
+        assert!(same(swept, ("program", "client 2's program failed: too late")));
+        assert!(!same(swept, ("program", "client 2's program failed: too early")));
+    }
+}
