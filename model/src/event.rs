@@ -324,6 +324,45 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The client whose machine or program it happened to; `None` for what happened among servers.
+    pub fn client(&self) -> Option<ClientId> {
+        match self {
+            Event::Sent { client, .. }
+            | Event::Replied { client, .. }
+            | Event::Lost { client, .. }
+            | Event::Session { client, .. }
+            | Event::Notified { client, .. }
+            | Event::Rearming { client, .. }
+            | Event::Authenticating { client, .. }
+            | Event::Authenticated { client, .. }
+            | Event::Rearmed { client, .. }
+            | Event::Observed { client, .. }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. }
+            | Event::Killed { client }
+            | Event::Paused { client }
+            | Event::Resumed { client }
+            | Event::Cancelled { client, .. }
+            | Event::ResourceWrite { client, .. } => Some(*client),
+            Event::Elected { .. }
+            | Event::LeftRole { .. }
+            | Event::Established { .. }
+            | Event::Synchronising { .. }
+            | Event::Proposed { .. }
+            | Event::Committed { .. }
+            | Event::Applied { .. }
+            | Event::Serving { .. }
+            | Event::Acked { .. }
+            | Event::AckedNewLeader { .. }
+            | Event::Crashed { .. }
+            | Event::Restarted { .. }
+            | Event::Exited { .. } => None,
+        }
+    }
+}
+
 /// What a program tells the monitors. Recipes use the named ones, users [`Observation::Custom`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Observation {

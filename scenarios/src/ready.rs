@@ -215,7 +215,8 @@ fn held_or(told: replaying::Told) -> Result<(), String> {
 pub enum TestFailure {
     /// A property was violated: what, with its timeline.
     Violated(Box<Finding>),
-    /// Nothing was violated, but nobody made an observation that was demanded ([`Test::must_see`](crate::Test::must_see)).
+    /// Nothing was violated, but nobody made an observation that was demanded
+    /// ([`Test::must_see`](crate::Test::must_see)).
     Unseen {
         /// The test's name.
         name: String,

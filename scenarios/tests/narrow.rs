@@ -276,7 +276,7 @@ fn a_decision_that_is_written_twice_is_found_soon() {
 
 /// No seed is lucky: the median over ten ranges.
 #[test]
-#[ignore = "thousands of runs: `cargo test --release --test narrow -- --ignored --nocapture`"]
+#[ignore = "thousands of runs: .ci/run asks for it by itself"]
 fn they_are_found_soon_wherever_one_begins() {
     const RANGE: u64 = 5_000;
     for (name, mistake) in MISTAKES {

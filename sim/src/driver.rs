@@ -240,7 +240,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Looks for what ends programs or servers, and for what lies in wait for creates.
+    /// Looks for what ends programs or servers, and for what faults lie in wait for.
     fn read_events(&mut self) -> Result<(), Objection> {
         for at in 0..self.effects.events.len() {
             let event = &self.effects.events[at];

@@ -3,7 +3,7 @@
 //! Every kind draws from streams of its own, and every occurrence of a kind from one more, so
 //! taking one kind out of a scenario leaves the turns and the draws of all others as they are. When
 //! a fault's turn comes, it looks at the world and picks its victim (`faults/`); where there is
-//! none, it passes. Some kinds have no turns: they lie in wait for an event, say a `create` that a
+//! none, it passes. Some kinds have no turns: they lie in wait for an event, say a write that a
 //! client sends or the beginning of a synchronisation, and strike each with some probability.
 
 use crate::faults::FaultSet;

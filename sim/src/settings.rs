@@ -194,6 +194,16 @@ mod tests {
     }
 
     #[test]
+    fn a_case_has_as_many_clients_as_there_are_roles() {
+        let settings = roles(&["coordinator", "site"]);
+        assert_eq!(settings.takes_clients("votes", 2), Ok(()));
+        assert_eq!(Settings::default().takes_clients("votes", 7), Ok(()));
+        let sentence =
+            "the case cannot be replayed: it has 3 clients, and the roles of `votes` make 2";
+        assert_eq!(settings.takes_clients("votes", 3), Err(sentence.to_string()));
+    }
+
+    #[test]
     fn clients_are_told_apart_by_role_or_option() {
         assert!(!Settings::default().tell_clients_apart());
         assert!(!roles(&["site", "site"]).tell_clients_apart());

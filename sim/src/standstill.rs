@@ -72,18 +72,14 @@ impl Standstills {
 /// doing anything about it.
 fn doer(event: &Event) -> Option<ClientId> {
     match event {
-        Event::Sent { client, .. }
-        | Event::Replied { client, .. }
-        | Event::Lost { client, .. }
-        | Event::Notified { client, .. }
-        | Event::Observed { client, .. }
-        | Event::Started { client }
-        | Event::Finished { client, .. }
-        | Event::Panicked { client, .. }
-        | Event::Killed { client }
-        | Event::Cancelled { client, .. }
-        | Event::ResourceWrite { client, .. } => Some(*client),
-        _ => None,
+        Event::Session { .. }
+        | Event::Rearming { .. }
+        | Event::Rearmed { .. }
+        | Event::Authenticating { .. }
+        | Event::Authenticated { .. }
+        | Event::Paused { .. }
+        | Event::Resumed { .. } => None,
+        other => other.client(),
     }
 }
 

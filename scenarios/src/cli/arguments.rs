@@ -187,7 +187,7 @@ pub(super) struct ExploreArguments {
     /// Stop when there are more distinct states
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states: Option<String>,
-    /// Stop when more memory is taken, e.g. 4G
+    /// Stop when more memory is taken, e.g. 4G [default: three quarters of the machine's]
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     pub(super) max_memory: Option<String>,
     /// Stop after so long

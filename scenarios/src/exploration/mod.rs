@@ -34,7 +34,8 @@ pub(crate) const MOST_CLIENTS: u8 = vivarium_model::explore::recipes::MAX_CLIENT
 /// How far to explore, and how.
 ///
 /// Unless told otherwise: no faults, reductions on, breadth first (so that a violation found is a
-/// short one), one thread per core, at most ten million states.
+/// short one), one thread per core, at most ten million
+/// states and three quarters of the machine's memory.
 ///
 /// Each `lost`, `expiries`, … is how often that may happen on one path; together they are the
 /// dimensions in which a search is exhaustive. `clients` to `kills` and `setup` are for programs, over

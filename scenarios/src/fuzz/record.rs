@@ -90,7 +90,7 @@ impl Monitor for Recorder {
                 _ => false,
             },
             Watched::Requests => matches!(event, Event::Sent { .. } | Event::Observed { .. }),
-            Watched::Accounts => client_of(event).is_some(),
+            Watched::Accounts => event.client().is_some(),
             Watched::Everything => true,
         }
     }
@@ -117,7 +117,7 @@ impl Monitor for Recorder {
         }
         let is_request = matches!(event, Event::Sent { .. });
         if matches!(self.watched, Watched::Commits | Watched::Requests) && !is_request {
-            let (Some(client), Some(line)) = (client_of(event), said(event)) else { return Ok(()) };
+            let (Some(client), Some(line)) = (event.client(), said(event)) else { return Ok(()) };
             self.lines[usize::from(client.0)].push(line);
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Monitor for Recorder {
             let txns: Vec<String> = view.history.txns().iter().map(|txn| committed(txn)).collect();
             line = format!("{line} after {}", txns.join(", "));
         }
-        self.write(client_of(event), line);
+        self.write(event.client(), line);
         Ok(())
     }
 
@@ -182,27 +182,5 @@ fn in_words(event: &Event) -> String {
         Event::Cancelled { .. } => "is cancelled".into(),
         Event::ResourceWrite { accepted, .. } => format!("writes outside: {accepted}"),
         other => format!("{other:?}"),
-    }
-}
-
-fn client_of(event: &Event) -> Option<ClientId> {
-    match event {
-        Event::Sent { client, .. }
-        | Event::Replied { client, .. }
-        | Event::Lost { client, .. }
-        | Event::Session { client, .. }
-        | Event::Notified { client, .. }
-        | Event::Rearming { client, .. }
-        | Event::Rearmed { client, .. }
-        | Event::Authenticating { client, .. }
-        | Event::Authenticated { client, .. }
-        | Event::Observed { client, .. }
-        | Event::Started { client }
-        | Event::Finished { client, .. }
-        | Event::Panicked { client, .. }
-        | Event::Killed { client }
-        | Event::Cancelled { client, .. }
-        | Event::ResourceWrite { client, .. } => Some(*client),
-        _ => None,
     }
 }

@@ -151,7 +151,7 @@ impl<R: Rule> Property<R> {
             return Ok(false);
         }
         for (field, value) in &self.scope.with {
-            if said.field(field)? != *value {
+            if said.field_like(field, value)? != *value {
                 return Ok(false);
             }
         }
@@ -180,6 +180,9 @@ impl<R: Rule> Property<R> {
     fn judge_end(&mut self, view: View<'_>) -> Result<(), String> {
         let all = || (1..=self.clients).map(ClientId);
         let clients = self.scope.by.clone().unwrap_or_else(|| all().collect());
+        if clients.is_empty() {
+            return Err("it is about no client at all: `by` names none".to_string());
+        }
         if let Some(nobody) = clients.iter().find(|client| all().all(|one| one != **client)) {
             let there_are = self.clients;
             return Err(format!("it is about {nobody}, and the clients are 1 to {there_are}"));
@@ -198,7 +201,7 @@ impl<R: Hears> Property<R> {
     }
 
     /// Takes only what is said with this value in this field. Where an observation of the right name has
-    /// no such field, the property objects.
+    /// no such field, or has it as something else (text for a number), the property objects.
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Property<R> {
         self.scope.with.push((Arc::from(field), Datum::from(value.into())));

@@ -99,6 +99,15 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// A field that is of the same type as this value.
+    pub(super) fn field_like(&self, field: &str, value: &Datum) -> Result<Datum, String> {
+        let is = self.field(field)?;
+        match std::mem::discriminant(&is) == std::mem::discriminant(value) {
+            true => Ok(is),
+            false => Err(self.is_no(field, &is, value.kind())),
+        }
+    }
+
     fn is_no(&self, field: &str, is: &Datum, wanted: &str) -> String {
         let kind = is.kind();
         format!("{self}, whose field `{field}` is {kind}, and {wanted} is asked for here")

@@ -175,3 +175,26 @@ fn a_token_that_is_text_is_refused() {
     let sentence = "the token `1:5` is text, and has to be a zxid or a number";
     falls(make, 1, &one(), sentence);
 }
+
+/// A filter that nothing passes would hold for nothing.
+#[test]
+fn a_filter_of_another_type_is_refused() {
+    let make = || leads().monitor(at_most_once("leads", "term").with("term", "1"));
+    let sentence = "whose field `term` is a number, and text is asked for here";
+    falls(make, 1, &one(), sentence);
+}
+
+#[test]
+fn a_property_about_no_client_is_refused() {
+    let make = || leads().monitor(at_most_once("leads", "term").by([]));
+    falls(make, 1, &one(), "it is about no client at all: `by` names none");
+}
+
+fn leads() -> Test {
+    let leads = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        zookeeper.custom("leads", &[("term", 1.into())]);
+        Ok(())
+    };
+    Test::new("leads", leads).clients(1)
+}

@@ -1,5 +1,5 @@
-//! The reply to a write that gets lost (of any kind, the end of a session included), in the three ways in which that can be (the client sees
-//! ConnectionLoss in each and cannot tell them apart):
+//! The reply to a write that gets lost (of any kind, the end of a session included), in the three ways in
+//! which that can be (the client sees ConnectionLoss in each and cannot tell them apart):
 //!
 //! 1. *never applied*: the connection breaks with the request still under way;
 //! 2. *applied*: what it does is done, and the connection breaks with the reply under way;

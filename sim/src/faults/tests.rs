@@ -133,7 +133,7 @@ fn surviving_packets_are_at_most_those_under_way() {
     assert_eq!(surviving(&mut random, 0), 0);
 }
 
-/// Lies in wait with this kind only, for every create.
+/// Lies in wait with this kind only, for every write.
 fn trap(kind: Fault) -> LostReplies {
     let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
     LostReplies::new(&plan, 4, &Seeds::new(1))
