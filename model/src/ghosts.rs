@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The witnesses of a world. They depend on its events and on nothing else.
 #[derive(Clone)]
-pub(crate) struct Ghosts {
+pub struct Ghosts {
     history: Arc<History>,
     /// Proposed and not committed: what an activated leader's history is looked up in.
     proposed: BTreeMap<Zxid, Arc<Txn>>,
@@ -23,28 +23,27 @@ pub(crate) struct Ghosts {
 
 impl Ghosts {
     /// With this history, and nothing proposed.
-    pub(crate) fn new(history: Arc<History>, monitors: Monitors) -> Ghosts {
+    pub fn new(history: Arc<History>, monitors: Monitors) -> Ghosts {
         Ghosts { history, proposed: BTreeMap::new(), monitors }
     }
 
     /// The committed history.
-    pub(crate) fn history(&self) -> &History {
+    pub fn history(&self) -> &History {
         &self.history
     }
 
     /// The committed history, to be shared.
-    #[cfg(feature = "explore")]
-    pub(crate) fn shared_history(&self) -> &Arc<History> {
+    pub fn shared_history(&self) -> &Arc<History> {
         &self.history
     }
 
     /// The monitors.
-    pub(crate) fn monitors(&self) -> &Monitors {
+    pub fn monitors(&self) -> &Monitors {
         &self.monitors
     }
 
     /// Fingerprint of the history, the event monitors and what is proposed.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = self.monitors.fingerprint();
         let history = (self.history.last(), self.history.tree().digest());
         whole.add(Fingerprint::of(&("history", history)));
@@ -58,8 +57,7 @@ impl Ghosts {
     }
 
     /// Whether an event of this kind can move any of them.
-    #[cfg(feature = "explore")]
-    pub(crate) fn concerns(&self, event: &Event) -> bool {
+    pub fn concerns(&self, event: &Event) -> bool {
         let own = matches!(
             event,
             Event::Proposed { .. } | Event::Committed { .. } | Event::Established { .. }
@@ -71,7 +69,7 @@ impl Ghosts {
     ///
     /// # Errors
     /// A monitor's objection.
-    pub(crate) fn witness(&mut self, at: Time, events: &mut Vec<Event>) -> Result<(), Objection> {
+    pub fn witness(&mut self, at: Time, events: &mut Vec<Event>) -> Result<(), Objection> {
         // What an activation commits belongs behind the rest.
         let mut added = Vec::new();
         let result = events.iter().try_for_each(|event| self.one_event(at, event, &mut added));
@@ -83,7 +81,7 @@ impl Ghosts {
     ///
     /// # Errors
     /// A monitor's objection.
-    pub(crate) fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
+    pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
         self.monitors.at_rest(View::new(at, &self.history))
     }
 
@@ -91,7 +89,7 @@ impl Ghosts {
     ///
     /// # Errors
     /// A monitor's objection.
-    pub(crate) fn end(&mut self, at: Time) -> Result<(), Objection> {
+    pub fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.monitors.end(View::new(at, &self.history))
     }
 

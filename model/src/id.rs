@@ -138,7 +138,7 @@ impl SessionId {
     }
 
     /// The `number`th session of a client, where no server issues any: at the service grain.
-    pub(crate) fn of_client(client: ClientId, number: u32) -> SessionId {
+    pub fn of_client(client: ClientId, number: u32) -> SessionId {
         SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number))
     }
 

@@ -11,10 +11,8 @@ pub mod effect;
 pub mod ensemble;
 pub mod error;
 pub mod event;
-#[cfg(feature = "explore")]
-pub mod explore;
 pub mod fingerprint;
-mod ghosts;
+pub mod ghosts;
 pub mod grain;
 pub mod handle;
 pub mod history;

@@ -8,7 +8,7 @@
 
 mod connection;
 
-pub(crate) use connection::Opened;
+pub use connection::Opened;
 pub use connection::{Delivered, Next};
 
 use crate::effect::{Blocker, Effects};
@@ -22,7 +22,7 @@ use std::hash::Hash;
 
 /// The mailbox of one ordered pair of servers (semantics 5.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Mailbox {
+pub struct Mailbox {
     /// Not yet delivered.
     pending: Option<Notification>,
     /// The last one sent: sent again when the pair reconnects and nothing newer waits.
@@ -31,7 +31,7 @@ pub(crate) struct Mailbox {
 
 type ClientLinks = Opened<ClientPacket, ServerPacket>;
 /// The connections that one learner opened.
-pub(crate) type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
+pub type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
 
 /// All connections, mailboxes and cuts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -440,8 +440,7 @@ impl Network {
     // ---- for the explorer ----
 
     /// A network without clients, of these parts.
-    #[cfg(feature = "explore")]
-    pub(crate) fn of_pieces(
+    pub fn of_pieces(
         learners: Vec<Tracked<LearnerLinks>>,
         mail: Vec<Tracked<Vec<Mailbox>>>,
     ) -> Network {
@@ -449,14 +448,12 @@ impl Network {
     }
 
     /// The connections that a learner opened.
-    #[cfg(feature = "explore")]
-    pub(crate) fn links(&self, learner: ServerId) -> &Tracked<LearnerLinks> {
+    pub fn links(&self, learner: ServerId) -> &Tracked<LearnerLinks> {
         &self.learners[learner.index()]
     }
 
     /// The mailboxes, by sender.
-    #[cfg(feature = "explore")]
-    pub(crate) fn mailboxes(&self) -> &[Tracked<Vec<Mailbox>>] {
+    pub fn mailboxes(&self) -> &[Tracked<Vec<Mailbox>>] {
         &self.mail
     }
 

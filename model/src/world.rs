@@ -183,31 +183,24 @@ impl<H: Host, G: Grain> World<H, G> {
 
     /// The same world with this grain, host, history and these monitors: how a search puts a world
     /// together that it keeps in pieces.
-    #[cfg(feature = "explore")]
-    pub(crate) fn of_pieces(
-        grain: G,
-        host: H,
-        history: Arc<History>,
-        monitors: Monitors,
-    ) -> World<H, G> {
+    pub fn of_pieces(grain: G, host: H, history: Arc<History>, monitors: Monitors) -> World<H, G> {
         World { grain, host, ghosts: Ghosts::new(history, monitors), outputs: Vec::new() }
     }
 
     /// The same grain and host with these witnesses.
-    #[cfg(all(feature = "explore", debug_assertions))]
-    pub(crate) fn of_ghosts(grain: G, host: H, ghosts: Ghosts) -> World<H, G> {
+
+    pub fn of_ghosts(grain: G, host: H, ghosts: Ghosts) -> World<H, G> {
         World { grain, host, ghosts, outputs: Vec::new() }
     }
 
     /// The witnesses.
-    #[cfg(all(feature = "explore", debug_assertions))]
-    pub(crate) fn ghosts(&self) -> &Ghosts {
+
+    pub fn ghosts(&self) -> &Ghosts {
         &self.ghosts
     }
 
     /// The committed history, to be shared.
-    #[cfg(feature = "explore")]
-    pub(crate) fn shared_history(&self) -> &Arc<History> {
+    pub fn shared_history(&self) -> &Arc<History> {
         self.ghosts.shared_history()
     }
 

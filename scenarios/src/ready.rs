@@ -11,8 +11,6 @@ use std::fmt;
 #[cfg(feature = "explore")]
 use std::sync::Arc;
 use vivarium_model::case::GrainKind;
-#[cfg(feature = "explore")]
-use vivarium_model::explore::Silent;
 use vivarium_model::verdict::Violation;
 #[cfg(feature = "explore")]
 use vivarium_reports::exploration::ExplorationReport;
@@ -20,6 +18,8 @@ use vivarium_reports::exploration::ExplorationReport;
 use vivarium_reports::summary::Shorter;
 use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::violation::violation_report;
+#[cfg(feature = "explore")]
+use vivarium_sim::every::Silent;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
 /// A test whose numbers make sense.

@@ -6,9 +6,6 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use vivarium_model::config::Config;
 use vivarium_model::event::Value;
-use vivarium_model::explore::ensemble::{Budget as Faults, Election, EnsembleModel};
-use vivarium_model::explore::recipes::{Budget, Recipes};
-use vivarium_model::explore::{Ending, Model, Options, Silent, Strategy, cross_check, search};
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::property;
@@ -16,6 +13,9 @@ use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, Lock, Mutant, Mutants};
+use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::servers::{Budget as Faults, Election, EnsembleModel};
+use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, cross_check, search};
 
 /// What a search says, as far as all must agree.
 #[derive(Debug, PartialEq, Eq)]

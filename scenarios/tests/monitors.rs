@@ -3,10 +3,10 @@
 
 use std::hash::Hash;
 use vivarium::prelude::*;
-use vivarium_model::explore::recipes::{Budget, Recipes};
-use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 use vivarium_model::handle::{Program, program};
 use vivarium_model::setup::Setup;
+use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
 /// Each reader looks once whether the flag is there and says so; the writer sets it.
 fn readers_and_writer() -> Vec<Program> {

@@ -94,7 +94,7 @@ fn every_defect_and_every_mutant_has_its_place() {
     // A server shut out by a leader that ignores its newer epoch comes back as soon as that leader
     // falls, and healing makes that likely: 4,000 seeds of `churn` did not show it.
     // And that an ack outlives a reconnect takes two crashes within moments of each other to do harm.
-    // Sweeps have no errors of fsync. The explorer shows all three (`model/tests/ensemble_grain.rs`).
+    // Sweeps have no errors of fsync. The explorer shows all three (`sim/tests/servers.rs`).
     // No monitor knows of permissions: `prep`'s own tests show the fourth. And what other releases do
     // otherwise is no defect: the comparison with a real server shows it.
     let not_shown = [

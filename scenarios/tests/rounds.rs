@@ -9,13 +9,13 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use vivarium::prelude::*;
-use vivarium_model::explore::recipes::{Budget, Recipes};
-use vivarium_model::explore::{Ending, Options, Silent, Strategy, search};
 use vivarium_model::handle::{Program, program, rounds};
 use vivarium_model::property::Unhashed;
 use vivarium_model::setup::Setup;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::ExplorationReport;
+use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
 /// Registers, and gives up the third time. `tries` tells how often it has tried, this time included.
 async fn register(zookeeper: ZooKeeper, tries: impl FnOnce() -> u32) -> Result<Round<u32>, String> {

@@ -9,6 +9,8 @@ pub mod bounds;
 mod determinism;
 mod driver;
 pub mod embed;
+#[cfg(feature = "explore")]
+pub mod every;
 mod faults;
 mod heap;
 pub mod host;

@@ -25,9 +25,11 @@ use std::sync::Arc;
 
 /// A server's machine: a disk, and a process while it is up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ServerNode {
-    pub(crate) disk: Tracked<Disk>,
-    pub(crate) process: Option<Server>,
+pub struct ServerNode {
+    /// What survives the process.
+    pub disk: Tracked<Disk>,
+    /// The process, while it runs.
+    pub process: Option<Server>,
 }
 
 /// The whole ensemble with its clients.
@@ -59,13 +61,22 @@ impl Ensemble {
     }
 
     /// An ensemble without clients, of these parts.
-    #[cfg(feature = "explore")]
-    pub(crate) fn of_pieces(
+    pub fn of_pieces(
         config: Arc<Config>,
         servers: Vec<Tracked<ServerNode>>,
         network: Network,
     ) -> Ensemble {
         Ensemble { config, servers, clients: Vec::new(), network, resources: Resources::new() }
+    }
+
+    /// A server's machine, to be shared.
+    pub fn node(&self, server: ServerId) -> &Tracked<ServerNode> {
+        &self.servers[server.index()]
+    }
+
+    /// Connections, mailboxes and cuts.
+    pub fn network(&self) -> &Network {
+        &self.network
     }
 
     /// All servers start; every program is due to.

@@ -3,11 +3,9 @@
 
 use super::Ensemble;
 use crate::effect::{Effects, Status};
-#[cfg(feature = "explore")]
 use crate::fingerprint::Tracked;
 use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::packet::Vote;
-#[cfg(feature = "explore")]
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
 use crate::step::Step;
@@ -58,14 +56,12 @@ impl Ensemble {
     }
 
     /// A server's disk, to see later whether it has changed.
-    #[cfg(feature = "explore")]
-    pub(crate) fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
+    pub fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
         self.servers[server.index()].disk.clone()
     }
 
     /// Whether a server's disk has changed since.
-    #[cfg(feature = "explore")]
-    pub(crate) fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
+    pub fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
         !self.servers[server.index()].disk.shares(before)
     }
 

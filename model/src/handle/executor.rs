@@ -33,12 +33,11 @@ pub struct Executor {
 
 /// The beginning of a round from which on all that a program does follows from the round's state:
 /// nothing else of what was before reaches into it.
-#[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
-pub(crate) struct Began {
+pub struct Began {
     /// The round's state.
-    pub(crate) state: Carried,
+    pub state: Carried,
     /// How many of the outputs that have not been taken came before.
-    pub(crate) said: usize,
+    pub said: usize,
 }
 
 impl Executor {
@@ -73,7 +72,6 @@ impl Executor {
 
     /// Where it began a round since this was last asked: the latest that nothing but its state
     /// reaches into.
-    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
     pub(super) fn take_began(&mut self) -> Option<Began> {
         self.began.take()
     }

@@ -49,8 +49,8 @@ mod watching;
 
 pub use combinators::{Cancelled, Either, TimedOut, join, join_all, race};
 pub use process::Process;
-pub(crate) use program::Carried;
-pub use program::{Program, Round, program, rounds};
+
+pub use program::{Carried, Program, Round, program, rounds};
 pub use request::MultiError;
 pub use transport::{BoxFuture, Transport};
 pub use watch::{PersistentWatch, SessionEvents, Watch};

@@ -48,8 +48,7 @@ impl Process {
     }
 
     /// The same, but its first round begins with this state.
-    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
-    pub(crate) fn at(client: ClientId, program: &Program, state: Carried) -> Process {
+    pub fn at(client: ClientId, program: &Program, state: Carried) -> Process {
         let port = Port::new(client);
         Process { executor: Executor::at(Arc::clone(&port), program, Some(state)), port }
     }
@@ -76,8 +75,7 @@ impl Process {
 
     /// Where it began a round since this was last asked, see [`Executor::take_began`]; asked after
     /// each input, `said` counts its outputs.
-    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only the explorer asks"))]
-    pub(crate) fn take_began(&mut self) -> Option<Began> {
+    pub fn take_began(&mut self) -> Option<Began> {
         self.executor.take_began()
     }
 

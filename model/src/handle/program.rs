@@ -105,7 +105,7 @@ where
 
 /// What one round of a program hands on to the next, whatever its type.
 #[derive(Clone)]
-pub(crate) struct Carried(Arc<dyn Value>);
+pub struct Carried(Arc<dyn Value>);
 
 /// How a round ended, whatever the type of what it hands on; a program that is no loop hands on
 /// nothing.
@@ -210,7 +210,7 @@ impl Carried {
     }
 
     /// By the type's own `Hash`.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Fingerprint {
         (*self.0).fingerprint()
     }
 }

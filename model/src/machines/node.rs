@@ -79,7 +79,6 @@ impl ClientNode {
 
     /// Whether all that the program can be told, timers and cancellations aside, comes from ZooKeeper,
     /// and nobody keeps anything for it.
-    #[cfg(feature = "explore")]
     pub(crate) fn awaits_only_zookeeper(&self) -> bool {
         self.drawing.is_empty()
             && self.receiving.is_empty()

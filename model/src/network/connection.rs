@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pipe<T> {
+pub struct Pipe<T> {
     pub(super) packets: VecDeque<T>,
     /// The end of the stream comes behind the packets.
     pub(super) ended: bool,
@@ -22,7 +22,6 @@ impl<T> Pipe<T> {
     }
 
     /// What a reader would find, `None` where it would wait.
-    #[cfg(feature = "explore")]
     pub(super) fn peek(&self) -> Option<Next<'_, T>> {
         let packet = self.packets.front().map(Next::Packet);
         packet.or(self.ended.then_some(Next::End))
@@ -52,7 +51,7 @@ pub enum Delivered<T> {
 
 /// A connection: `Up` flows from the machine that opened it, `Down` towards it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Connection<Up, Down> {
+pub struct Connection<Up, Down> {
     pub(super) to: ServerId,
     pub(super) up: Pipe<Up>,
     pub(super) down: Pipe<Down>,
@@ -124,7 +123,7 @@ impl<Up, Down> Connection<Up, Down> {
 
 /// The connections that one machine opened, by slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Opened<Up, Down> {
+pub struct Opened<Up, Down> {
     pub(super) slots: Vec<Option<Connection<Up, Down>>>,
     /// Where the search for a free slot begins. Slots are taken in turn, and not the lowest free
     /// one, so that the number does not depend on whether the other side has closed yet: steps of
@@ -161,23 +160,20 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
     }
 
     /// Whether a connection is open at both ends and not broken.
-    #[cfg(feature = "explore")]
-    pub(crate) fn is_whole(&self, slot: u8) -> bool {
+    pub fn is_whole(&self, slot: u8) -> bool {
         self.get(slot).is_some_and(|open| {
             open.opener_open && open.acceptor_open && !open.up.ended && !open.down.ended
         })
     }
 
     /// What the machine that opened a connection would read.
-    #[cfg(feature = "explore")]
-    pub(crate) fn next_for_opener(&self, slot: u8) -> Option<Next<'_, Down>> {
+    pub fn next_for_opener(&self, slot: u8) -> Option<Next<'_, Down>> {
         let open = self.get(slot)?;
         if open.opener_open { open.down.peek() } else { None }
     }
 
     /// What the machine at the other end of a connection would read.
-    #[cfg(feature = "explore")]
-    pub(crate) fn next_for_acceptor(&self, slot: u8) -> Option<Next<'_, Up>> {
+    pub fn next_for_acceptor(&self, slot: u8) -> Option<Next<'_, Up>> {
         let open = self.get(slot)?;
         if open.acceptor_open { open.up.peek() } else { None }
     }
@@ -192,8 +188,7 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
 
 impl<Up, Down> Opened<Up, Down> {
     /// The servers that connections lead to, and whether there are several connections.
-    #[cfg(feature = "explore")]
-    pub(crate) fn targets(&self) -> (crate::id::ServerSet, bool) {
+    pub fn targets(&self) -> (crate::id::ServerSet, bool) {
         let several = self.slots.iter().flatten().count() > 1;
         (self.slots.iter().flatten().map(|open| open.to).collect(), several)
     }

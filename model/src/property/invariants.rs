@@ -34,7 +34,7 @@ pub fn check(
 ///
 /// # Errors
 /// The first objection.
-pub(crate) fn of_server(
+pub fn of_server(
     server: ServerId,
     disk: &Disk,
     process: Option<&Server>,
@@ -55,8 +55,7 @@ pub(crate) fn of_server(
 
 /// Whether [`of_server`] must be asked of a server whose disk has not changed: otherwise it agrees,
 /// whatever the history.
-#[cfg(feature = "explore")]
-pub(crate) fn may_object(server: ServerId, disk: &Disk, process: Option<&Server>) -> bool {
+pub fn may_object(server: ServerId, disk: &Disk, process: Option<&Server>) -> bool {
     process.is_some_and(|process| {
         process.is_looking() || process.is_serving() && epoch_of_serving(server, disk).is_err()
     })
@@ -72,7 +71,7 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
 ///
 /// # Errors
 /// Too few do.
-pub(crate) fn durable_on<'a>(
+pub fn durable_on<'a>(
     config: &Config,
     disks: impl Iterator<Item = &'a Disk>,
     last: Zxid,

@@ -82,7 +82,6 @@ impl Log {
     }
 
     /// All transactions so far, as monitors can tell them: what clients can tell of the log is less.
-    #[cfg(feature = "explore")]
     pub(super) fn told(&self) -> Fingerprint {
         self.last().told
     }
@@ -103,7 +102,6 @@ impl Log {
     }
 
     /// Whether nothing was appended since one was cloned from the other.
-    #[cfg(feature = "explore")]
     pub(super) fn is_shared_with(&self, other: &Log) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

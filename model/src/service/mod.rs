@@ -31,16 +31,13 @@ mod bridge;
 mod choices;
 mod link;
 mod log;
-#[cfg(feature = "explore")]
 mod pieces;
 pub mod retake;
 mod serve;
-#[cfg(feature = "explore")]
 mod steady;
 
 pub use choices::Prefixes;
-#[cfg(feature = "explore")]
-pub(crate) use pieces::{Common, Share};
+pub use pieces::{Common, Share};
 
 use crate::config::Config;
 use crate::effect::{Effects, Status};

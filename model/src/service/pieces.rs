@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// All that is one client's.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+pub struct Share {
     node: Tracked<ClientNode>,
     link: Tracked<Link>,
     /// Of its lost connections.
@@ -29,7 +29,7 @@ pub(crate) struct Share {
 
 /// What all clients share.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub struct Common {
     config: Arc<Config>,
     log: Log,
     prep: Tracked<Prep>,
@@ -37,12 +37,13 @@ pub(crate) struct Common {
 }
 
 /// Whose session this is.
-pub(crate) fn owner(session: SessionId) -> ClientId {
+pub fn owner(session: SessionId) -> ClientId {
     ClientId((session.0 >> 56) as u8)
 }
 
 impl Share {
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    /// What tells it from others of the same client.
+    pub fn fingerprint(&self) -> Fingerprint {
         let (node, link) = (self.node.fingerprint(), self.link.fingerprint());
         Fingerprint::of(&(node, link, &self.late, self.sessions))
     }
@@ -53,7 +54,7 @@ impl Share {
     /// A new session begins at the log's end then. But a server still closes the connections of a session
     /// that has come to its end. What is under way to the client is lost with that, and a server that has
     /// not heard of the end takes the client back at what the client has seen.
-    pub(crate) fn floor(&self, common: &Common) -> Option<Zxid> {
+    pub fn floor(&self, common: &Common) -> Option<Zxid> {
         let (machine, link) = (&self.node.machine, &self.link);
         if self.has_finished() {
             return None;
@@ -72,24 +73,24 @@ impl Share {
     }
 
     /// Whether the client's program has finished: no server shows it anything any more.
-    pub(crate) fn has_finished(&self) -> bool {
+    pub fn has_finished(&self) -> bool {
         self.node.program == ProgramState::Finished
     }
 }
 
 impl Common {
     /// The fingerprint of all but the log.
-    pub(crate) fn rest(&self) -> Fingerprint {
+    pub fn rest(&self) -> Fingerprint {
         Fingerprint::of(&(self.prep.fingerprint(), &self.resources))
     }
 
     /// The log's fingerprint, from where it can still be seen.
-    pub(crate) fn log(&self, floor: Zxid) -> Fingerprint {
+    pub fn log(&self, floor: Zxid) -> Fingerprint {
         self.log.fingerprint(floor)
     }
 
     /// The fingerprint of all transactions, as monitors can tell them.
-    pub(crate) fn told(&self) -> Fingerprint {
+    pub fn told(&self) -> Fingerprint {
         self.log.told()
     }
 
@@ -99,14 +100,14 @@ impl Common {
     }
 
     /// The end of the log.
-    pub(crate) fn last(&self) -> Zxid {
+    pub fn last(&self) -> Zxid {
         self.log.last().zxid()
     }
 }
 
 impl Service {
     /// What all clients share.
-    pub(crate) fn common(&self) -> Common {
+    pub fn common(&self) -> Common {
         Common {
             config: Arc::clone(&self.config),
             log: self.log.clone(),
@@ -116,7 +117,7 @@ impl Service {
     }
 
     /// What is one client's.
-    pub(crate) fn share(&self, client: ClientId) -> Share {
+    pub fn share(&self, client: ClientId) -> Share {
         let late = self.links.late.iter().filter(|(session, _)| owner(**session) == client);
         Share {
             node: self.clients[client.index()].clone(),
@@ -127,14 +128,14 @@ impl Service {
     }
 
     /// Whether what all clients share is the same for sure.
-    pub(crate) fn has_same_common(&self, other: &Service) -> bool {
+    pub fn has_same_common(&self, other: &Service) -> bool {
         self.log.is_shared_with(&other.log)
             && self.prep.is_shared_with(&other.prep)
             && self.resources == other.resources
     }
 
     /// Whether what is one client's is the same for sure.
-    pub(crate) fn has_same_share(&self, other: &Service, client: ClientId) -> bool {
+    pub fn has_same_share(&self, other: &Service, client: ClientId) -> bool {
         let at = client.index();
         self.clients[at].is_shared_with(&other.clients[at])
             && self.links.links[at].is_shared_with(&other.links.links[at])
@@ -143,7 +144,7 @@ impl Service {
     }
 
     /// Put together again; the shares in the order of their clients.
-    pub(crate) fn of_pieces<'a>(
+    pub fn of_pieces<'a>(
         common: &Common,
         shares: impl Iterator<Item = &'a Share> + Clone,
     ) -> Service {

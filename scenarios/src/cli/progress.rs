@@ -6,8 +6,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use vivarium_model::explore::{Observer, Progress};
 use vivarium_reports::table::grouped;
+use vivarium_sim::every::{Observer, Progress};
 
 /// How long a log stays without a line.
 const PAUSE: Duration = Duration::from_secs(5);

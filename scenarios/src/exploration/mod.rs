@@ -17,19 +17,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Election;
-use vivarium_model::explore::recipes::Budget;
-use vivarium_model::explore::{Observer, Options, Silent, Statistics, Strategy};
 use vivarium_model::setup::{Setup, SetupError};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::bounds::{some_time, within};
+use vivarium_sim::every::programs::Budget;
+use vivarium_sim::every::{Observer, Options, Silent, Statistics, Strategy};
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Explored, Scenario};
 
 /// A search over more servers could not keep them apart, nor could it end.
-pub(crate) const MOST_SERVERS: u8 = vivarium_model::explore::ensemble::MAX_SERVERS as u8;
+pub(crate) const MOST_SERVERS: u8 = vivarium_sim::every::servers::MAX_SERVERS as u8;
 
 /// A search takes no more programs.
-pub(crate) const MOST_CLIENTS: u8 = vivarium_model::explore::recipes::MAX_CLIENTS as u8;
+pub(crate) const MOST_CLIENTS: u8 = vivarium_sim::every::programs::MAX_CLIENTS as u8;
 
 /// How far to explore, and how.
 ///

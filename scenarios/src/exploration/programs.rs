@@ -14,11 +14,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
-use vivarium_model::explore::recipes::{Action, Budget, Recipes, Shortest};
-use vivarium_model::explore::trie::Told;
-use vivarium_model::explore::{
-    Counterexample, Observer, Options, Outcome, search, serve as serve_model,
-};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Class;
 use vivarium_model::service::retake::Retaken;
@@ -27,6 +22,11 @@ use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
+use vivarium_sim::every::programs::{Action, Budget, Recipes, Shortest};
+use vivarium_sim::every::trie::Told;
+use vivarium_sim::every::{
+    Counterexample, Observer, Options, Outcome, search, serve as serve_model,
+};
 use vivarium_sim::service::{monitors, retake};
 use vivarium_sim::{Drawn, Scenario, Search};
 

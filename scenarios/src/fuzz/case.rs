@@ -1,7 +1,7 @@
 //! A generated case: small programs, what is watched of them, and what may go wrong.
 
 use std::fmt;
-use vivarium_model::explore::recipes::Budget;
+use vivarium_sim::every::programs::Budget;
 
 /// Where programs act: few paths, so that they collide.
 pub const PATHS: [&str; 3] = ["/a", "/a/b", "/c"];

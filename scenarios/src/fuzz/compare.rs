@@ -7,9 +7,9 @@ use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
 use std::fmt;
 use std::num::NonZeroUsize;
-use vivarium_model::explore::recipes::{Flaw, Reductions};
-use vivarium_model::explore::{Ending, Model, Options, Silent, Strategy, search};
 use vivarium_model::release::Bugs;
+use vivarium_sim::every::programs::{Flaw, Reductions};
+use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, search};
 
 /// Something that searches do not agree about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Watched};
 use super::palette::{Fault, Palette, Theme, fault};
-use vivarium_model::explore::recipes::Budget;
+use vivarium_sim::every::programs::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
 /// The case with this number of a seed. Each case has a few kinds of statements and calls only, drawn

@@ -10,9 +10,9 @@ use super::compare::Difference;
 use super::reach::model;
 use super::record::Ends;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use vivarium_model::explore::Model;
-use vivarium_model::explore::recipes::{Action, Flaw, Recipes, Reductions, State};
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_sim::every::Model;
+use vivarium_sim::every::programs::{Action, Flaw, Recipes, Reductions, State};
 
 /// What a state can do: which merged states it leads to, by which action.
 type Future = BTreeMap<Fingerprint, Action>;

@@ -28,7 +28,7 @@ pub use draw::draw;
 pub use reach::{Reach, reach};
 pub use reference::{Reference, is_covered, reference};
 pub use shrink::shrink;
-pub use vivarium_model::explore::recipes::{Budget, Flaw, Reductions};
+pub use vivarium_sim::every::programs::{Budget, Flaw, Reductions};
 
 /// So many states are a case that is worth comparing.
 pub const MOST_STATES: usize = 20_000;

@@ -6,10 +6,10 @@ use super::record::{Ends, Recorder};
 use super::run::run;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, PoisonError};
-use vivarium_model::explore::Model;
-use vivarium_model::explore::recipes::{Flaw, Recipes, Reductions};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
+use vivarium_sim::every::Model;
+use vivarium_sim::every::programs::{Flaw, Recipes, Reductions};
 
 /// What a case can come to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use vivarium::prelude::*;
-use vivarium_model::explore::recipes::{Budget, Recipes};
-use vivarium_model::explore::{Ending, Options, Silent, Strategy as Search, search};
 use vivarium_model::handle::{Program, program};
 use vivarium_model::setup::Setup;
+use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::{Ending, Options, Silent, Strategy as Search, search};
 
 /// A statement of a program.
 #[derive(Clone, Copy, Debug)]

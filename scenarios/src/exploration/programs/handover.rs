@@ -6,10 +6,10 @@ use super::{Question, on_watch};
 use crate::quiet;
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
-use vivarium_model::explore::recipes::Budget;
-use vivarium_model::explore::{Silent, search};
 use vivarium_model::property::{Class, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
+use vivarium_sim::every::programs::Budget;
+use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario, Search};
 
 /// All searches together take no longer than this.

@@ -3,9 +3,9 @@
 use super::super::Answer;
 use super::Question;
 use std::time::Instant;
-use vivarium_model::explore::recipes::TIMERS_KEPT;
-use vivarium_model::explore::{Observer, Options};
 use vivarium_model::verdict::Verdict;
+use vivarium_sim::every::programs::TIMERS_KEPT;
+use vivarium_sim::every::{Observer, Options};
 
 /// So many are tried where nobody says how many.
 const MOST: u8 = 4;

@@ -3,10 +3,10 @@
 use super::super::faults;
 use std::collections::BTreeMap;
 use vivarium_model::config::Election;
-use vivarium_model::explore::ensemble::Budget;
 use vivarium_model::property;
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
+use vivarium_sim::every::servers::Budget;
 
 /// What is asked beside the monitors: the state properties, after every step, and at the end of every
 /// run that everybody serves.

@@ -1,6 +1,6 @@
 //! The shortest way to a violation by servers.
 //!
-//! As over the service grain (`vivarium_model::explore::recipes`): a reduced search takes steps early
+//! As over the service grain (`vivarium_sim::every::programs`): a reduced search takes steps early
 //! that the violation may not need, so
 //!
 //! 1. steps are left out, in ever smaller groups, as long as what remains is a run that a search
@@ -9,13 +9,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vivarium_model::config::Config;
-use vivarium_model::explore::ensemble::{Action, Budget, EnsembleModel};
-use vivarium_model::explore::{
-    Bound, Counterexample, Ending, Model, Observer, Options, Strategy, search,
-};
 use vivarium_model::property::{self, Objection};
 use vivarium_model::service::retake::PANIC;
 use vivarium_model::step::Step;
+use vivarium_sim::every::servers::{Action, Budget, EnsembleModel};
+use vivarium_sim::every::{
+    Bound, Counterexample, Ending, Model, Observer, Options, Strategy, search,
+};
 
 /// In so many states a shorter way is looked for. A bound of states and not of time, so that the same
 /// search always tells the same way.

@@ -8,7 +8,7 @@ use super::tree::{self, Entry, Place, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::explore::recipes::Budget;
+use vivarium_sim::every::programs::Budget;
 
 /// Everything there is.
 #[derive(Clone, PartialEq, Eq, Hash)]

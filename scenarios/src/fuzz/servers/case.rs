@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 use vivarium_model::config::{Config, Election};
-use vivarium_model::explore::ensemble::Budget;
 use vivarium_model::release::{Bug, Bugs};
+use vivarium_sim::every::servers::Budget;
 
 /// Defects that a search over servers can come upon.
 pub const BUGS: [Bug; 11] = [

@@ -10,9 +10,9 @@ use super::super::compare::Difference;
 use super::case::Case;
 use super::reach::model;
 use std::collections::{HashSet, VecDeque};
-use vivarium_model::explore::Model;
-use vivarium_model::explore::ensemble::{Action, EnsembleModel, Flaw, Reductions, State};
 use vivarium_model::step::Step;
+use vivarium_sim::every::Model;
+use vivarium_sim::every::servers::{Action, EnsembleModel, Flaw, Reductions, State};
 
 /// Steps of a server with its own disk. Of a packet that is read early, something can be left in memory
 /// until the reader leaves its role: that is no matter of one step.

@@ -4,7 +4,7 @@ use super::super::compare::{Compared, Difference, Expected, by_strategy};
 use super::case::Case;
 use super::commuting::commuting;
 use super::reach::{Reach, model, reach};
-use vivarium_model::explore::ensemble::{Flaw, Reductions};
+use vivarium_sim::every::servers::{Flaw, Reductions};
 
 /// One reduction, to be used alone or left out.
 type Part = (&'static str, fn(&mut Reductions) -> &mut bool);

@@ -2,8 +2,8 @@
 
 use super::case::{BUGS, Case, Watched};
 use vivarium_model::config::{Config, Election};
-use vivarium_model::explore::ensemble::Budget;
 use vivarium_model::release::Bug;
+use vivarium_sim::every::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
 /// The case with this number of a seed.

@@ -19,8 +19,8 @@ pub use draw::draw;
 pub use reach::{Kind, Reach, reach};
 pub use shrink::shrink;
 pub use vivarium_model::config::Election;
-pub use vivarium_model::explore::ensemble::{Budget, Flaw, Reductions};
 pub use vivarium_model::release::Bug;
+pub use vivarium_sim::every::servers::{Budget, Flaw, Reductions};
 
 use super::{Comparison, Fuzzed, fuzz_with};
 

@@ -22,14 +22,14 @@ use super::case::{Case, Watched};
 use super::record::Recorder;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use vivarium_model::effect::Effects;
-use vivarium_model::explore::Model;
-use vivarium_model::explore::ensemble::{Action, EnsembleModel, Flaw, Reductions, State};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ServerId;
 use vivarium_model::property;
 use vivarium_model::server::disk::Disk;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
+use vivarium_sim::every::Model;
+use vivarium_sim::every::servers::{Action, EnsembleModel, Flaw, Reductions, State};
 
 /// Something that a search has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

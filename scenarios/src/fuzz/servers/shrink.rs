@@ -3,7 +3,7 @@
 use super::super::shrink::shrink_by;
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election};
-use vivarium_model::explore::ensemble::Budget;
+use vivarium_sim::every::servers::Budget;
 
 /// Makes a case smaller as long as `fails` says that it still shows what it showed.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {

@@ -1,0 +1,26 @@
+//! The explorer: every state that a model can reach, up to stated bounds.
+//!
+//! The engine is our own and the interface is stateright's: whatever implements [`Model`] can also
+//! be given to stateright's checkers ([`cross_check`]) and looked at in its browser ([`serve()`]).
+//!
+//! A search ([`search()`]) goes breadth first in the order of world steps, so that the first violation
+//! has the fewest; or depth first, which needs little memory beyond the table of visited states.
+//! It never calls an early stop a success: [`Ending`] tells exhausted, bounded and violated apart.
+
+mod arena;
+pub mod memo;
+mod model;
+mod outcome;
+pub mod programs;
+mod progress;
+mod search;
+mod second_opinion;
+pub mod servers;
+pub mod trie;
+mod visited;
+
+pub use model::Model;
+pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
+pub use progress::{Observer, Progress, Silent};
+pub use search::{Options, Strategy, search};
+pub use second_opinion::{SecondOpinion, cross_check, serve};

@@ -1,0 +1,53 @@
+//! How much may go wrong on one path of a search.
+
+use std::fmt;
+use vivarium_model::fingerprint::Fingerprint;
+
+/// How often each kind of fault may happen on one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// Connections lost, each with any number of the requests and replies under way.
+    pub lost: u8,
+    /// Sessions that expire although their client lives.
+    pub expiries: u8,
+    /// Cancellations of a program that awaits one.
+    pub cancels: u8,
+    /// Timers that fire although something else could happen first.
+    pub timers: u8,
+    /// Programs that crash, each followed by a replacement.
+    pub kills: u8,
+}
+
+impl Budget {
+    pub(super) fn fingerprint(self) -> Fingerprint {
+        // The multiplier is odd, so no two budgets fall together.
+        Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+    }
+
+    /// All of it in one number.
+    pub(super) fn packed(self) -> u128 {
+        let Budget { lost, expiries, cancels, timers, kills } = self;
+        let left = [lost, expiries, cancels, timers, kills];
+        left.iter().fold(0, |sum, number| sum << 8 | u128::from(*number))
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            (self.lost, "lost"),
+            (self.expiries, "expiries"),
+            (self.cancels, "cancels"),
+            (self.timers, "timers"),
+            (self.kills, "kills"),
+        ];
+        let mut some = kinds.into_iter().filter(|(number, _)| *number > 0).peekable();
+        if some.peek().is_none() {
+            return f.write_str("no faults");
+        }
+        for (at, (number, kind)) in some.enumerate() {
+            write!(f, "{}{number} {kind}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}

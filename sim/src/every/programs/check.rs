@@ -1,0 +1,144 @@
+//! Privacy, checked while it is used: in one state of so many, each private step of each client, at each
+//! place of its blocks, is held against each step that another client can take behind it, at each place of
+//! that one's blocks.
+//!
+//! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
+//! one that says no and does mind the order is caught here.
+//!
+//! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
+
+use super::Recipes;
+use super::pieces::{Place, Took};
+use super::state::State;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::Objection;
+
+/// The property that a reduction's condition holds.
+pub const REDUCTION: &str = "a reduction's condition";
+
+/// One state in so many is checked, unless somebody asks for all.
+pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
+
+impl Recipes {
+    /// Checks a state if it is one of those that are.
+    ///
+    /// # Errors
+    /// Two steps that were taken for independent, and are not.
+    pub(super) fn check(&self, state: &State) -> Result<(), Objection> {
+        let is_chosen = (state.fingerprint.0 >> 64).is_multiple_of(self.rarity);
+        if !is_chosen || !self.reductions.blocks || state.objection.is_some() {
+            return Ok(());
+        }
+        for client in self.clients() {
+            for place in self.places_of_blocks(state, client) {
+                self.check_at(&state.at(client, place), client)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what a client can do where it stands, at the border of a block or inside of one.
+    fn check_at(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        self.comes_first(state, client)?;
+        // Others come from wherever they can be inside of a block of theirs.
+        for other in self.clients().filter(|other| *other != client) {
+            for place in self.places_of_blocks(state, other) {
+                let state = state.at(other, place);
+                let mut private =
+                    self.steps_at(&state, client).all.iter().filter(|took| took.private);
+                private.try_for_each(|took| self.swaps(&state, client, took, other))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is taken at once makes no difference to what else the client can do.
+    fn comes_first(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        let steps = self.steps_at(state, client);
+        let Some(at) = steps.at_once else { return Ok(()) };
+        let first = &steps.all[at];
+        let ahead = self.after_step(state, client, first);
+        let find = |state: &State, took: &Took| {
+            let steps = self.steps_at(state, client);
+            let same = steps.all.iter().find(|other| other.step == took.step);
+            same.map(|same| pieces(&self.after_step(state, client, same)))
+        };
+        for other in steps.all.iter().filter(|other| other.step != first.step) {
+            if other.to.objection.is_some() {
+                continue;
+            }
+            // Where the program ends, what else was under way to it is gone.
+            let before = find(&self.after_step(state, client, other), first);
+            let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
+            if before.as_ref() != Some(&behind) {
+                let saw = format!(
+                    "`{}` was taken at once, and it makes a difference to `{}`",
+                    first.step, other.step
+                );
+                return Err(Objection::new(REDUCTION, saw));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that `other` can do behind this step of `client` can be done before it instead.
+    fn swaps(
+        &self,
+        state: &State,
+        client: ClientId,
+        took: &Took,
+        other: ClientId,
+    ) -> Result<(), Objection> {
+        let behind = state.at(client, took.to.place());
+        for theirs in &self.steps_at(&behind, other).all {
+            let same = |took: &&Took, other: &Took| took.step == other.step;
+            let first = self.steps_at(state, other).all.iter().find(|took| same(took, theirs));
+            let swapped = first.is_some_and(|first| {
+                if first.to.objection.is_some() || theirs.to.objection.is_some() {
+                    return saw(first) == saw(theirs);
+                }
+                let between = self.after_step(state, other, first);
+                let second = self.steps_at(&between, client).all.iter().find(|it| same(it, took));
+                second.is_some_and(|second| {
+                    let one = pieces(&self.after_step(&between, client, second));
+                    second.private && one == pieces(&self.after_step(&behind, other, theirs))
+                })
+            });
+            if !swapped {
+                return Err(Objection::new(
+                    REDUCTION,
+                    format!(
+                        "`{}` was taken for a step that `{}` can as well come before, which is not so: a \
+                         monitor that minds the order of clients' events must say so (`minds_order`)",
+                        took.step, theirs.step
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state after a single step. Its fingerprint is that of no state.
+    fn after_step(&self, state: &State, client: ClientId, took: &Took) -> State {
+        let mut next = state.at(client, took.to.place());
+        if let Some(all) = &took.to.all {
+            for (place, number) in next.clients.iter_mut().zip(all.iter()) {
+                *place = Some(*number);
+            }
+        }
+        next
+    }
+}
+
+fn saw(took: &Took) -> Option<&str> {
+    took.to.objection.as_ref().map(|objection| &*objection.saw)
+}
+
+/// Equal ones are equal states.
+fn pieces(state: &State) -> (Vec<Option<Place>>, super::Budget) {
+    let place = |client: &Option<super::pieces::Number>| {
+        let (shared, watchers, left) = (state.shared, state.watchers, state.left);
+        client.map(|client| Place { client, shared, watchers, left })
+    };
+    (state.clients.iter().map(place).collect(), state.left)
+}

@@ -1,0 +1,217 @@
+//! States unfolded into worlds and folded again, and the tables that their pieces are kept in.
+
+use super::Recipes;
+use super::pieces::{Choices, Client, Number, Shared, Steps, Table, Watchers};
+use super::reductions::Flaw;
+use super::scene::Scene;
+use super::state::{MAX_CLIENTS, State};
+use crate::every::memo::Memo;
+use std::sync::Arc;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::{LooksBack, Objection};
+use vivarium_model::service::{Common, Service};
+use vivarium_model::world::World;
+use vivarium_model::zxid::Zxid;
+
+/// All tables of a search.
+pub(super) struct Tables {
+    pub(super) clients: Table<Client>,
+    pub(super) shared: Table<Shared>,
+    pub(super) watchers: Table<Watchers>,
+    pub(super) steps: Table<Steps>,
+    pub(super) choices: Table<Choices>,
+}
+
+impl Tables {
+    pub(super) fn new() -> Tables {
+        Tables {
+            clients: Table::new(),
+            shared: Table::new(),
+            watchers: Table::new(),
+            steps: Table::new(),
+            choices: Table::new(),
+        }
+    }
+}
+
+/// How many pieces a model holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// States of single clients.
+    pub clients: u32,
+    /// States of what they share: logs and sessions.
+    pub shared: u32,
+    /// States of the monitors.
+    pub monitors: u32,
+    /// Combinations of these that a client was seen to act in.
+    pub choices: u32,
+}
+
+impl Recipes {
+    /// How many pieces this model holds. In the course of a search breadth first it is left behind by
+    /// models that hold those which are still needed.
+    pub fn pieces(&self) -> Pieces {
+        Pieces {
+            clients: self.tables.clients.len(),
+            shared: self.tables.shared.len(),
+            monitors: self.tables.watchers.len(),
+            choices: self.tables.choices.len(),
+        }
+    }
+
+    /// About what the pieces take in memory.
+    pub(super) fn tables_bytes(&self) -> u64 {
+        let Tables { clients, shared, watchers, steps, choices } = &self.tables;
+        clients.bytes() + shared.bytes() + watchers.bytes() + steps.bytes() + choices.bytes()
+    }
+
+    pub(super) fn clients(&self) -> impl Iterator<Item = ClientId> + use<> {
+        (0..self.config.clients.len()).map(ClientId::at)
+    }
+
+    pub(super) fn choices_at(&self, number: Number) -> &Choices {
+        self.tables.choices.get(number)
+    }
+
+    /// Unfolds a state.
+    pub(super) fn scene(&self, state: &State) -> Scene {
+        let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
+        let shared = self.tables.shared.get(state.shared);
+        let service = Service::of_pieces(&shared.common, clients().map(|client| &client.share));
+        let host = Memo::at(Arc::clone(&self.trie), clients().map(|client| client.place));
+        let monitors = self.tables.watchers.get(state.watchers).monitors.clone();
+        let history = Arc::clone(&shared.history);
+        Scene { world: World::of_pieces(service, host, history, monitors), left: state.left }
+    }
+
+    /// Folds a scene into a state.
+    pub(super) fn fold(&self, scene: &Scene, objection: Option<Objection>) -> State {
+        let mut clients = [None; MAX_CLIENTS];
+        for client in self.clients() {
+            clients[client.index()] = Some(self.client(scene, client));
+        }
+        let mut state = State {
+            clients,
+            shared: self.shared(scene),
+            watchers: self.watchers(scene),
+            left: scene.left,
+            length: 0,
+            objection: objection.map(Arc::new),
+            fingerprint: Fingerprint::default(),
+        };
+        state.fingerprint = self.fingerprint_of(&state);
+        state
+    }
+
+    /// Folds a scene that comes from another one: what is shared with that needs no look at all.
+    pub(super) fn refold(&self, here: &State, before: &Scene, after: &Scene) -> State {
+        let (old, new) = (before.world.grain(), after.world.grain());
+        let mut clients = here.clients;
+        for client in self.clients() {
+            let place = |scene: &Scene| scene.world.host().node(client).map(|node| node.id());
+            if !new.has_same_share(old, client) || place(before) != place(after) {
+                clients[client.index()] = Some(self.client(after, client));
+            }
+        }
+        let (old_monitors, monitors) = (before.world.monitors(), after.world.monitors());
+        let same_monitors = monitors.is_shared_with(old_monitors);
+        State {
+            clients,
+            shared: if new.has_same_common(old) { here.shared } else { self.shared(after) },
+            watchers: if same_monitors { here.watchers } else { self.watchers(after) },
+            ..here.clone()
+        }
+    }
+
+    fn client(&self, scene: &Scene, client: ClientId) -> Number {
+        let share = scene.world.grain().share(client);
+        let host = scene.world.host();
+        let place = host.node(client).map(|node| (node.id(), node.fingerprint()));
+        let program = place.map(|(_, fingerprint)| fingerprint);
+        let fingerprint = Fingerprint::of(&(client, share.fingerprint(), program));
+        self.tables.clients.number(fingerprint.0, || Client {
+            has_finished: share.has_finished(),
+            share,
+            place: place.map(|(id, _)| id),
+            fingerprint,
+        })
+    }
+
+    fn shared(&self, scene: &Scene) -> Number {
+        let common = scene.world.grain().common();
+        let history = Arc::clone(scene.world.shared_history());
+        let shared = Shared { rest: self.rest(&common), common, history };
+        self.tables.shared.number(shared.key(), || shared)
+    }
+
+    fn watchers(&self, scene: &Scene) -> Number {
+        let monitors = scene.world.monitors();
+        let fingerprint = monitors.fingerprint();
+        let entry = || Watchers { monitors: monitors.clone(), fingerprint };
+        self.tables.watchers.number(fingerprint.0, entry)
+    }
+
+    /// Of what all share, all but the log as clients can be shown it: with what monitors can look up.
+    fn rest(&self, common: &Common) -> Fingerprint {
+        let looks_back =
+            self.looks_back == LooksBack::Whole && !self.has(Flaw::PastIgnoresMonitors);
+        Fingerprint::of(&(common.rest(), looks_back.then(|| common.told())))
+    }
+
+    /// The state's fingerprint: of its pieces, and of the log from where any client can still be
+    /// shown it; what lies before makes no difference any more.
+    pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
+        self.identity(state, self.reductions.past)
+    }
+
+    /// What a search takes this state for that forgets the past, though this one may not.
+    pub fn without_past(&self, state: &State) -> Fingerprint {
+        self.identity(state, true)
+    }
+
+    fn identity(&self, state: &State, forgets: bool) -> Fingerprint {
+        let shared = self.tables.shared.get(state.shared);
+        let mut whole = self.tables.watchers.get(state.watchers).fingerprint;
+        let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
+        clients().for_each(|client| whole.add(client.fingerprint));
+        whole.add(shared.rest);
+        let floor = if forgets { self.floor(state, &shared.common) } else { Zxid::ZERO };
+        whole.add(shared.common.log(floor));
+        whole.add(state.left.fingerprint());
+        if let Some(objection) = &state.objection {
+            whole.add(Fingerprint::of(&(&objection.property, &objection.saw)));
+        }
+        whole
+    }
+
+    /// No client will be shown less of the log than this. (`Share::floor` has the reasons.)
+    fn floor(&self, state: &State, common: &Common) -> Zxid {
+        let clients = state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
+        let forgets_sessions = self.has(Flaw::PastIgnoresNewSessions);
+        let left = state.left;
+        let can_lose = (left.lost > 0 || left.expiries > 0) && !forgets_sessions;
+        if can_lose && clients.clone().any(|client| !client.has_finished) {
+            return Zxid::ZERO;
+        }
+        if self.has(Flaw::PastIgnoresServers) {
+            return common.last();
+        }
+        let shown = clients.filter_map(|client| client.share.floor(common));
+        shown.fold(common.last(), Zxid::min)
+    }
+
+    /// What a client can do in a state.
+    pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
+        let key = state.place(client).key();
+        if let Some(number) = self.tables.choices.find(key) {
+            return number;
+        }
+        let choices = self.work_out(state, client);
+        if choices.depends_on_others {
+            self.tables.choices.add(choices)
+        } else {
+            self.tables.choices.number(key, || choices)
+        }
+    }
+}

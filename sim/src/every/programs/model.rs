@@ -1,0 +1,200 @@
+//! The search's questions, answered.
+
+use super::Recipes;
+use super::pieces::{Choices, Number, Transition};
+use super::scene::Scene;
+use super::state::State;
+use crate::every::Model;
+use stateright::Property;
+use std::sync::Arc;
+use vivarium_model::effect::Effects;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::Objection;
+use vivarium_model::service::retake::waiting;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+
+/// A choice of one client: a step, or a block of them. It is a number in the tables of the model that
+/// offered it, and means nothing to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Action {
+    /// Whose choice it is.
+    client: ClientId,
+    kind: Kind,
+    /// Which of the client's choices of this kind.
+    index: u16,
+    choices: Number,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Block,
+    Sleep,
+}
+
+impl Kind {
+    fn of(self, choices: &Choices) -> &[Transition] {
+        match self {
+            Kind::Block => &choices.blocks,
+            Kind::Sleep => &choices.sleeps,
+        }
+    }
+}
+
+/// What bounds a search that had to keep a sleep or a timeout from ending early.
+pub const TIMERS_KEPT: &str = "the budget of timers";
+
+impl Recipes {
+    /// The scene before anything has happened.
+    pub(super) fn beginning(&self) -> Scene {
+        let mut scene = Scene { world: self.world(), left: self.budget };
+        scene.world.begin(&mut Effects::default());
+        scene
+    }
+
+    /// The steps of the world that an action takes in a state.
+    pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
+        let at = usize::from(action.index);
+        match action.kind {
+            Kind::Block => self.steps_of_block(state, action.client, at),
+            Kind::Sleep => {
+                let mut steps = Vec::new();
+                let scene = self.scene(state);
+                scene.world.grain().sleeps(action.client, &mut steps);
+                vec![steps.swap_remove(at)]
+            }
+        }
+    }
+
+    /// Where clients are interchangeable, of those that have not acted yet only the first may: every
+    /// run is, but for the names of its clients, one in which they act for the first time in their
+    /// order.
+    fn may_act(&self, state: &State, client: ClientId) -> bool {
+        let Some(beginning) = &self.beginning_of_each else { return true };
+        let fresh = |client: ClientId| state.clients[client.index()] == beginning[client.index()];
+        !fresh(client) || self.clients().find(|client| fresh(*client)) == Some(client)
+    }
+
+    fn transition_of(&self, action: &Action) -> &Transition {
+        &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
+    }
+
+    /// Whether nothing can happen that is neither a fault nor the end of a sleep.
+    fn is_idle(&self, state: &State) -> bool {
+        self.clients().all(|client| self.choices_at(self.choices(state, client)).idle)
+    }
+
+    fn add(&self, client: ClientId, choices: Number, kind: Kind, actions: &mut Vec<Action>) {
+        let count = kind.of(self.choices_at(choices)).len();
+        let count = u16::try_from(count).expect("fewer than 65,536 choices of one client");
+        actions.extend((0..count).map(|index| Action { client, kind, index, choices }));
+    }
+}
+
+impl stateright::Model for Recipes {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        vec![self.fold(&self.beginning(), None)]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        if state.objection.is_some() {
+            return;
+        }
+        let able: Vec<(ClientId, Number)> = self
+            .clients()
+            .filter(|client| self.may_act(state, *client))
+            .map(|client| (client, self.choices(state, client)))
+            .collect();
+        // Where nothing can happen but that time passes, it passes; faults can strike all the same.
+        // Where not even that can happen, no fault makes up for it: the state is at rest, or stuck.
+        let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());
+        let passes = self.is_idle(state);
+        for (client, choices) in able {
+            if !passes || sleeps {
+                self.add(client, choices, Kind::Block, actions);
+            }
+            if passes {
+                self.add(client, choices, Kind::Sleep, actions);
+            }
+        }
+    }
+
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        let mut next = last.after(self, action.client, self.transition_of(&action));
+        if let Err(objection) = self.check(&next) {
+            next.objection = Some(Arc::new(objection));
+        }
+        Some(next)
+    }
+
+    fn format_action(&self, action: &Action) -> String {
+        let places = (action.index, action.choices.get());
+        format!("{}: {:?} {} of {}", action.client, action.kind, places.0, places.1)
+    }
+
+    fn format_step(&self, last: &State, action: Action) -> Option<String> {
+        let lines: Vec<String> = self.steps(last, &action).iter().map(Step::to_string).collect();
+        Some(lines.join("\n"))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always("no objection", |model: &Recipes, state: &State| {
+            state.objection.is_none() && {
+                let mut actions = Vec::new();
+                stateright::Model::actions(model, state, &mut actions);
+                !actions.is_empty() || Model::at_rest(model, state).is_ok()
+            }
+        })]
+    }
+}
+
+impl Model for Recipes {
+    fn fingerprint(&self, state: &State) -> Fingerprint {
+        state.fingerprint
+    }
+
+    fn objection<'a>(&self, state: &'a State) -> Option<&'a Objection> {
+        state.objection.as_deref()
+    }
+
+    fn length(&self, state: &State) -> u32 {
+        state.length
+    }
+
+    fn pieces_bytes(&self) -> u64 {
+        self.tables_bytes()
+    }
+
+    fn is_void(&self) -> bool {
+        self.trie.dependent().is_some()
+    }
+
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<Recipes> {
+        Some(self.renew(states))
+    }
+
+    fn at_rest(&self, state: &State) -> Result<(), Objection> {
+        // Somebody polls without end: that is neither an end nor a standstill.
+        if !self.is_idle(state) {
+            return Ok(());
+        }
+        let mut scene = self.scene(state);
+        waiting(&scene.world)?;
+        scene.world.at_rest(Time::ZERO)?;
+        scene.world.end(Time::ZERO)
+    }
+
+    fn withheld(&self, state: &State) -> Option<&'static str> {
+        let busy = |client: ClientId| !self.choices_at(self.choices(state, client)).idle;
+        let too_early = |client: ClientId| {
+            let choices = self.choices_at(self.choices(state, client));
+            choices.withheld_while_busy
+                || choices.withheld && self.clients().any(|other| other != client && busy(other))
+        };
+        self.clients().any(too_early).then_some(TIMERS_KEPT)
+    }
+}

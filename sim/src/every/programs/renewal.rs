@@ -1,0 +1,118 @@
+//! A model that remembers no more than what the states that wait need: their pieces, what their
+//! clients can do, and the pieces that this leads to. The programs' trie is kept whole.
+//!
+//! Every number is a new one; nothing that can be seen depends on them.
+
+use super::expand::Tables;
+use super::pieces::{Choices, Number, Table, Transition};
+use super::{Recipes, State};
+use crate::every::arena::Weighed;
+use std::sync::Arc;
+
+/// New numbers by old ones.
+struct Renumbered(Vec<Option<Number>>);
+
+impl Renumbered {
+    fn of<T: Weighed>(table: &Table<T>) -> Renumbered {
+        Renumbered(vec![None; table.len() as usize + 1])
+    }
+
+    fn or_keep(&mut self, old: Number, keep: impl FnOnce() -> Number) -> Number {
+        *self.0[old.get() as usize].get_or_insert_with(keep)
+    }
+}
+
+/// Old tables on their way into new ones.
+struct Renewal<'a> {
+    old: &'a Tables,
+    new: Tables,
+    clients: Renumbered,
+    shared: Renumbered,
+    watchers: Renumbered,
+    choices: Renumbered,
+}
+
+impl Recipes {
+    /// This model with only what these states need; they become states of the new one.
+    pub(super) fn renew(&self, states: &mut dyn Iterator<Item = &mut State>) -> Recipes {
+        let old = &self.tables;
+        let mut renewal = Renewal {
+            new: Tables::new(),
+            clients: Renumbered::of(&old.clients),
+            shared: Renumbered::of(&old.shared),
+            watchers: Renumbered::of(&old.watchers),
+            choices: Renumbered::of(&old.choices),
+            old,
+        };
+        for state in states {
+            let before = state.clone();
+            state.clients = before.clients.map(|client| Some(renewal.client(client?)));
+            state.shared = renewal.shared(before.shared);
+            state.watchers = renewal.watchers(before.watchers);
+            for (was, is) in before.clients.iter().zip(&state.clients) {
+                let (Some(was), Some(is)) = (was, is) else { continue };
+                let (was, is) = (before.place_of(*was), state.place_of(*is));
+                if let Some(choices) = old.choices.find(was.key()) {
+                    renewal.choices(is.key(), choices);
+                }
+            }
+        }
+        let beginning = self.beginning_of_each;
+        let beginning_of_each =
+            beginning.map(|each| each.map(|client| Some(renewal.client(client?))));
+        Recipes {
+            config: Arc::clone(&self.config),
+            trie: Arc::clone(&self.trie),
+            monitors: self.monitors.clone(),
+            tables: renewal.new,
+            beginning_of_each,
+            ..*self
+        }
+    }
+}
+
+impl Renewal<'_> {
+    fn client(&mut self, number: Number) -> Number {
+        let (old, new) = (self.old, &self.new);
+        self.clients.or_keep(number, || {
+            let client = old.clients.get(number);
+            new.clients.number(client.fingerprint.0, || client.clone())
+        })
+    }
+
+    fn shared(&mut self, number: Number) -> Number {
+        let (old, new) = (self.old, &self.new);
+        self.shared.or_keep(number, || {
+            let shared = old.shared.get(number);
+            new.shared.number(shared.key(), || shared.clone())
+        })
+    }
+
+    fn watchers(&mut self, number: Number) -> Number {
+        let (old, new) = (self.old, &self.new);
+        self.watchers.or_keep(number, || {
+            let watchers = old.watchers.get(number);
+            new.watchers.number(watchers.fingerprint.0, || watchers.clone())
+        })
+    }
+
+    fn choices(&mut self, key: u128, number: Number) {
+        if self.choices.0[number.get() as usize].is_some() {
+            return;
+        }
+        let choices = self.old.choices.get(number);
+        let [blocks, sleeps] = [&choices.blocks, &choices.sleeps]
+            .map(|all| all.iter().map(|took| self.transition(took)).collect());
+        let kept = Choices { blocks, sleeps, ..*choices };
+        let kept = self.new.choices.number(key, || kept);
+        self.choices.or_keep(number, || kept);
+    }
+
+    fn transition(&mut self, took: &Transition) -> Transition {
+        let all = took.all.as_ref();
+        let all = all.map(|all| all.iter().map(|number| self.client(*number)).collect());
+        let client = self.client(took.client);
+        let (shared, watchers) = (self.shared(took.shared), self.watchers(took.watchers));
+        Transition { client, all, shared, watchers, ..took.clone() }
+    }
+}

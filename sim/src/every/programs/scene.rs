@@ -1,0 +1,52 @@
+//! A state of the search unfolded into a world, to take steps in.
+
+use super::Budget;
+use crate::every::memo::Memo;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
+use vivarium_model::property::Objection;
+use vivarium_model::service::Service;
+use vivarium_model::service::retake::judge;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::timer::Timer;
+use vivarium_model::world::World;
+
+/// A world, and what is left of the budget.
+#[derive(Clone)]
+pub(super) struct Scene {
+    pub(super) world: World<Memo, Service>,
+    pub(super) left: Budget,
+}
+
+impl Scene {
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// An objection.
+    pub(super) fn take(&mut self, step: Step, effects: &mut Effects) -> Result<Status, Objection> {
+        effects.clear();
+        let status = self.world.apply(Time::ZERO, &step, effects)?;
+        if status != Status::Done {
+            return Ok(status);
+        }
+        judge(&effects.events)?;
+        match self.world.host().dependent() {
+            Some(why) => Err(Objection::new(FUNCTION_OF_ITS_INPUTS, why)),
+            None => Ok(status),
+        }
+    }
+
+    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
+    pub(super) fn spend(&mut self, step: &Step) {
+        let service = self.world.grain();
+        match step {
+            Step::BreakClient { .. } => self.left.lost -= 1,
+            Step::Cancel(_) => self.left.cancels -= 1,
+            Step::Kill(_) => self.left.kills -= 1,
+            Step::Expire(session) if !service.is_orphan(*session) => self.left.expiries -= 1,
+            Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The steps that a client can take, one by one, and which of them are private.
+//!
+//! A step is *private* if it can be taken later instead: for whatever other clients do next, doing that
+//! first and the step then is possible too, leads to the same state, and no monitor can tell. (In
+//! Lipton's words, a right mover.) What makes it so, for a step of client *i*:
+//!
+//! * It changes *i*'s own piece only. Others add to that in one way only, a message under way, which is
+//!   behind those that are there.
+//! * What it depends on of the shared pieces others never take away: a prefix of the log, that a session
+//!   of *i*'s own is alive or not. Of the budget it takes as much later as now.
+//! * No event of it is minded by a monitor ([`Monitor::minds_order`]); what it changes in monitors is an
+//!   account of *i*'s own.
+//!
+//! | Step | Private | Why |
+//! |---|---|---|
+//! | the server answers a read or a sync at a prefix, takes SetWatches or a proof of identity, accepts a session again | yes | the prefix stays in the log, and what is behind it fires no earlier watch; whose session is alive only its own client's steps change |
+//! | the server applies the log up to what its client hears of | yes | that is the same transaction later |
+//! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, gets a message | yes | its own piece only |
+//! | the connection is lost; a cancellation; a sleep ends early; the program is killed; it starts again | yes | its own piece and the budget |
+//! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
+//! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
+//! | a write, a new session, a late write, a closeSession, a request to a resource | no | others' steps change what it finds, or find what it changes |
+//! | what sends a message, or says something that a monitor minds | no | |
+//!
+//! Privacy is checked while it is used (`check.rs`).
+//!
+//! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
+
+use super::Recipes;
+use super::pieces::{Number, Place, Steps, Took, Transition};
+use super::reductions::Flaw;
+use super::scene::Scene;
+use super::state::State;
+use crate::every::trie::random_number;
+use std::sync::Arc;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::event::Event;
+use vivarium_model::grain::Grain;
+use vivarium_model::host::Output;
+use vivarium_model::id::{CallId, ClientId, SessionId};
+use vivarium_model::machines::ProgramState;
+use vivarium_model::op::Request;
+use vivarium_model::packet::ClientPacket;
+use vivarium_model::service::Service;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+
+impl Recipes {
+    /// The steps that a client can take where it stands in a state.
+    pub(super) fn steps_at(&self, state: &State, client: ClientId) -> &Steps {
+        let key = state.place(client).key();
+        if let Some(number) = self.tables.steps.find(key) {
+            return self.tables.steps.get(number);
+        }
+        let steps = self.try_all(state, client);
+        let number = match steps.depends_on_others {
+            true => self.tables.steps.add(steps),
+            false => self.tables.steps.number(key, || steps),
+        };
+        self.tables.steps.get(number)
+    }
+
+    fn try_all(&self, state: &State, client: ClientId) -> Steps {
+        let scene = self.scene(state);
+        let mut steps = Vec::new();
+        self.ordinary_of(&scene, client, &mut steps);
+        let idle = steps.is_empty();
+        faults_of(&scene, client, &mut steps);
+        if let Some(flaw) = self.flaw {
+            take_at_once(flaw, &scene, client, &mut steps);
+        }
+        let mut sleeps = Vec::new();
+        scene.world.grain().sleeps(client, &mut sleeps);
+        let all: Vec<Took> = steps
+            .into_iter()
+            .filter_map(|step| self.try_step(state, &scene, client, step))
+            .collect();
+        let at_once = self.at_once(state, &scene, client, &all);
+        Steps {
+            at_once,
+            depends_on_others: all.iter().any(|took| took.to.all.is_some()),
+            all,
+            idle,
+            withheld: !sleeps.is_empty() && state.left.timers == 0,
+        }
+    }
+
+    fn ordinary_of(&self, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+        let service = scene.world.grain();
+        service.enabled(client, self.prefixes(), steps);
+        let drawn = service.numbers_drawn(client);
+        steps.extend(service.draws(client).map(|call| draw(client, call, drawn)));
+    }
+
+    /// What a step comes to; `None` where it is not possible.
+    fn try_step(&self, here: &State, scene: &Scene, client: ClientId, step: Step) -> Option<Took> {
+        let mut next = scene.clone();
+        next.spend(&step);
+        let mut effects = Effects::default();
+        let mut to = self.transition(here, scene, &mut next, client, step, &mut effects)?;
+        if let Err(objection) = self.check_told(scene.world.monitors(), &effects.events) {
+            to.objection = Some(Arc::new(objection));
+        }
+        let invisible = self.is_invisible(scene, &effects.events);
+        let private = invisible && self.is_private(here.place(client), scene, client, &step, &to);
+        let unheard = !effects.events.iter().any(|event| scene.world.monitors().concerns(event));
+        Some(Took { step, private, unheard, to })
+    }
+
+    /// Where a program's next input, or a packet that its client machine reads, makes no difference
+    /// to what else the client can do, now or later, that is all that is tried.
+    fn at_once(
+        &self,
+        state: &State,
+        scene: &Scene,
+        client: ClientId,
+        all: &[Took],
+    ) -> Option<usize> {
+        if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
+            return None;
+        }
+        let is_at_once = |took: &Took| {
+            let service = scene.world.grain();
+            let at_once = match took.step {
+                Step::Input(_) => {
+                    let reaction = self.reaction(scene, client);
+                    service.can_take_at_once(client, &reaction) || self.has(Flaw::InputAlways)
+                }
+                Step::ToClient(_) => {
+                    service.can_read_at_once(client) || self.has(Flaw::PacketAlways)
+                }
+                _ => false,
+            };
+            // A monitor's account of the client has what it sends and is told in order.
+            let unheard = match service.sends_at_once(client) {
+                true => {
+                    let told = self.told_matters || service.has_commit_under_way(client);
+                    took.unheard || !told
+                }
+                false => took.unheard && !self.told_matters,
+            };
+            let unheard = unheard || self.has(Flaw::HeardAtOnce);
+            at_once && took.private && unheard
+        };
+        all.iter().position(is_at_once)
+    }
+
+    /// Whether no fault can strike this client any more.
+    fn is_unharmed(&self, state: &State, scene: &Scene, client: ClientId) -> bool {
+        let left = state.left;
+        let service = scene.world.grain();
+        let mut sleeps = Vec::new();
+        service.sleeps(client, &mut sleeps);
+        (left.lost == 0 || self.has(Flaw::AtOnceThoughLost))
+            && (left.expiries == 0 || self.has(Flaw::AtOnceThoughExpiring))
+            && (left.kills == 0 || self.has(Flaw::AtOnceThoughKilled))
+            && (left.cancels == 0 || !service.can_cancel(client))
+            && (left.timers == 0 || sleeps.is_empty() || self.has(Flaw::AtOnceThoughTimed))
+    }
+
+    /// What a program does with its next input.
+    fn reaction(&self, scene: &Scene, client: ClientId) -> Arc<[Output]> {
+        let input = scene.world.grain().next_input(client).expect("the step is possible");
+        Arc::clone(scene.world.host().peek(client, input).outputs())
+    }
+
+    /// A timer of the client's program ends where nothing else can happen.
+    pub(super) fn try_sleep(
+        &self,
+        here: &State,
+        scene: &Scene,
+        client: ClientId,
+        step: Step,
+    ) -> Option<Transition> {
+        let mut next = scene.clone();
+        if let Err(objection) = next.world.at_rest(Time::ZERO) {
+            let place = here.place(client);
+            let Place { client, shared, watchers, left } = place;
+            let objection = Some(Arc::new(objection));
+            return Some(Transition {
+                client,
+                all: None,
+                shared,
+                watchers,
+                length: 1,
+                left,
+                objection,
+            });
+        }
+        self.transition(here, scene, &mut next, client, step, &mut Effects::default())
+    }
+
+    fn transition(
+        &self,
+        here: &State,
+        before: &Scene,
+        next: &mut Scene,
+        client: ClientId,
+        step: Step,
+        effects: &mut Effects,
+    ) -> Option<Transition> {
+        let result = next.take(step, effects);
+        if result.as_ref().is_ok_and(|status| *status != Status::Done) {
+            return None;
+        }
+        let folded = self.refold(here, before, next);
+        let is_changed =
+            |other: &ClientId| folded.clients[other.index()] != here.clients[other.index()];
+        let others = self.clients().any(|other| other != client && is_changed(&other));
+        let all = || folded.clients.iter().flatten().copied().collect::<Arc<[Number]>>();
+        Some(Transition {
+            client: folded.clients[client.index()].expect("it is one of the clients"),
+            all: others.then(all),
+            shared: folded.shared,
+            watchers: folded.watchers,
+            length: 1,
+            left: next.left,
+            objection: result.err().map(Arc::new),
+        })
+    }
+
+    /// Whether a step can be taken later instead, as far as ZooKeeper and the programs are concerned.
+    /// The table above says why.
+    fn is_private(
+        &self,
+        before: Place,
+        scene: &Scene,
+        client: ClientId,
+        step: &Step,
+        to: &Transition,
+    ) -> bool {
+        let service = scene.world.grain();
+        let expires = matches!(step, Step::Expire(_));
+        if to.objection.is_some() || to.all.is_some() {
+            return false;
+        }
+        let is_late = self.has(Flaw::LateIsPrivate) && matches!(step, Step::Late(_));
+        if to.shared != before.shared && !expires && !is_late {
+            return false;
+        }
+        match step {
+            Step::Serve { .. } => match service.oldest_packet(client) {
+                Some(ClientPacket::Request { request, .. }) => {
+                    request.is_read()
+                        || matches!(**request, Request::Sync { .. })
+                        || self.has(Flaw::FailedWriteIsPrivate)
+                }
+                Some(ClientPacket::Connect { session, .. }) => session.is_some(),
+                Some(ClientPacket::SetWatches { .. } | ClientPacket::Auth { .. }) => true,
+                Some(ClientPacket::Ping) | None => false,
+            },
+            Step::Expire(session) => {
+                !service.is_orphan(*session) || self.has(Flaw::OrphanExpiryIsPrivate)
+            }
+            Step::Notify(_)
+            | Step::ToClient(_)
+            | Step::Fire(_)
+            | Step::Input(_)
+            | Step::Random { .. }
+            | Step::Message { .. }
+            | Step::BreakClient { .. }
+            | Step::Cancel(_)
+            | Step::Kill(_)
+            | Step::Start(_) => true,
+            Step::Late(_) => is_late,
+            _ => false,
+        }
+    }
+
+    /// Whether no monitor minds when these events happen.
+    fn is_invisible(&self, scene: &Scene, events: &[Event]) -> bool {
+        let monitors = scene.world.monitors();
+        let ignored =
+            |event: &&Event| self.has(Flaw::SentIsInvisible) && matches!(event, Event::Sent { .. });
+        self.has(Flaw::VisibleIsPrivate)
+            || !events.iter().filter(|event| !ignored(event)).any(|event| monitors.mind(event))
+    }
+}
+
+/// A random number: fresh, as good ones are. Which one is no choice; that two are equal is none of
+/// the things that this search tries.
+fn draw(client: ClientId, call: CallId, number: u64) -> Step {
+    Step::Random { client, call, value: random_number(client, number) }
+}
+
+fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+    let (service, left) = (scene.world.grain(), scene.left);
+    if service.program(client) != ProgramState::Running {
+        return;
+    }
+    if left.lost > 0 && service.is_connected(client) {
+        let connection = service.connection(client);
+        steps.push(Step::BreakClient { connection, to_server: 0, to_client: 0 });
+    }
+    if left.cancels > 0 && service.can_cancel(client) {
+        steps.push(Step::Cancel(client));
+    }
+    if left.kills > 0 {
+        steps.push(Step::Kill(client));
+    }
+    let live = |session: &SessionId| service.is_alive(*session);
+    if left.expiries > 0
+        && let Some(session) = service.session(client).filter(live)
+    {
+        steps.push(Step::Expire(session));
+    }
+    if left.timers > 0 {
+        service.sleeps(client, steps);
+    }
+}
+
+/// A planted mistake: where a step of this kind can be taken, no other of the client is tried.
+fn take_at_once(flaw: Flaw, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+    let service: &Service = scene.world.grain();
+    let syncs = || {
+        let oldest = service.oldest_packet(client);
+        matches!(oldest, Some(ClientPacket::Request { request, .. })
+            if matches!(**request, Request::Sync { .. }))
+    };
+    let at_once = |step: &Step| match (flaw, step) {
+        (Flaw::InputAtOnce, Step::Input(_)) => true,
+        (Flaw::PacketAtOnce, Step::ToClient(_)) => true,
+        (Flaw::SyncAtOnce, Step::Serve { .. }) => syncs(),
+        (Flaw::RandomAtOnce, Step::Random { .. }) => true,
+        (Flaw::SessionAtOnce, Step::ToClient(_)) => service.session(client).is_none(),
+        _ => false,
+    };
+    if steps.iter().any(at_once) {
+        steps.retain(at_once);
+    }
+}

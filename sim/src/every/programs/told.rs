@@ -1,0 +1,74 @@
+//! What clients send and are told: requests, replies and notifications.
+//!
+//! Which prefix of the log a server was at, a client is told by replies only: by their zxid. So the
+//! reduction of prefixes is out of the question where a monitor takes notice of them.
+
+use super::Recipes;
+use super::check::REDUCTION;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
+use vivarium_model::op::{EventType, Request, WatchedEvent};
+use vivarium_model::property::{Monitor, Monitors, Objection};
+use vivarium_model::zxid::Zxid;
+
+/// Whether any monitor takes notice of what clients send and are told, as it says itself of made-up events.
+pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
+    let (client, session, xid, zxid) = (ClientId(1), SessionId(1), Xid(1), Zxid(1));
+    let connection = ClientConnection { client, slot: 0 };
+    let replied = |request: Request| {
+        let (request, result) = (Arc::new(request), Err(Error::NoNode));
+        Event::Replied { client, session, connection, xid, zxid, request, result }
+    };
+    let path = || Arc::from("/a");
+    let request = Arc::new(Request::Sync { path: path() });
+    let event = WatchedEvent { kind: EventType::NodeDeleted, path: path(), zxid };
+    let told = [
+        Event::Sent { client, session, connection, xid, request },
+        replied(Request::Sync { path: path() }),
+        replied(Request::Exists { path: path(), watch: false }),
+        replied(Request::GetChildren { path: path(), watch: false }),
+        Event::Rearmed { client, session, zxid },
+        Event::Notified { client, session, event },
+    ];
+    monitors.iter().any(|monitor| told.iter().any(|event| monitor.concerns(event)))
+}
+
+impl Recipes {
+    /// Checks that a monitor which takes no notice of made-up events of this kind takes none of a
+    /// real one.
+    ///
+    /// # Errors
+    /// It does.
+    pub(super) fn check_told(
+        &self,
+        monitors: &Monitors,
+        events: &[Event],
+    ) -> Result<(), Objection> {
+        let tells = |event: &&Event| {
+            matches!(
+                event,
+                Event::Sent { .. }
+                    | Event::Replied { .. }
+                    | Event::Rearmed { .. }
+                    | Event::Notified { .. }
+            )
+        };
+        if self.told_matters || !self.reductions.any() {
+            return Ok(());
+        }
+        let mut told = events.iter().filter(tells);
+        match told.find_map(|event| monitors.iter().find(|monitor| monitor.concerns(event))) {
+            None => Ok(()),
+            Some(monitor) => Err(Objection::new(
+                REDUCTION,
+                format!(
+                    "`{}` takes notice of something that a client sends or is told, and said of others that it does not: what a monitor \
+                     says of its concern is about kinds of events (`concerns`)",
+                    monitor.name()
+                ),
+            )),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The search: its options, its threads, and how its ending is told.
+//!
+//! The strategies ([`breadth`], [`depth`]) do the work in threads of their own; the thread that
+//! called looks after the bounds and the observer.
+
+mod breadth;
+mod depth;
+mod renewal;
+mod replay;
+mod shared;
+mod step;
+
+use super::model::Model;
+use super::outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
+use super::progress::Observer;
+use shared::Shared;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+use vivarium_model::host::THREAD;
+
+/// How often the bounds are looked at, and after how many looks the observer is told.
+const LOOK: Duration = Duration::from_millis(20);
+const LOOKS_PER_REPORT: u32 = 10;
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// The fewest world steps first: the violation found is the shortest.
+    BreadthFirst,
+    /// The newest first: little memory beyond the table of visited states.
+    DepthFirst,
+}
+
+/// What to search and how far.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// In which order.
+    pub strategy: Strategy,
+    /// How many threads expand states.
+    pub threads: NonZeroUsize,
+    /// Stop when there are more distinct states than this.
+    pub max_states: Option<u64>,
+    /// Stop when the process takes more bytes than this.
+    pub max_memory: Option<u64>,
+    /// Stop after this long.
+    pub max_time: Option<Duration>,
+    /// Expand no state at this many world steps or more.
+    pub max_depth: Option<u32>,
+    /// Stop when somebody sets this.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Options {
+    /// One thread, no bound.
+    pub fn new(strategy: Strategy) -> Options {
+        Options {
+            strategy,
+            threads: NonZeroUsize::MIN,
+            max_states: None,
+            max_memory: None,
+            max_time: None,
+            max_depth: None,
+            stop: None,
+        }
+    }
+}
+
+/// Begins something in a thread of this scope that has the name of those that run programs.
+fn in_thread<'scope>(scope: &'scope Scope<'scope, '_>, what: impl FnOnce() + Send + 'scope) {
+    let named = std::thread::Builder::new().name(THREAD.to_string());
+    named.spawn_scoped(scope, what).expect("there can be one thread more");
+}
+
+/// Searches a model's states.
+///
+/// Breadth first, the ending does not depend on the number of threads unless a bound of time,
+/// memory, states or Ctrl-C ends the search. Depth first, it does: which violation is found, in one
+/// thread always the same one, in several depends on which thread came first.
+///
+/// # Panics
+/// If the model has no initial state, or leads somewhere else when the same actions are taken again.
+pub fn search<M: Model>(
+    model: &M,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Outcome<M::Action> {
+    let started = Instant::now();
+    let shared = Shared::new(model, options);
+    std::thread::scope(|scope| {
+        let (done, ended) = channel::<()>();
+        let shared = &shared;
+        let search = move || {
+            // Dropped at the end, also by a panic: the other side sees the channel close.
+            let _done = done;
+            match options.strategy {
+                Strategy::BreadthFirst => breadth::search(shared),
+                Strategy::DepthFirst => depth::search(shared),
+            }
+        };
+        in_thread(scope, search);
+        let mut looks = 0;
+        look_after(shared, started);
+        while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            look_after(shared, started);
+            looks += 1;
+            if looks % LOOKS_PER_REPORT == 0 {
+                observer.progress(&shared.progress(started.elapsed()));
+            }
+        }
+    });
+    let progress = shared.progress(started.elapsed());
+    observer.progress(&progress);
+    let ending = ending(&shared);
+    let statistics = Statistics {
+        generated: progress.generated,
+        distinct: progress.distinct,
+        depth: progress.depth,
+        elapsed: progress.elapsed,
+        peak_frontier: shared.peak_frontier(),
+        peak_frontier_bytes: shared.peak_bytes(),
+        visited_bytes: progress.visited_bytes,
+        peak_pieces_bytes: shared.peak_pieces_bytes(),
+        renewals: shared.renewals(),
+        cycles: cycles(&shared, &ending),
+    };
+    Outcome { ending, statistics }
+}
+
+/// Ends the search if a bound of time or memory is reached or somebody asks for it.
+fn look_after<M: Model>(shared: &Shared<'_, M>, started: Instant) {
+    let options = shared.options;
+    if options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        shared.halt(Bound::Interrupted);
+    }
+    if let Some(time) = options.max_time.filter(|time| started.elapsed() >= *time) {
+        shared.halt(Bound::Time(time));
+    }
+    if let Some(memory) = options.max_memory {
+        let progress = shared.progress(started.elapsed());
+        if progress.bytes().max(resident().unwrap_or(0)) > memory {
+            shared.halt(Bound::Memory(memory));
+        }
+    }
+}
+
+/// What the process holds in memory, where the system tells.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn ending<M: Model>(shared: &Shared<'_, M>) -> Ending<M::Action> {
+    let progress = shared.progress(Duration::ZERO);
+    let states = progress.distinct;
+    let bound = shared.bound();
+    if let Some(found) = shared.found() {
+        // What lies beyond the greatest depth is at least one step further away than that.
+        let within = |depth: u32| found.cost <= depth.saturating_add(1);
+        let shortest = shared.options.strategy == Strategy::BreadthFirst
+            && bound.is_none()
+            && shared.options.max_depth.is_none_or(within);
+        let replayed = replay::replay(shared, &found);
+        return Ending::Violated(Box::new(Counterexample {
+            objection: found.objection,
+            initial: replayed.initial,
+            path: replayed.path,
+            length: replayed.length,
+            shortest,
+        }));
+    }
+    if let Some(by) = bound {
+        return Ending::Bounded { by, states, frontier: progress.frontier };
+    }
+    match shared.left_out() {
+        Some((by, frontier)) => Ending::Bounded { by, states, frontier },
+        None => Ending::Exhausted { states, depth: progress.depth },
+    }
+}
+
+/// Only a search that saw everything can tell that there are no cycles.
+fn cycles<M: Model>(shared: &Shared<'_, M>, ending: &Ending<M::Action>) -> Cycles {
+    let (closed, edges_back) = shared.cycles();
+    let complete = matches!(ending, Ending::Exhausted { .. });
+    match closed {
+        _ if closed > 0 => Cycles::Found { count: closed },
+        _ if complete && (edges_back == 0 || shared.has_colours()) => Cycles::None,
+        _ => Cycles::NotExamined { edges_back },
+    }
+}

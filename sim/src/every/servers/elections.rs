@@ -1,0 +1,74 @@
+//! Who can be elected by whom, under the oracle.
+
+use super::state::MAX_SERVERS;
+use super::tables::Number;
+use super::view::{Unfolded, View};
+use super::{Action, EnsembleModel};
+use vivarium_model::id::{ServerId, ServerSet};
+use vivarium_model::server::Role;
+use vivarium_model::server::eager::Flaw;
+use vivarium_model::zxid::Epoch;
+
+impl EnsembleModel {
+    /// Every quorum of LOOKING servers elects, and every LOOKING server can join a leader. A quorum
+    /// larger than it must be is one that the rest has joined, so with reductions only the smallest
+    /// are tried.
+    pub(super) fn elections(
+        &self,
+        state: &Unfolded<'_>,
+        numbers: &[Number],
+        actions: &mut Vec<Action>,
+    ) {
+        let servers = || self.config.server_ids();
+        let mut views = [None; MAX_SERVERS];
+        for (view, number) in views.iter_mut().zip(numbers) {
+            *view = Some(self.tables.views.get(*number));
+        }
+        let view = |id: ServerId| views[id.index()].expect("each server has a view");
+        let looking: ServerSet = servers().filter(|id| view(*id).looking.is_some()).collect();
+        if looking.is_empty() {
+            return;
+        }
+        let mut push = |leader, followers| {
+            let choice: Number = self.election(state, numbers, leader, followers);
+            actions.push(Action(choice));
+        };
+        for chosen in 1..1_u32 << servers().count() {
+            let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
+            let is_smallest = !self.config.is_quorum(quorum.len() - 1);
+            let may_elect = self.config.is_quorum(quorum.len())
+                && quorum.iter().all(|id| looking.contains(id))
+                && (is_smallest || !self.reductions.quorums);
+            if !may_elect {
+                continue;
+            }
+            let votes = quorum.iter().filter_map(|id| view(id).looking);
+            let leader = votes.map(|(vote, _)| vote).max().expect("they are LOOKING").leader;
+            push(leader, quorum.iter().filter(|id| *id != leader).collect());
+        }
+        if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {
+            return;
+        }
+        for leader in servers().filter(|id| self.can_be_joined(view(*id), state, *id)) {
+            for follower in looking.iter() {
+                let accepted = view(follower).looking.map(|(_, accepted)| accepted);
+                if self.would_be_heard(state, leader, accepted.expect("it is LOOKING")) {
+                    push(leader, ServerSet::default().with(follower));
+                }
+            }
+        }
+    }
+
+    fn can_be_joined(&self, view: &View, state: &Unfolded<'_>, leader: ServerId) -> bool {
+        *view.can_be_joined.get_or_init(|| state.scene(self).ensemble.can_be_joined(leader))
+    }
+
+    /// Whether a leader would do anything about a follower but send it away: it does not, where it
+    /// ignores that the follower has accepted a newer epoch. To join it would change nothing, then.
+    fn would_be_heard(&self, state: &Unfolded<'_>, leader: ServerId, accepted: Epoch) -> bool {
+        let node = self.tables.servers.get(state.numbers[super::state::server_at(leader)]);
+        let process = node.value.process.as_ref().expect("it leads");
+        let Role::Leading(leading) = process.role() else { return false };
+        !leading.would_refuse(accepted, self.config.bugs)
+    }
+}

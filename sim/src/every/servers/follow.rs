@@ -1,0 +1,253 @@
+//! From state to state by what was worked out before.
+
+use super::actions::Kind;
+use super::pieces::Witnessed;
+use super::state::{MAX_SERVERS, PLACES, State, server_at};
+use super::tables::Number;
+use super::view::{Move, Unfolded};
+use super::{Action, EnsembleModel, Reductions};
+use crate::every::Model;
+use std::cell::OnceCell;
+use std::sync::Arc;
+use vivarium_model::effect::Effects;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ServerId;
+use vivarium_model::property::{Objection, invariants};
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+
+impl EnsembleModel {
+    /// The servers have started.
+    pub(super) fn beginning(&self) -> State {
+        let mut ensemble = vivarium_model::ensemble::Ensemble::new(Arc::clone(&self.config));
+        let mut effects = Effects::default();
+        ensemble.begin(&mut effects);
+        let mut scene = super::pieces::Scene { ensemble, timers: Default::default() };
+        if !self.config.election.is_oracle() {
+            scene.keep_timers(&Step::Propose(ServerId(1)), &effects);
+        }
+        self.state_of(&scene)
+    }
+
+    fn state_of(&self, scene: &super::pieces::Scene) -> State {
+        let mut state = State {
+            numbers: self.fold(scene, &[0; PLACES]),
+            ghosts: self.watchers(&self.witnesses),
+            left: self.budget,
+            length: 0,
+            objection: None,
+            fingerprint: Fingerprint::default(),
+        };
+        state.fingerprint = self.fingerprint_of(&state);
+        state
+    }
+
+    /// What there is to object to if nothing can happen any more after these steps, faults apart:
+    /// the same question as of a state, for steps that were recorded. `None` too where something
+    /// can happen, or where a step is not possible.
+    pub fn stuck_after(&self, steps: &[Step]) -> Option<Objection> {
+        let mut scene = self.unfold(&self.beginning().numbers);
+        for step in steps {
+            let mut effects = Effects::default();
+            let status = scene.ensemble.apply(Time::ZERO, step, &mut effects);
+            if status != vivarium_model::effect::Status::Done {
+                return None;
+            }
+            if !self.config.election.is_oracle() {
+                scene.keep_timers(step, &effects);
+            }
+        }
+        let state = self.state_of(&scene);
+        let mut actions = Vec::new();
+        stateright::Model::actions(self, &state, &mut actions);
+        let can_go_on = !actions.is_empty() || Model::withheld(self, &state).is_some();
+        if can_go_on { None } else { Model::at_rest(self, &state).err() }
+    }
+
+    /// Every action of a state, in a fixed order.
+    pub(super) fn list(&self, state: &State, actions: &mut Vec<Action>) {
+        let from = actions.len();
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
+        let views = self.views(&here);
+        self.add_free(&here, &views, actions);
+        if actions.len() == from {
+            self.add(Kind::Impatient, &here, &views, actions);
+        }
+        for kind in Kind::PAID {
+            if kind.charge().can_be_paid(&state.left) {
+                self.add(kind, &here, &views, actions);
+            }
+        }
+    }
+
+    /// Whether nothing free can happen but that somebody loses patience: what was under way has come
+    /// to its end.
+    pub fn is_calm(&self, state: &State) -> bool {
+        let mut actions = Vec::new();
+        let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
+        self.add_free(&here, &self.views(&here), &mut actions);
+        actions.is_empty()
+    }
+
+    /// The servers' views, as far as there are servers.
+    fn views(&self, here: &Unfolded<'_>) -> [Number; MAX_SERVERS] {
+        let mut views = [0; MAX_SERVERS];
+        for server in self.config.server_ids() {
+            views[server.index()] = self.view(server, here);
+        }
+        views
+    }
+
+    /// What costs nothing and needs no impatience.
+    fn add_free(&self, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
+        self.add(Kind::Free, here, views, actions);
+        if self.config.election.is_oracle() {
+            self.elections(here, &views[..usize::from(self.config.servers)], actions);
+        }
+    }
+
+    fn add(&self, kind: Kind, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
+        for (server, view) in self.config.server_ids().zip(views) {
+            let choices = self.choices(*view, here, server, kind).iter();
+            actions.extend(choices.map(|choice| Action(*choice)));
+        }
+    }
+
+    /// Takes an action and, with reductions, whatever may as well happen at once after it.
+    pub(super) fn perform(
+        &self,
+        state: &State,
+        action: &Action,
+        mut steps: Option<&mut Vec<Step>>,
+    ) -> Option<State> {
+        let choice = self.tables.choices.get(action.0);
+        if choice.moves.is_empty() {
+            return None;
+        }
+        let mut next = State { length: 0, objection: None, ..state.clone() };
+        if let Some(account) = choice.offer.charge.pay(&mut next.left) {
+            next.fingerprint.subtract(self.prices[account]);
+        }
+        let mut note = |took: &Move| steps.as_deref_mut().map_or((), |it| it.push(took.step));
+        for took in &choice.moves {
+            self.follow(&mut next, took);
+            note(took);
+            if next.objection.is_some() {
+                break;
+            }
+        }
+        self.hurry(&mut next, self.reductions, usize::MAX, note);
+        #[cfg(debug_assertions)]
+        self.check_now_and_then(state, action, &next);
+        Some(next)
+    }
+
+    /// Takes up to so many eager steps.
+    fn hurry(
+        &self,
+        state: &mut State,
+        reductions: Reductions,
+        most: usize,
+        mut note: impl FnMut(&Move),
+    ) {
+        let mut scene = None;
+        for _ in 0..most {
+            if !reductions.has_eager_steps() || state.objection.is_some() {
+                return;
+            }
+            let outlook = self.outlook(&state.left, self.history(state));
+            let Some(eager) = self.eager(&state.numbers, reductions, outlook) else { return };
+            let took = self.eager_move(&state.numbers, eager, &mut scene);
+            self.follow(state, took);
+            note(took);
+        }
+    }
+
+    /// The state after the eager step that these reductions would take in it, and that step; `None` where
+    /// they would take none.
+    pub fn after_eager(&self, state: &State, reductions: Reductions) -> Option<(State, Step)> {
+        let (mut next, mut step) = (state.clone(), None);
+        self.hurry(&mut next, reductions, 1, |took| step = Some(took.step));
+        Some((next, step?))
+    }
+
+    /// The state after all eager steps that these reductions would take in it.
+    pub fn settled(&self, state: &State, reductions: Reductions) -> State {
+        let mut next = state.clone();
+        self.hurry(&mut next, reductions, usize::MAX, |_took| ());
+        next
+    }
+
+    /// Makes a move.
+    fn follow(&self, state: &mut State, took: &Move) {
+        for (place, number) in &took.changes {
+            state.numbers[usize::from(*place)] = *number;
+        }
+        state.fingerprint.add(took.difference);
+        state.length += 1;
+        if let Err(objection) = self.witness(state, took) {
+            state.fingerprint.add(Fingerprint::of(&objection.saw));
+            state.objection = Some(objection);
+        }
+    }
+
+    /// Tells the witnesses, and checks what the step may have broken.
+    fn witness(&self, state: &mut State, took: &Move) -> Result<(), Arc<Objection>> {
+        let mut longer = false;
+        if took.events != 0 {
+            let witnessed = self.witnessed(state.ghosts, took.events);
+            state.ghosts = witnessed.ghosts;
+            state.fingerprint.add(witnessed.difference);
+            longer = witnessed.longer;
+            witnessed.objection.clone().map_or(Ok(()), Err)?;
+        }
+        let Some(server) = took.taker else { return Ok(()) };
+        if took.judge {
+            self.judge(state, server, took.disk_changed)?;
+        }
+        if !(took.disk_changed || longer) {
+            return Ok(());
+        }
+        let disk = |server| &*self.tables.servers.get(state.numbers[server_at(server)]).value.disk;
+        let last = self.tables.watchers.get(state.ghosts).ghosts.history().last();
+        let disks = self.config.server_ids().map(disk);
+        invariants::durable_on(&self.config, disks, last).map_err(Arc::new)
+    }
+
+    /// What the witnesses make of these events.
+    fn witnessed(&self, ghosts: Number, events: Number) -> &Witnessed {
+        let tables = &self.tables;
+        let number = tables.witnessed_index.number([ghosts, events], || {
+            let before = tables.watchers.get(ghosts);
+            let mut after = before.ghosts.clone();
+            let mut told = tables.events.get(events).clone();
+            let objection = after.witness(Time::ZERO, &mut told).err().map(Arc::new);
+            let number = self.watchers(&after);
+            let mut difference = tables.watchers.get(number).fingerprint;
+            difference.subtract(before.fingerprint);
+            let longer = after.history().last() > before.ghosts.history().last();
+            tables.witnessed.add(Witnessed { ghosts: number, difference, longer, objection })
+        });
+        tables.witnessed.get(number)
+    }
+
+    /// The state properties of one server.
+    fn judge(
+        &self,
+        state: &State,
+        server: ServerId,
+        disk_changed: bool,
+    ) -> Result<(), Arc<Objection>> {
+        let tables = &self.tables;
+        let watchers = tables.watchers.get(state.ghosts);
+        let number = state.numbers[server_at(server)];
+        let key = [number, watchers.history, u32::from(disk_changed)];
+        let objection = tables.judged_index.number(key, || {
+            let node = &tables.servers.get(number).value;
+            let (process, history) = (node.process.as_ref(), watchers.ghosts.history());
+            invariants::of_server(server, &node.disk, process, history, disk_changed)
+                .map_or_else(|objection| tables.judged.add(Arc::new(objection)), |()| 0)
+        });
+        if objection == 0 { Ok(()) } else { Err(Arc::clone(tables.judged.get(objection))) }
+    }
+}

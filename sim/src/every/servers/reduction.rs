@@ -1,0 +1,119 @@
+//! Steps that a search takes at once, so that it need not try them late.
+
+use super::reductions::Reductions;
+use vivarium_model::config::Config;
+use vivarium_model::ensemble::ServerNode;
+use vivarium_model::id::{LearnerConnection, ServerId};
+use vivarium_model::network::{LearnerLinks, Next};
+use vivarium_model::packet::LeaderPacket;
+use vivarium_model::server::eager::{Flaw, Hold, Outlook};
+use vivarium_model::server::{Role, Server};
+use vivarium_model::step::Step;
+
+/// What an eager step is chosen by: a server, and what it could read.
+pub(super) struct Sight<'a, L, N> {
+    pub(super) config: &'a Config,
+    pub(super) server: ServerId,
+    pub(super) node: &'a ServerNode,
+    /// Which steps are eager at all.
+    pub(super) reductions: Reductions,
+    /// The connections of a learner.
+    pub(super) links: L,
+    /// A server.
+    pub(super) nodes: N,
+}
+
+impl<'a, L, N> Sight<'a, L, N>
+where
+    L: Fn(ServerId) -> &'a LearnerLinks,
+    N: Fn(ServerId) -> &'a ServerNode,
+{
+    /// A step of the server that may as well be taken now (see [`vivarium_model::server::eager`]), the first
+    /// in a fixed order: such steps commute, so their order does not matter.
+    pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
+        // A background snapshot takes what is applied by then, so nothing may be put before it.
+        if self.config.snap_count != u32::MAX && !outlook.has(Flaw::EagerThoughSnapshots) {
+            return None;
+        }
+        let (process, reductions) = (self.node.process.as_ref()?, self.reductions);
+        if reductions.appends && process.appends_eagerly(outlook) {
+            return Some(Step::Append(self.server));
+        }
+        if reductions.fsyncs && process.fsyncs_eagerly(&self.node.disk, outlook) {
+            return Some(Step::Fsync(self.server));
+        }
+        if reductions.writes
+            && process.writes_eagerly(&self.node.disk, outlook, || self.hold(process))
+        {
+            return Some(Step::Write(self.server));
+        }
+        self.eager_packet(process, outlook)
+    }
+
+    fn streams(&self, process: &Server, connection: LearnerConnection, outlook: Outlook) -> bool {
+        self.reductions.streams
+            && process.streams_eagerly(connection, outlook, || self.hold(process))
+    }
+
+    /// Whether this leader goes on leading if nothing happens to it.
+    fn hold(&self, process: &Server) -> Hold {
+        let Role::Leading(leader) = process.role() else {
+            return Hold { is_followed: false, is_undisputed: false };
+        };
+        let others = || self.config.server_ids().filter(|id| *id != self.server);
+        let role = |id: ServerId| (self.nodes)(id).process.as_ref().map(Server::role);
+        let follows = |id: &ServerId| {
+            let Some(Role::Following(learner)) = role(*id) else { return false };
+            let connection = learner.connection().filter(|_| learner.leader() == self.server);
+            connection.is_some_and(|connection| (self.links)(*id).is_whole(connection.slot))
+        };
+        let disputes = |id: ServerId| {
+            let is_newer = (self.nodes)(id).disk.accepted_epoch() > leader.epoch();
+            is_newer || matches!(role(id), Some(Role::Leading(_)))
+        };
+        Hold {
+            is_followed: self.config.is_quorum(1 + others().filter(follows).count()),
+            is_undisputed: !others().any(disputes),
+        }
+    }
+
+    fn eager_packet(&self, process: &Server, outlook: Outlook) -> Option<Step> {
+        let reductions = self.reductions;
+        match process.role() {
+            Role::Looking => None,
+            Role::Following(learner) => {
+                let connection = learner.connection()?;
+                let next = (self.links)(self.server).next_for_opener(connection.slot)?;
+                // In elections of the code everybody can be asked what he is, and in which epoch.
+                let tells = match next {
+                    Next::End => true,
+                    Next::Packet(packet) => {
+                        matches!(packet, LeaderPacket::LeaderInfo { .. } | LeaderPacket::UpToDate)
+                    }
+                };
+                let may = match next {
+                    Next::End => reductions.ends,
+                    Next::Packet(_) => reductions.packets,
+                };
+                let may = may && (!tells || self.config.election.is_oracle());
+                let (disk, bugs) = (&self.node.disk, self.config.bugs);
+                let eager = may && process.reads_eagerly(next, disk, bugs, outlook);
+                eager.then_some(Step::ToLearner(connection))
+            }
+            Role::Leading(leader) => {
+                if leader.is_deaf(process.writing()) {
+                    return None;
+                }
+                leader.each_connection().find_map(|connection| {
+                    if self.streams(process, connection, outlook) {
+                        return Some(Step::Stream(connection));
+                    }
+                    let links = (self.links)(connection.learner);
+                    let next = links.next_for_acceptor(connection.slot)?;
+                    let eager = reductions.acks && process.hears_eagerly(connection, next, outlook);
+                    eager.then_some(Step::ToLeader(connection))
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What a server can do, worked out once.
+//!
+//! A *view* is a server together with all that its steps read and write: its machine, its own
+//! connections as a learner, and other learners' connections to it. Two states in which a server has
+//! the same view offer it the same steps, with the same outcome. Where a learner has several
+//! connections, the end of one renames others, which concerns everybody: then the view is *wide*, all
+//! of the ensemble. It always is in the election of the code, whose notifications go to everybody.
+
+use super::EnsembleModel;
+use super::actions::{self, Charge, Kind, LeavingOut, Offer};
+use super::pieces::Scene;
+use super::reduction::Sight;
+use super::reductions::Reductions;
+use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
+use super::tables::Number;
+use std::cell::OnceCell;
+use std::sync::OnceLock;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::{LearnerConnection, ServerId, ServerSet};
+use vivarium_model::packet::Vote;
+use vivarium_model::property::invariants;
+use vivarium_model::server::eager::{Flaw, Outlook};
+use vivarium_model::step::Step;
+use vivarium_model::zxid::Epoch;
+
+/// A server and what it can do.
+pub(super) struct View {
+    /// Its choices of each kind.
+    choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
+    /// Its vote for itself and the epoch it has accepted, if it is LOOKING.
+    pub(super) looking: Option<(Vote, Epoch)>,
+    /// Whether a LOOKING server would be told to follow it.
+    pub(super) can_be_joined: OnceLock<bool>,
+}
+
+/// What a view is found by: the numbers of its pieces, and what is done in it.
+pub(super) type ViewKey = [u32; 1 + PLACES];
+
+/// A state, and the ensemble that it is where somebody needs to look.
+pub(super) struct Unfolded<'a> {
+    pub(super) numbers: &'a Numbers,
+    pub(super) scene: OnceCell<Scene>,
+}
+
+/// An action and its outcome.
+pub(super) struct Choice {
+    pub(super) offer: Offer,
+    /// One per step; none at all where one of them turned out to be impossible.
+    pub(super) moves: Box<[Move]>,
+}
+
+/// The outcome of a step.
+pub(super) struct Move {
+    pub(super) step: Step,
+    /// Places and new numbers.
+    pub(super) changes: Box<[(u8, Number)]>,
+    /// What becomes of the fingerprint.
+    pub(super) difference: Fingerprint,
+    /// What the witnesses are told; 0: nothing.
+    pub(super) events: Number,
+    /// Whose step it is.
+    pub(super) taker: Option<ServerId>,
+    pub(super) disk_changed: bool,
+    /// Whether the taker must be asked of its state properties.
+    pub(super) judge: bool,
+}
+
+impl Unfolded<'_> {
+    pub(super) fn scene(&self, model: &EnsembleModel) -> &Scene {
+        self.scene.get_or_init(|| model.unfold(self.numbers))
+    }
+}
+
+/// An eager step as a number, never 0.
+fn code(step: &Step) -> u32 {
+    let on = |kind: u32, connection: &LearnerConnection| {
+        kind << 16 | u32::from(connection.learner.0) << 8 | u32::from(connection.slot)
+    };
+    match step {
+        Step::Append(_) => 1 << 16,
+        Step::Fsync(_) => 2 << 16,
+        Step::Write(_) => 3 << 16,
+        Step::ToLearner(connection) => on(4, connection),
+        Step::ToLeader(connection) => on(5, connection),
+        Step::Stream(connection) => on(6, connection),
+        step => unreachable!("{step} is never eager"),
+    }
+}
+
+impl EnsembleModel {
+    pub(super) fn view(&self, server: ServerId, state: &Unfolded<'_>) -> Number {
+        self.tables.view_index.number(self.key(server, state.numbers, 0), || {
+            let node = &self.tables.servers.get(state.numbers[server_at(server)]).value;
+            let looking = node.process.as_ref().filter(|process| process.is_looking());
+            let vote = looking.map(|process| process.vote(node.disk.current_epoch()));
+            self.tables.views.add(View {
+                choices: Default::default(),
+                looking: vote.map(|vote| (vote, node.disk.accepted_epoch())),
+                can_be_joined: OnceLock::new(),
+            })
+        })
+    }
+
+    /// What tells a server's view, and what is done in it, from others.
+    fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
+        let mut key = [0; 1 + PLACES];
+        key[PLACES] = code << 8 | u32::from(server.0);
+        if self.is_wide(server, numbers) {
+            key[..PLACES].copy_from_slice(numbers);
+            return key;
+        }
+        key[server_at(server)] = numbers[server_at(server)];
+        for learner in self.config.server_ids() {
+            let links = numbers[links_at(learner)];
+            if learner == server || targets(links) >> server.index() & 1 == 1 {
+                key[links_at(learner)] = links;
+            }
+        }
+        key
+    }
+
+    fn is_wide(&self, server: ServerId, numbers: &Numbers) -> bool {
+        !self.config.election.is_oracle()
+            || self.config.server_ids().any(|learner| {
+                let links = numbers[links_at(learner)];
+                let concerned = learner == server || targets(links) >> server.index() & 1 == 1;
+                concerned && has_several(links)
+            })
+    }
+
+    /// Which faults need not be offered.
+    pub(super) fn leaving_out(&self) -> LeavingOut {
+        LeavingOut {
+            // In elections of the code it would ask for votes.
+            starts: self.reductions.starts && self.config.election.is_oracle(),
+            mail: self.reductions.mail,
+            followers_mail: self.reductions.mail && self.has_flaw(Flaw::FollowersPacketsAreLost),
+            breaks: self.reductions.breaks,
+            noticed_by_learner: !self.has_flaw(Flaw::OnlyLeadersNotice),
+            noticed_by_leader: !self.has_flaw(Flaw::OnlyLearnersNotice),
+        }
+    }
+
+    /// A server's choices of one kind.
+    pub(super) fn choices(
+        &self,
+        view: Number,
+        state: &Unfolded<'_>,
+        server: ServerId,
+        kind: Kind,
+    ) -> &[Number] {
+        self.tables.views.get(view).choices[kind as usize].get_or_init(|| {
+            let scene = state.scene(self);
+            let mut offers = Vec::new();
+            actions::of(scene, server, kind, self.leaving_out(), &mut offers);
+            let may_change = self.reach(ServerSet::default().with(server), state.numbers);
+            let offers = offers.into_iter();
+            offers.map(|offer| self.choice(scene, state.numbers, offer, &may_change)).collect()
+        })
+    }
+
+    /// The choice of an election, which concerns several servers.
+    pub(super) fn election(
+        &self,
+        state: &Unfolded<'_>,
+        views: &[Number],
+        leader: ServerId,
+        followers: ServerSet,
+    ) -> Number {
+        let members = || followers.with(leader).iter();
+        let mut key = [0; 1 + PLACES];
+        if members().any(|member| self.is_wide(member, state.numbers)) {
+            key[..PLACES].copy_from_slice(state.numbers);
+            let chosen = followers.iter().fold(0, |bits, id| bits | 1 << id.index());
+            key[PLACES] = 1 << 16 | chosen << 8 | u32::from(leader.0);
+        } else {
+            members().for_each(|member| key[member.index()] = views[member.index()]);
+            key[PLACES] = u32::from(leader.0);
+        }
+        self.tables.elections.number(key, || {
+            let offer = Offer::free(Step::Elect { leader, followers });
+            let may_change = self.reach(followers.with(leader), state.numbers);
+            self.choice(state.scene(self), state.numbers, offer, &may_change)
+        })
+    }
+
+    /// The first eager step of an ensemble and whose it is.
+    pub(super) fn eager(
+        &self,
+        numbers: &Numbers,
+        reductions: Reductions,
+        outlook: Outlook,
+    ) -> Option<(ServerId, Step)> {
+        let links = |id| &*self.tables.links.get(unpacked(numbers[links_at(id)])).value;
+        let nodes = |id| &*self.tables.servers.get(numbers[server_at(id)]).value;
+        self.config.server_ids().find_map(|server| {
+            let (config, node) = (&self.config, nodes(server));
+            let sight = Sight { config, server, node, reductions, links, nodes };
+            Some((server, sight.eager(outlook)?))
+        })
+    }
+
+    /// The outcome of an eager step. `scene` is the ensemble of these numbers, if anybody has needed
+    /// it; afterwards that of the step's outcome.
+    pub(super) fn eager_move(
+        &self,
+        numbers: &Numbers,
+        (server, step): (ServerId, Step),
+        scene: &mut Option<Scene>,
+    ) -> &Move {
+        let mut kept = scene.take();
+        let key = self.key(server, numbers, code(&step));
+        let number = self.tables.move_index.number(key, || {
+            let mut here = kept.take().unwrap_or_else(|| self.unfold(numbers));
+            let may_change = self.reach(ServerSet::default().with(server), numbers);
+            let took = self.take(&mut here, numbers, step, &may_change);
+            let (took, _) = took.unwrap_or_else(|| panic!("{step} was offered and is not enabled"));
+            *scene = Some(here);
+            self.tables.moves.add(took)
+        });
+        self.tables.moves.get(number)
+    }
+
+    /// The places that steps of these servers may change.
+    fn reach(&self, servers: ServerSet, numbers: &Numbers) -> [bool; PLACES] {
+        if servers.iter().any(|server| self.is_wide(server, numbers)) {
+            return [true; PLACES];
+        }
+        let mut reach = [false; PLACES];
+        for server in servers.iter() {
+            reach[server_at(server)] = true;
+            reach[links_at(server)] = true;
+            for learner in self.config.server_ids() {
+                let links = numbers[links_at(learner)];
+                reach[links_at(learner)] |= targets(links) >> server.index() & 1 == 1;
+            }
+        }
+        reach
+    }
+
+    fn choice(
+        &self,
+        scene: &Scene,
+        numbers: &Numbers,
+        offer: Offer,
+        may_change: &[bool; PLACES],
+    ) -> Number {
+        let (mut scene, mut numbers) = (scene.clone(), *numbers);
+        let mut moves = Vec::new();
+        for step in std::iter::once(offer.step).chain(offer.then) {
+            match self.take(&mut scene, &numbers, step, may_change) {
+                Some((took, after)) => {
+                    moves.push(took);
+                    numbers = after;
+                }
+                None => {
+                    moves.clear();
+                    break;
+                }
+            }
+        }
+        self.tables.choices.add(Choice { offer, moves: moves.into() })
+    }
+
+    /// The outcome of a step; `None` where it is not possible.
+    fn take(
+        &self,
+        scene: &mut Scene,
+        before: &Numbers,
+        step: Step,
+        may_change: &[bool; PLACES],
+    ) -> Option<(Move, Numbers)> {
+        let unheard = self.config.election.is_oracle();
+        let mut effects = Effects::default();
+        effects.unheard = unheard;
+        let taker = scene.ensemble.taker(&step);
+        let disk = taker.map(|server| scene.ensemble.shared_disk(server));
+        if scene.take(&step, &mut effects) != Status::Done {
+            return None;
+        }
+        let ensemble = &scene.ensemble;
+        let disk_changed =
+            taker.zip(disk).is_some_and(|(server, disk)| ensemble.has_written(server, &disk));
+        let may_object = |server: ServerId| {
+            invariants::may_object(server, ensemble.disk(server), ensemble.server(server))
+        };
+        let after = self.fold(scene, before);
+        let mut changes = Vec::new();
+        let mut difference = Fingerprint::default();
+        for place in (0..PLACES).filter(|place| before[*place] != after[*place]) {
+            assert!(may_change[place], "{step} of {taker:?} changed what is out of its reach");
+            changes.push((place as u8, after[place]));
+            difference.subtract(self.fingerprint_at(place, before[place]));
+            difference.add(self.fingerprint_at(place, after[place]));
+        }
+        let took = Move {
+            step,
+            changes: changes.into(),
+            difference,
+            events: self.events(effects.events),
+            taker,
+            disk_changed,
+            judge: disk_changed || taker.is_some_and(may_object),
+        };
+        Some((took, after))
+    }
+}
+
+impl Kind {
+    /// What a choice of this kind costs.
+    pub(super) fn charge(self) -> Charge {
+        match self {
+            Kind::Free | Kind::Impatient => Charge::Free,
+            Kind::Txn => Charge::Txn,
+            Kind::Crash => Charge::Crash,
+            Kind::Break => Charge::Break,
+            Kind::Timeout => Charge::Timeout,
+            Kind::FsyncError => Charge::FsyncError,
+        }
+    }
+}

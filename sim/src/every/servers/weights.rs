@@ -1,0 +1,103 @@
+//! About how many bytes the pieces hold.
+//!
+//! Estimates: the allocations of a piece itself, by its size, and a round sum for what its vectors and
+//! maps hold, which searches over three servers have shown to be about right. What a piece shares with
+//! the one that it came from (transactions, trees, monitors that did not change) is not counted.
+
+use super::pieces::{Piece, Rest, Watchers, Witnessed};
+use super::view::{Choice, Move, View};
+use crate::every::arena::Weighed;
+use std::sync::Arc;
+use vivarium_model::ensemble::ServerNode;
+use vivarium_model::event::Event;
+use vivarium_model::fingerprint::Tracked;
+use vivarium_model::network::LearnerLinks;
+use vivarium_model::property::Objection;
+use vivarium_model::server::disk::Disk;
+
+/// What the vectors and maps of a server hold, those of its disk included.
+const OF_A_SERVER: usize = 600;
+
+/// What packets under way take, with the vectors that hold them.
+const OF_LINKS: usize = 300;
+
+/// What of the history, the proposals and the monitors has changed since the witnesses before.
+const OF_WITNESSES: usize = 800;
+
+/// What an event holds.
+const OF_AN_EVENT: usize = 32;
+
+/// The two counts of an `Arc`, and the allocator's own.
+const ALLOCATION: usize = 32;
+
+impl Weighed for Piece<Tracked<ServerNode>> {
+    fn heap_bytes(&self) -> usize {
+        size_of::<ServerNode>() + size_of::<Disk>() + 2 * ALLOCATION + OF_A_SERVER
+    }
+}
+
+impl Weighed for Piece<Tracked<LearnerLinks>> {
+    fn heap_bytes(&self) -> usize {
+        size_of::<LearnerLinks>() + ALLOCATION + OF_LINKS
+    }
+}
+
+impl Weighed for Piece<Rest> {
+    fn heap_bytes(&self) -> usize {
+        let Rest { mail, timers } = &self.value;
+        size_of_val(&mail[..]) + OF_LINKS * mail.len() + 16 * timers.len() + 2 * ALLOCATION
+    }
+}
+
+impl Weighed for Watchers {
+    fn heap_bytes(&self) -> usize {
+        OF_WITNESSES
+    }
+}
+
+/// A history is told by its number.
+impl Weighed for () {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Weighed for Vec<Event> {
+    fn heap_bytes(&self) -> usize {
+        self.capacity() * (size_of::<Event>() + OF_AN_EVENT) + ALLOCATION
+    }
+}
+
+/// Objections are few.
+impl Weighed for Witnessed {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Weighed for Arc<Objection> {
+    fn heap_bytes(&self) -> usize {
+        size_of::<Objection>() + self.saw.len() + ALLOCATION
+    }
+}
+
+/// The lists of choices are made later: they count with the choices.
+impl Weighed for View {
+    fn heap_bytes(&self) -> usize {
+        crate::every::servers::actions::Kind::ALL.len() * ALLOCATION / 2
+    }
+}
+
+impl Weighed for Choice {
+    fn heap_bytes(&self) -> usize {
+        let moves = self.moves.iter();
+        let each = moves.map(|took| size_of::<Move>() + took.heap_bytes());
+        each.sum::<usize>() + ALLOCATION + size_of::<u32>()
+    }
+}
+
+impl Weighed for Move {
+    fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.changes) + ALLOCATION
+    }
+}

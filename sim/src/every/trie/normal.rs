@@ -1,0 +1,74 @@
+//! Which inputs are the same to a program.
+//!
+//! A program can tell all that its inputs hold, but for what the method that it called keeps back
+//! ([`Unseen`]): the names of children come without the Stat that came along, a watch for a
+//! predecessor's deletion does not tell what was in it. Such an input stands for all that differ in
+//! nothing else, and is what the program is then fed. It matters: a Stat holds absolute zxids, so
+//! without this hardly any two histories of a program would be the same.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use vivarium_model::acl::AclList;
+use vivarium_model::handle::transport::Unseen;
+use vivarium_model::host::{Input, Outcome};
+use vivarium_model::id::CallId;
+use vivarium_model::op::{OpResult, Response, WatchedEvent};
+use vivarium_model::stat::Stat;
+use vivarium_model::zxid::Zxid;
+
+/// The input that stands for all which a program cannot tell from this one.
+pub(super) fn normalised<'a>(input: &'a Input, unseen: &[(CallId, Unseen)]) -> Cow<'a, Input> {
+    let Input::Reply { call, outcome } = input else { return Cow::Borrowed(input) };
+    let kept_back = unseen.iter().find(|(slot, _)| slot == call).map(|(_, unseen)| *unseen);
+    match (kept_back, outcome) {
+        (Some(unseen), Outcome::Response(Ok(response))) => {
+            let outcome = Outcome::Response(Ok(without(response, unseen)));
+            Cow::Owned(Input::Reply { call: *call, outcome })
+        }
+        (Some(_), Outcome::Watch(Ok(event))) => {
+            let event = WatchedEvent { zxid: Zxid::ZERO, ..event.clone() };
+            Cow::Owned(Input::Reply { call: *call, outcome: Outcome::Watch(Ok(event)) })
+        }
+        _ => Cow::Borrowed(input),
+    }
+}
+
+fn without(response: &Response, unseen: Unseen) -> Response {
+    let (none, content) = (Stat::default(), unseen == Unseen::Content);
+    match response {
+        Response::Written(result) => Response::Written(result_without(result, content)),
+        Response::Multi(results) => {
+            let results = results.iter().map(|result| result_without(result, content));
+            Response::Multi(results.collect())
+        }
+        Response::Exists(_) => Response::Exists(none),
+        Response::Data(data, _) => {
+            Response::Data(if content { Arc::from([]) } else { Arc::clone(data) }, none)
+        }
+        Response::Children(names, _) => {
+            Response::Children(if content { Vec::new() } else { names.clone() }, none)
+        }
+        Response::Acl(acl, _) => {
+            Response::Acl(if content { AclList::OPEN } else { acl.clone() }, none)
+        }
+        Response::AclSet(_) => Response::AclSet(none),
+        // No method that keeps anything back asks for these.
+        Response::MultiRead(_)
+        | Response::AllChildrenNumber(_)
+        | Response::Ephemerals(_)
+        | Response::WhoAmI(_)
+        | Response::Watches
+        | Response::ContainerDeleted
+        | Response::Synced
+        | Response::Closed => response.clone(),
+    }
+}
+
+fn result_without(result: &OpResult, content: bool) -> OpResult {
+    match result {
+        OpResult::Created(_, _) if content => OpResult::Created("".into(), Stat::default()),
+        OpResult::Created(path, _) => OpResult::Created(Arc::clone(path), Stat::default()),
+        OpResult::Set(_) => OpResult::Set(Stat::default()),
+        OpResult::Deleted | OpResult::Checked | OpResult::Failed(_) => result.clone(),
+    }
+}

@@ -1,0 +1,254 @@
+//! Whether programs tell clients apart: each history is taken again in another client's place.
+//!
+//! Two clients change places: their sessions, their random numbers and their names as senders, wherever
+//! these stand in what a program is told, inside of paths and data too (in decimal and in hexadecimal);
+//! lists of children are put in order again. A program that is told a history like this in the other
+//! client's place must do the same things under the same change of names. Programs of which all
+//! histories pass are the same for every client, and go by nothing that the change does not keep.
+//!
+//! A history that begins with a round has a value of the program's own at its start, in which nothing
+//! can be renamed. It is told to the other client's program as it is.
+
+use super::node::Origin;
+use super::replay::{Way, parted};
+use super::{Node, Trie};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::handle::Process;
+use vivarium_model::host::{Input, Output};
+use vivarium_model::id::{ClientId, SessionId};
+
+/// The random number that a client's program is given when it draws one, by how many it has drawn. Good
+/// ones are fresh; which one it is is no choice. All of them are equally long, in decimal and in
+/// hexadecimal, so that one can stand in a text in the place of another.
+pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
+    const LEAST: u64 = 10_u64.pow(19);
+    LEAST + Fingerprint::of(&("random", client, drawn)).0 as u64 % (u64::MAX - LEAST)
+}
+
+/// So many sessions and random numbers of a client are known by their look.
+const KNOWN: u32 = 256;
+
+/// Two clients change places.
+pub(super) struct Renaming {
+    clients: (ClientId, ClientId),
+    numbers: BTreeMap<u64, u64>,
+}
+
+impl Renaming {
+    fn of(one: ClientId, other: ClientId) -> Renaming {
+        let mut numbers = BTreeMap::new();
+        let mut both = |here: u64, there: u64| {
+            numbers.insert(here, there);
+            numbers.insert(there, here);
+        };
+        for number in 0..KNOWN {
+            let session = |client| SessionId::of_client(client, number + 1).0;
+            both(session(one), session(other));
+            let drawn = number.into();
+            both(random_number(one, drawn), random_number(other, drawn));
+        }
+        Renaming { clients: (one, other), numbers }
+    }
+
+    /// Where the client's program is told it then.
+    fn client(&self, client: ClientId) -> ClientId {
+        match self.clients {
+            (one, other) if client == one => other,
+            (one, other) if client == other => one,
+            _ => client,
+        }
+    }
+
+    fn renamed<T: Serialize>(&self, what: &T) -> Value {
+        let mut value = serde_json::to_value(what).expect("it can be written down");
+        self.rename(None, &mut value);
+        value
+    }
+
+    fn renamed_back<T: Serialize + DeserializeOwned>(&self, what: &T) -> T {
+        serde_json::from_value(self.renamed(what)).expect("another name is a name too")
+    }
+
+    fn rename(&self, key: Option<&str>, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Number(number) => {
+                let Some(old) = number.as_u64() else { return };
+                let is_client = matches!(key, Some("from" | "to"));
+                let renamed = match is_client {
+                    true => u64::from(self.client(ClientId(old as u8)).0),
+                    false => self.numbers.get(&old).copied().unwrap_or(old),
+                };
+                *value = renamed.into();
+            }
+            Value::Array(values) => {
+                if let Some(text) = text_of(values) {
+                    *values = self.text(&text).bytes().map(Value::from).collect();
+                    return;
+                }
+                values.iter_mut().for_each(|value| self.rename(key, value));
+                if matches!(key, Some("Children" | "Ephemerals"))
+                    && values.iter().all(Value::is_string)
+                {
+                    values.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+                }
+            }
+            Value::Object(fields) => {
+                fields.iter_mut().for_each(|(key, value)| self.rename(Some(key), value));
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// A text with other names in it. What could be a number ends where no more digits follow.
+    fn text(&self, text: &str) -> String {
+        let mut renamed = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(digits);
+            renamed.push_str(&self.word(word));
+            let other = after.find(|c: char| c.is_ascii_hexdigit()).unwrap_or(after.len());
+            renamed.push_str(&after[..other]);
+            rest = &after[other..];
+        }
+        renamed
+    }
+
+    fn word(&self, word: &str) -> String {
+        let other = |number: Option<u64>| self.numbers.get(&number?).copied();
+        let width = word.len();
+        if let Some(other) = other(word.parse().ok()) {
+            let width = if word.starts_with('0') { width } else { 0 };
+            return format!("{other:0width$}");
+        }
+        match other(u64::from_str_radix(word, 16).ok()) {
+            Some(other) if word.contains(|c: char| c.is_ascii_uppercase()) => {
+                format!("{other:0width$X}")
+            }
+            Some(other) => format!("{other:0width$x}"),
+            None => word.to_owned(),
+        }
+    }
+}
+
+/// Bytes that are a text.
+fn text_of(values: &[Value]) -> Option<String> {
+    if values.is_empty() {
+        return None;
+    }
+    let byte = |value: &Value| value.as_u64().and_then(|number| u8::try_from(number).ok());
+    let bytes: Option<Vec<u8>> = values.iter().map(byte).collect();
+    String::from_utf8(bytes?).ok()
+}
+
+impl Trie {
+    /// From now on, what programs do is held against what they do in other clients' places.
+    pub fn hold_against_each_other(&self) {
+        let clients: Vec<ClientId> = (0..self.clients()).map(ClientId::at).collect();
+        let renamings = clients.windows(2).map(|pair| Renaming::of(pair[0], pair[1])).collect();
+        let _ = self.renamings.set(renamings);
+    }
+
+    /// Takes a history, with one input more, in the place of other clients. `Err` is the sentence that
+    /// tells who does something else there.
+    pub(super) fn check_renamed(
+        &self,
+        way: &Way,
+        from: &Node,
+        input: &Input,
+        outputs: &[Output],
+    ) -> Result<(), String> {
+        for renaming in self.renamings.get().into_iter().flatten() {
+            self.check_by(renaming, way, from, input, outputs)?;
+        }
+        Ok(())
+    }
+
+    fn check_by(
+        &self,
+        renaming: &Renaming,
+        way: &Way,
+        from: &Node,
+        input: &Input,
+        outputs: &[Output],
+    ) -> Result<(), String> {
+        let (client, there) = (from.client, renaming.client(from.client));
+        let program = &self.lane(there).program;
+        let (mut process, is_round) = match &self.node(way.start).origin {
+            Origin::Round(beginning) => {
+                let mut process = Process::at(there, program, beginning.state.clone());
+                process.feed(Input::Start, &mut Vec::new());
+                (process, true)
+            }
+            _ => (Process::new(there, program), false),
+        };
+        let inputs = way.edges.iter().map(|edge| &edge.input).chain([input]);
+        let mut done = Vec::new();
+        for input in inputs {
+            if !process.is_running() {
+                return Err(self.apart(client, there, input, outputs, &[]));
+            }
+            done.clear();
+            let told = if is_round { input.clone() } else { renaming.renamed_back(input) };
+            process.feed(told, &mut done);
+        }
+        let same = match is_round {
+            true => done == outputs,
+            false => renaming.renamed(&outputs) == plain(&done),
+        };
+        if same { Ok(()) } else { Err(self.apart(client, there, input, outputs, &done)) }
+    }
+
+    fn apart(
+        &self,
+        client: ClientId,
+        there: ClientId,
+        input: &Input,
+        here: &[Output],
+        done: &[Output],
+    ) -> String {
+        let (here, done) = parted(here, done);
+        format!(
+            "the clients are not interchangeable: told \"{input}\", {client}'s program {here}, and \
+             {there}'s, told the same under its own names, {done}"
+        )
+    }
+}
+
+fn plain<T: Serialize>(what: &T) -> Value {
+    serde_json::to_value(what).expect("it can be written down")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use vivarium_model::host::Outcome;
+    use vivarium_model::id::CallId;
+
+    #[test]
+    fn names_are_found_wherever_they_stand() {
+        let (one, other) = (ClientId(1), ClientId(2));
+        let renaming = Renaming::of(one, other);
+        let (here, there) = (random_number(one, 3), random_number(other, 3));
+        let text =
+            |number: u64| format!("/lock/{number:016x}-lock-0000000001, {number}, {number:X}");
+        assert_eq!(renaming.text(&text(here)), text(there));
+        assert_eq!(renaming.text(&text(there)), text(here));
+        assert_eq!(renaming.text("/lock/member-12"), "/lock/member-12");
+
+        let session = |client| SessionId::of_client(client, 2);
+        let told =
+            |client| Input::Reply { call: CallId(0), outcome: Outcome::Connected(session(client)) };
+        assert_eq!(renaming.renamed_back(&told(one)), told(other));
+        let data: Arc<[u8]> = Arc::from(format!("held by {}", session(one).0).as_bytes());
+        let sent = Output::Send { to: one, body: data };
+        let data: Arc<[u8]> = Arc::from(format!("held by {}", session(other).0).as_bytes());
+        assert_eq!(renaming.renamed(&sent), plain(&Output::Send { to: other, body: data }));
+    }
+}

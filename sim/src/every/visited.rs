@@ -1,0 +1,256 @@
+//! The table of visited states.
+//!
+//! A state is not kept, only its fingerprint and how it was reached: from which state and by which of
+//! its actions. That is enough to rebuild any path by taking the actions again from the start.
+//!
+//! A record takes 32 bytes and its place in the hash index 6 to 12. Shards, chosen by the
+//! fingerprint's top bits and each behind its own lock, let all cores insert at once; records lie in
+//! segments that never move, so nothing is ever held twice while the table grows.
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use vivarium_model::fingerprint::Fingerprint;
+
+const SHARD_BITS: u32 = 6;
+const SHARDS: usize = 1 << SHARD_BITS;
+const SEGMENT: usize = 512;
+
+/// The most states one shard can number: the greatest number of all stands for "no predecessor".
+const SHARD_CAPACITY: usize = (1 << (32 - SHARD_BITS)) - 1;
+
+/// Marks in a record's action.
+const ON_STACK: u32 = 1 << 31;
+const CUT: u32 = 1 << 30;
+const ACTION: u32 = CUT - 1;
+
+const NOBODY: u32 = u32::MAX;
+
+/// The number of a visited state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Id(u32);
+
+/// How a state was reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// From which state. An initial state has none.
+    pub(super) from: Option<Id>,
+    /// Part of that state's fingerprint: of equally cheap ways the one with the least rank stays,
+    /// whatever the threads did.
+    pub(super) rank: u32,
+    /// The place of the action among that state's actions; of an initial state, among those.
+    pub(super) action: u32,
+    /// World steps from the start.
+    pub(super) level: u32,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// Never seen before.
+    New(Id),
+    /// Known, and never reached in so few steps: the record now tells the new way.
+    Cheaper(Id),
+    /// Known.
+    Known {
+        /// The fewest steps it was reached in.
+        level: u32,
+        /// It lies on the way that a depth-first search is on.
+        on_stack: bool,
+    },
+    /// No number left.
+    Full,
+}
+
+/// A visited state.
+struct Record {
+    fingerprint: [u64; 2],
+    from: u32,
+    rank: u32,
+    action: u32,
+    level: u32,
+}
+
+#[derive(Default)]
+struct Shard {
+    index: HashTable<u32>,
+    segments: Vec<Vec<Record>>,
+    length: usize,
+}
+
+/// The table of visited states.
+pub(super) struct Visited {
+    shards: Vec<Padded>,
+    /// Whether a known state's record follows a cheaper way found later.
+    follows_cheaper: bool,
+}
+
+/// A shard on cache lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Padded(Mutex<Shard>);
+
+impl Visited {
+    /// An empty table.
+    pub(super) fn new(follows_cheaper: bool) -> Visited {
+        let shards = (0..SHARDS).map(|_| Padded::default()).collect();
+        Visited { shards, follows_cheaper }
+    }
+
+    /// Records that a state was reached.
+    pub(super) fn insert(&self, fingerprint: Fingerprint, arrival: Arrival) -> Met {
+        assert!(arrival.action <= ACTION, "a state has more than 2^30 actions");
+        let shard = (fingerprint.0 >> (128 - SHARD_BITS)) as usize;
+        match self.lock(shard).insert(fingerprint, arrival, self.follows_cheaper) {
+            Ok((local, how)) => how.met(Id((local << SHARD_BITS) | shard as u32)),
+            Err(Exhausted) => Met::Full,
+        }
+    }
+
+    /// How a state was reached, and its fingerprint.
+    pub(super) fn arrival(&self, id: Id) -> (Fingerprint, Arrival) {
+        self.with(id, |record| {
+            let [high, low] = record.fingerprint;
+            let fingerprint = Fingerprint(u128::from(high) << 64 | u128::from(low));
+            let from = (record.from != NOBODY).then_some(Id(record.from));
+            let Record { rank, level, .. } = *record;
+            (fingerprint, Arrival { from, rank, action: record.action & ACTION, level })
+        })
+    }
+
+    /// The fewest steps in which a state is known to be reached.
+    pub(super) fn level(&self, id: Id) -> u32 {
+        self.with(id, |record| record.level)
+    }
+
+    /// Notes that a state enters or leaves the way that a depth-first search is on.
+    pub(super) fn set_on_stack(&self, id: Id, on_stack: bool) {
+        self.with(id, |record| {
+            record.action = record.action & !ON_STACK | if on_stack { ON_STACK } else { 0 };
+        });
+    }
+
+    /// Notes that a state was not expanded because of its level, unless another worker has reached it
+    /// in fewer steps meanwhile. Answers whether that is news.
+    pub(super) fn cut(&self, id: Id, level: u32) -> bool {
+        self.with(id, |record| {
+            let is_news = record.level == level && record.action & CUT == 0;
+            record.action |= if is_news { CUT } else { 0 };
+            is_news
+        })
+    }
+
+    /// Notes that it is expanded after all. Answers whether that is news.
+    pub(super) fn uncut(&self, id: Id) -> bool {
+        self.with(id, |record| {
+            let was_cut = record.action & CUT != 0;
+            record.action &= !CUT;
+            was_cut
+        })
+    }
+
+    /// What the table has allocated, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        let shards = self.shards.len() * size_of::<Padded>();
+        let bytes = (0..SHARDS).map(|shard| self.lock(shard).bytes()).sum::<usize>() + shards;
+        bytes as u64
+    }
+
+    fn with<T>(&self, id: Id, what: impl FnOnce(&mut Record) -> T) -> T {
+        let mut shard = self.lock(id.0 as usize % SHARDS);
+        what(shard.record((id.0 >> SHARD_BITS) as usize))
+    }
+
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        // Nothing that a model does runs under this lock, so a panic elsewhere leaves it sound.
+        self.shards[shard].0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A shard has no number left.
+struct Exhausted;
+
+/// [`Met`] before the shard's own number is made into an [`Id`].
+enum How {
+    New,
+    Cheaper,
+    Known { level: u32, on_stack: bool },
+}
+
+impl How {
+    fn met(self, id: Id) -> Met {
+        match self {
+            How::New => Met::New(id),
+            How::Cheaper => Met::Cheaper(id),
+            How::Known { level, on_stack } => Met::Known { level, on_stack },
+        }
+    }
+}
+
+impl Shard {
+    fn insert(
+        &mut self,
+        fingerprint: Fingerprint,
+        arrival: Arrival,
+        follows_cheaper: bool,
+    ) -> Result<(u32, How), Exhausted> {
+        let words = [(fingerprint.0 >> 64) as u64, fingerprint.0 as u64];
+        let Shard { index, segments, length } = self;
+        let record = |local: u32| &segments[local as usize / SEGMENT][local as usize % SEGMENT];
+        let same = |local: &u32| record(*local).fingerprint == words;
+        match index.entry(words[1], same, |local| record(*local).fingerprint[1]) {
+            Entry::Occupied(place) => {
+                let local = *place.get();
+                Ok((local, self.record(local as usize).meet(arrival, follows_cheaper)))
+            }
+            Entry::Vacant(place) => {
+                if *length == SHARD_CAPACITY {
+                    return Err(Exhausted);
+                }
+                let local = *length as u32;
+                place.insert(local);
+                if *length % SEGMENT == 0 {
+                    segments.push(Vec::with_capacity(SEGMENT));
+                }
+                segments[*length / SEGMENT].push(Record::new(words, arrival));
+                *length += 1;
+                Ok((local, How::New))
+            }
+        }
+    }
+
+    fn record(&mut self, local: usize) -> &mut Record {
+        &mut self.segments[local / SEGMENT][local % SEGMENT]
+    }
+
+    fn bytes(&self) -> usize {
+        let segments = self.segments.capacity() * size_of::<Vec<Record>>();
+        let records = self.segments.len() * SEGMENT * size_of::<Record>();
+        self.index.allocation_size() + segments + records
+    }
+}
+
+impl Record {
+    fn new(fingerprint: [u64; 2], arrival: Arrival) -> Record {
+        let from = arrival.from.map_or(NOBODY, |id| id.0);
+        let Arrival { rank, action, level, .. } = arrival;
+        Record { fingerprint, from, rank, action, level }
+    }
+
+    /// The state was reached again. An expanded state cannot be reached more cheaply when states are
+    /// expanded in the order of their levels, so what changes here was not expanded yet.
+    fn meet(&mut self, arrival: Arrival, follows_cheaper: bool) -> How {
+        let known = How::Known { level: self.level, on_stack: self.action & ON_STACK != 0 };
+        if !follows_cheaper || arrival.level > self.level {
+            return known;
+        }
+        let cheaper = arrival.level < self.level;
+        let ours = (self.rank, self.action & ACTION);
+        if cheaper || (self.from != NOBODY && (arrival.rank, arrival.action) < ours) {
+            let marks = self.action & !ACTION;
+            *self = Record::new(self.fingerprint, arrival);
+            self.action |= marks;
+        }
+        if cheaper { How::Cheaper } else { known }
+    }
+}
