@@ -1,0 +1,215 @@
+//! What a run comes to for its clients: their steps and events, in order, and what is known of it only
+//! at the end (which proposals are committed, where servers stood when they answered).
+
+use crate::host::DirectHost;
+use crate::seeded::options::Drawn;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::event::Event;
+use vivarium_model::handle::Program;
+use vivarium_model::id::{ClientId, SessionId, Xid};
+use vivarium_model::op::SessionState;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::timer::{ClientTimer, Timer};
+use vivarium_model::txn::Txn;
+use vivarium_model::world::World;
+use vivarium_model::zxid::Zxid;
+
+/// A step of a run that matters here.
+pub(super) struct Turn {
+    /// Its number in the run, from 1.
+    pub(super) number: u64,
+    pub(super) at: Time,
+    pub(super) step: Step,
+    pub(super) does: Does,
+    /// Of clients and programs.
+    pub(super) events: Vec<Event>,
+}
+
+/// What a step comes to.
+pub(super) enum Does {
+    /// A client machine or a program takes the same step.
+    Same(ClientId),
+    /// A client machine reads a packet.
+    Read(ClientId),
+    /// A client's connection, or its attempt at one, is over.
+    Lose(ClientId),
+    /// A leader proposes these, and they are committed now or later.
+    Propose(Vec<Arc<Txn>>),
+}
+
+/// A whole run.
+pub(super) struct Script {
+    pub(super) turns: Vec<Turn>,
+    /// Where the server stood that answered a request.
+    pub(super) answered: BTreeMap<(ClientId, SessionId, Xid), Zxid>,
+    /// Where the servers stood that answered each of a client's SetWatches, in order; `None` where the
+    /// client never read the answer.
+    pub(super) rearmed: BTreeMap<ClientId, Vec<Option<Zxid>>>,
+    /// Whose session it is, of sessions that their client was told of.
+    pub(super) owner: BTreeMap<SessionId, ClientId>,
+}
+
+impl Script {
+    /// Takes the steps again, and looks.
+    pub(super) fn of(
+        drawn: &Drawn,
+        programs: Vec<Program>,
+        steps: &[(Time, Step)],
+    ) -> Result<Script, String> {
+        let config = Arc::new(drawn.config.clone());
+        let mut world = World::new(config, DirectHost::new(programs), Vec::new());
+        let mut effects = Effects::default();
+        world.begin(&mut effects);
+        let (mut turns, mut committed) = (Vec::new(), BTreeSet::new());
+        for (number, (at, step)) in (1..).zip(steps) {
+            effects.clear();
+            let before = reader(step).map(|client| standing(&world, client));
+            match world.apply(*at, step, &mut effects) {
+                Ok(Status::Done) => {}
+                other => return Err(format!("step {number} cannot be taken again: {other:?}")),
+            }
+            let mut proposed = Vec::new();
+            for event in &effects.events {
+                match event {
+                    Event::Committed { txn, .. } => _ = committed.insert(txn.zxid),
+                    Event::Proposed { txn, .. } => proposed.push(Arc::clone(txn)),
+                    _ => {}
+                }
+            }
+            let events: Vec<Event> = effects.events.drain(..).filter(is_of_a_client).collect();
+            if !proposed.is_empty() {
+                let (does, events) = (Does::Propose(proposed), Vec::new());
+                turns.push(Turn { number, at: *at, step: *step, does, events });
+            }
+            let does = match before {
+                Some(before) => read(step, &before, &standing(&world, before.client), &events),
+                None => same(step),
+            };
+            match does {
+                Some(does) => turns.push(Turn { number, at: *at, step: *step, does, events }),
+                None if events.is_empty() => {}
+                None => return Err(format!("step {number} ({step}) told clients {events:?}")),
+            }
+        }
+        Ok(Script::gather(turns, &committed))
+    }
+
+    fn gather(mut turns: Vec<Turn>, committed: &BTreeSet<Zxid>) -> Script {
+        for turn in &mut turns {
+            if let Does::Propose(txns) = &mut turn.does {
+                txns.retain(|txn| committed.contains(&txn.zxid));
+            }
+        }
+        turns.retain(|turn| !matches!(&turn.does, Does::Propose(txns) if txns.is_empty()));
+        let (mut answered, mut owner) = (BTreeMap::new(), BTreeMap::new());
+        let mut rearmed: BTreeMap<ClientId, Vec<Option<Zxid>>> = BTreeMap::new();
+        let mut open: BTreeMap<ClientId, usize> = BTreeMap::new();
+        for event in turns.iter().flat_map(|turn| &turn.events) {
+            match event {
+                Event::Replied { client, session, xid, zxid, .. } => {
+                    answered.insert((*client, *session, *xid), *zxid);
+                }
+                Event::Rearming { client, .. } => rearmed.entry(*client).or_default().push(None),
+                Event::Rearmed { client, zxid, .. } => {
+                    let of_client = rearmed.entry(*client).or_default();
+                    let next = open.entry(*client).or_default();
+                    of_client[*next] = Some(*zxid);
+                    *next += 1;
+                }
+                Event::Session { client, session: Some(session), state, .. } => {
+                    if *state == SessionState::SyncConnected {
+                        owner.insert(*session, *client);
+                    }
+                    // What was not answered on the connection before will not be.
+                    let asked = rearmed.get(client).map_or(0, Vec::len);
+                    open.insert(*client, asked);
+                }
+                _ => {}
+            }
+        }
+        Script { turns, answered, rearmed, owner }
+    }
+}
+
+/// Where a client machine stands.
+struct Standing {
+    client: ClientId,
+    has_connection: bool,
+    connection: Option<vivarium_model::id::ClientConnection>,
+}
+
+fn standing(world: &World<DirectHost>, client: ClientId) -> Standing {
+    let machine = world.ensemble().machine(client);
+    let has_connection = machine.state().has_connection();
+    Standing { client, has_connection, connection: machine.connection() }
+}
+
+/// The client whose machine reads, or is told by a timer that there is nothing to read.
+fn reader(step: &Step) -> Option<ClientId> {
+    match step {
+        Step::ToClient(connection) => Some(connection.client),
+        Step::Fire(Timer::Client(client, ClientTimer::Connect | ClientTimer::Read)) => {
+            Some(*client)
+        }
+        _ => None,
+    }
+}
+
+fn read(step: &Step, before: &Standing, after: &Standing, events: &[Event]) -> Option<Does> {
+    if matches!(step, Step::ToClient(connection) if before.connection != Some(*connection)) {
+        return None;
+    }
+    let by_packet = |event: &Event| {
+        matches!(event, Event::Replied { .. })
+            || matches!(event, Event::Session { state, .. }
+                if matches!(state, SessionState::Expired | SessionState::AuthFailed))
+    };
+    let is_over = before.has_connection && before.connection != after.connection;
+    if is_over && !events.iter().any(by_packet) {
+        return Some(Does::Lose(before.client));
+    }
+    (!events.is_empty()).then_some(Does::Read(before.client))
+}
+
+/// The steps that are the same at both grains.
+fn same(step: &Step) -> Option<Does> {
+    match step {
+        Step::Start(client)
+        | Step::Input(client)
+        | Step::Random { client, .. }
+        | Step::Resource { client, .. }
+        | Step::Message { to: client, .. }
+        | Step::Kill(client)
+        | Step::Cancel(client)
+        | Step::Fire(Timer::Sleep(client, _) | Timer::Client(client, ClientTimer::Reconnect)) => {
+            Some(Does::Same(*client))
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is an event of a client machine or a program, and one that both grains have.
+fn is_of_a_client(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Sent { .. }
+            | Event::Replied { .. }
+            | Event::Lost { .. }
+            | Event::Session { .. }
+            | Event::Notified { .. }
+            | Event::Rearming { .. }
+            | Event::Rearmed { .. }
+            | Event::Authenticating { .. }
+            | Event::Authenticated { .. }
+            | Event::Observed { .. }
+            | Event::Started { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. }
+            | Event::Killed { .. }
+            | Event::Cancelled { .. }
+            | Event::ResourceWrite { .. }
+    )
+}

@@ -1,0 +1,8 @@
+//! Runs whose steps are known: taken again, held against each other, and told at the other grain.
+
+pub(crate) mod determinism;
+pub mod embed;
+pub(crate) mod repeat;
+pub(crate) mod replay;
+pub mod servers;
+pub mod service;

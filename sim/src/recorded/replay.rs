@@ -1,0 +1,136 @@
+//! Takes the steps of a recorded run again: no clock, no draws.
+//!
+//! A step that is not possible (any more) is skipped and reported. Where nothing was skipped and
+//! the hash is the recorded one, it is the same run.
+
+use crate::run::programs::{PROGRESS, Programs};
+use crate::run::record::{Closed, Keep, Record};
+use crate::run::subject::{Subject, WithSubject, with_world};
+use crate::run::{RunOptions, RunReport};
+use crate::scenario::Scenario;
+use crate::seeded::options::Drawn;
+use vivarium_model::case::Case;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::property::{Objection, View};
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+
+/// What a replay saw.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The run.
+    pub report: RunReport,
+    /// The steps that were not possible, with their numbers in the case, from 1.
+    pub skipped: Vec<(u64, Time, Step)>,
+    /// Whether it was the recorded run: the same hash.
+    pub same: bool,
+}
+
+/// The options of a recorded run: the case's word goes before what the seed says today.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
+    case.check().map_err(|why| format!("the case cannot be replayed: {why}"))?;
+    scenario.takes_clients(case.config.clients.len())?;
+    let mut drawn = Drawn::draw(scenario, case.seed.unwrap_or(0));
+    drawn.clients = u8::try_from(case.config.clients.len()).expect("checked above");
+    drawn.config = case.config.clone();
+    if let Some(rounds) = case.parameters.get("rounds") {
+        drawn.rounds = rounds.parse().map_err(|_| {
+            format!("the case cannot be replayed: its `rounds` is `{rounds}`, not a number")
+        })?;
+    }
+    Ok(drawn)
+}
+
+/// Takes the steps of a recorded run again.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+///
+/// # Panics
+/// If this build has no such host.
+pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<Replay, String> {
+    let drawn = drawn(scenario, case)?;
+    let expected = case.violation.as_ref();
+    let keep = Keep::from(*options);
+    let with = Retake { drawn: &drawn, steps: &case.steps, expected, keep };
+    let (closed, skipped) = with_world(scenario, &drawn, options.host, with);
+    let same = skipped.is_empty() && closed.report.hash == case.hash;
+    Ok(Replay { report: closed.report, skipped, same })
+}
+
+/// [`retake`], for a world under any host.
+pub(super) struct Retake<'a> {
+    pub(super) drawn: &'a Drawn,
+    pub(super) steps: &'a [(Time, Step)],
+    pub(super) expected: Option<&'a Objection>,
+    pub(super) keep: Keep,
+}
+
+impl WithSubject for Retake<'_> {
+    type Result = (Closed, Vec<(u64, Time, Step)>);
+
+    fn run<S: Subject>(self, subject: S) -> Self::Result {
+        retake(subject, self.drawn, self.steps, self.expected, self.keep)
+    }
+}
+
+/// Takes these steps again. `expected` is what the recorded run had against its last step.
+pub(crate) fn retake<S: Subject>(
+    mut subject: S,
+    drawn: &Drawn,
+    steps: &[(Time, Step)],
+    expected: Option<&Objection>,
+    keep: Keep,
+) -> (Closed, Vec<(u64, Time, Step)>) {
+    let (mut record, mut effects) = Record::begin(drawn.seed, keep);
+    let mut programs = Programs::new(usize::from(drawn.clients));
+    let mut skipped = Vec::new();
+    let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
+    subject.begin(&mut effects);
+    for (number, (at, step)) in (1..).zip(steps) {
+        effects.clear();
+        record.begins(step);
+        let outcome = match subject.step(*at, step, &mut effects) {
+            Ok(Status::Blocked(_) | Status::NotEnabled) => {
+                skipped.push((number, *at, *step));
+                continue;
+            }
+            Ok(Status::Done) => read(&mut programs, &effects),
+            Err(objection) => Err(objection),
+        };
+        let view = View::new(*at, subject.history());
+        record.step(*step, &effects, view);
+        if outcome.is_err() {
+            return (record.close(drawn, outcome, &effects, view, &[]), skipped);
+        }
+    }
+    let outcome = finale(&mut subject, &programs, end, expected);
+    let view = View::new(end, subject.history());
+    let unfinished = programs.blamed(&outcome);
+    (record.close(drawn, outcome, &effects, view, &unfinished), skipped)
+}
+
+fn read(programs: &mut Programs, effects: &Effects) -> Result<(), Objection> {
+    effects.events.iter().try_for_each(|event| programs.event(event))
+}
+
+/// Demands what the driver demanded at that point, as far as it got: the end's properties where
+/// everything was done, progress where that was missing. A recording that broke off at some other
+/// objection, which is not raised any more, can demand nothing.
+fn finale(
+    subject: &mut impl Subject,
+    programs: &Programs,
+    end: Time,
+    expected: Option<&Objection>,
+) -> Result<(), Objection> {
+    if programs.is_all_done(subject) {
+        subject.end(end)
+    } else if expected.is_some_and(|objection| objection.property == PROGRESS) {
+        Err(programs.no_progress(subject, "after all recorded steps"))
+    } else {
+        Ok(())
+    }
+}

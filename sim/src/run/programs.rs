@@ -1,0 +1,101 @@
+//! Which programs are done, and the two things that every program must do: end well, and end.
+
+use crate::run::subject::Subject;
+use std::collections::BTreeMap;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::property::Objection;
+
+/// The property that a program neither panics nor returns an error.
+pub(crate) const PROGRAM: &str = "program";
+
+/// The property that a healed world gets everything done.
+pub(crate) const PROGRESS: &str = "progress";
+
+/// Which programs have finished.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    /// Per client.
+    finished: Vec<bool>,
+    unfinished: usize,
+    /// Why servers gave up that have not come back since.
+    exited: BTreeMap<ServerId, &'static str>,
+}
+
+impl Programs {
+    /// None of them.
+    pub(crate) fn new(clients: usize) -> Programs {
+        Programs { finished: vec![false; clients], unfinished: clients, exited: BTreeMap::new() }
+    }
+
+    /// Eats an event.
+    ///
+    /// # Errors
+    /// A program panicked or returned an error.
+    pub(crate) fn event(&mut self, event: &Event) -> Result<(), Objection> {
+        let saw = match event {
+            Event::Finished { client, result: Ok(()) } => {
+                let finished = &mut self.finished[client.index()];
+                self.unfinished -= usize::from(!*finished);
+                *finished = true;
+                return Ok(());
+            }
+            Event::Finished { client, result: Err(why) } => {
+                format!("the program of {client} returned an error: {why}")
+            }
+            Event::Panicked { client, message } => {
+                format!("the program of {client} panicked: {message}")
+            }
+            Event::Exited { server, reason } => {
+                self.exited.insert(*server, reason);
+                return Ok(());
+            }
+            Event::Restarted { server } => {
+                self.exited.remove(server);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        Err(Objection::new(PROGRAM, saw))
+    }
+
+    /// Whether all programs have finished.
+    pub(crate) fn all_finished(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    /// Whether all have, and all servers serve.
+    pub(crate) fn is_all_done(&self, subject: &impl Subject) -> bool {
+        self.all_finished()
+            && (1..=subject.servers()).all(|server| subject.is_serving(ServerId(server)))
+    }
+
+    /// Those that have not finished, where that is what is wrong with a run.
+    pub(crate) fn blamed(&self, outcome: &Result<(), Objection>) -> Vec<ClientId> {
+        match outcome {
+            Err(objection) if objection.property == PROGRESS => self.unfinished().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn unfinished(&self) -> impl Iterator<Item = ClientId> {
+        (0..self.finished.len()).filter(|at| !self.finished[*at]).map(ClientId::at)
+    }
+
+    /// The objection that something is not done: which programs wait for what, and what each server
+    /// does.
+    pub(crate) fn no_progress(&self, subject: &impl Subject, when: &str) -> Objection {
+        let programs =
+            self.unfinished().map(|client| format!("{client}: {}", subject.waits_for(client)));
+        let servers = (1..=subject.servers()).map(|number| {
+            let server = ServerId(number);
+            let state = subject.state_of(server);
+            match self.exited.get(&server) {
+                Some(reason) => format!("{server}: {state}, its process gave up because {reason}"),
+                None => format!("{server}: {state}"),
+            }
+        });
+        let reasons: Vec<String> = programs.chain(servers).collect();
+        Objection::new(PROGRESS, format!("{when}: {}", reasons.join("; ")))
+    }
+}

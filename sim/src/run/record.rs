@@ -1,0 +1,249 @@
+//! What is kept of a run while it runs: counts always, steps, trace lines and hashes on demand.
+
+use crate::recorded::determinism::Caused;
+use crate::run::pulse::{Pulse, Pulses};
+use crate::run::standstill::Standstills;
+use crate::run::{RunOptions, RunReport};
+use crate::seeded::faults::Fault;
+use crate::seeded::options::Drawn;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use vivarium_model::effect::Effects;
+use vivarium_model::event::Event;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::ClientId;
+use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
+use vivarium_model::property::{Objection, View};
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::trace::TraceLine;
+use vivarium_model::verdict::Violation;
+
+/// So many turns of a run's story are kept, the last ones.
+const STORY: usize = 1_000;
+
+/// What to keep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keep {
+    /// The steps.
+    pub(crate) steps: bool,
+    /// So many trace lines, the last ones of steps that do not merely keep a connection alive.
+    pub(crate) trace_last: usize,
+    /// The rolling hash after each step.
+    pub(crate) hashes: bool,
+    /// In full, what these steps caused (counted from 0).
+    pub(crate) texts: Range<u64>,
+    /// Whom to tell where the run stands.
+    pub(crate) pulses: Option<Arc<Pulses>>,
+}
+
+impl From<RunOptions> for Keep {
+    fn from(options: RunOptions) -> Keep {
+        Keep { steps: options.keep_steps, trace_last: options.trace_last, ..Keep::default() }
+    }
+}
+
+/// What has been kept so far.
+pub(crate) struct Record {
+    keep: Keep,
+    pulse: Option<Pulse>,
+    steps: u64,
+    faults: FaultCounter,
+    struck: BTreeMap<Fault, u64>,
+    marks: MarkCounter,
+    requests: u64,
+    observed: BTreeMap<Arc<str>, u64>,
+    recorded: Vec<(Time, Step)>,
+    trace: VecDeque<Arc<TraceLine>>,
+    standstills: Standstills,
+    story: VecDeque<TraceLine>,
+    hashes: Vec<Fingerprint>,
+    texts: Vec<Caused>,
+}
+
+impl Record {
+    /// Before the first step; and the effects to use, which collect what is to be kept.
+    pub(crate) fn begin(seed: u64, keep: Keep) -> (Record, Effects) {
+        let mut effects = Effects::hashed();
+        if keep.trace_last > 0 || !keep.texts.is_empty() {
+            effects.notes = Some(Vec::new());
+        }
+        let record = Record {
+            pulse: keep.pulses.as_ref().map(|pulses| pulses.begin(seed)),
+            keep,
+            steps: 0,
+            faults: FaultCounter::new(),
+            struck: BTreeMap::new(),
+            marks: MarkCounter::new(),
+            requests: 0,
+            observed: BTreeMap::new(),
+            recorded: Vec::new(),
+            trace: VecDeque::new(),
+            standstills: Standstills::default(),
+            story: VecDeque::new(),
+            hashes: Vec::new(),
+            texts: Vec::new(),
+        };
+        (record, effects)
+    }
+
+    /// How many steps were taken.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// A step is about to be taken.
+    pub(crate) fn begins(&self, step: &Step) {
+        if let Some(pulse) = &self.pulse {
+            pulse.beat(step);
+        }
+    }
+
+    /// A planned fault struck.
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        *self.struck.entry(fault).or_default() += 1;
+    }
+
+    /// A fault that is no step happened.
+    pub(crate) fn slowed(&mut self, kind: FaultKind) {
+        self.faults.fault(kind);
+    }
+
+    /// A step was taken, or a monitor objected to it.
+    pub(crate) fn step(&mut self, step: Step, effects: &Effects, view: View<'_>) {
+        let at = view.at();
+        self.faults.step(&step);
+        for event in &effects.events {
+            self.marks.event(view, event);
+            self.count(event);
+        }
+        if self.keep.texts.contains(&self.steps) {
+            let (words, full) = (effects.to_string(), format!("{effects:#?}"));
+            self.texts.push(Caused { words, full });
+        }
+        self.steps += 1;
+        if self.keep.steps {
+            self.recorded.push((at, step));
+        }
+        if self.keep.hashes {
+            self.hashes.push(hash(effects));
+        }
+        if self.keep.trace_last > 0 {
+            self.trace(at, step, effects);
+        }
+    }
+
+    /// What programs do, by which a sweep can tell whether they did anything.
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Sent { .. } => self.requests += 1,
+            Event::Observed { observation, .. } => {
+                let name = observation.name();
+                match self.observed.get_mut(name) {
+                    Some(count) => *count += 1,
+                    None => drop(self.observed.insert(Arc::from(name), 1)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn trace(&mut self, at: Time, step: Step, effects: &Effects) {
+        let notes = effects.notes.clone().unwrap_or_default();
+        let events = effects.events.clone();
+        let number = self.steps;
+        let turns: Vec<_> = events.iter().filter(|event| event.is_milestone()).cloned().collect();
+        if step.is_milestone() || !turns.is_empty() {
+            if self.story.len() == STORY {
+                self.story.pop_front();
+            }
+            self.story.push_back(TraceLine { at, number, step, notes: Vec::new(), events: turns });
+        }
+        // With every step there is nothing to choose from.
+        let chooses = self.keep.trace_last != usize::MAX;
+        if chooses {
+            self.standstills.step(at, number, &events);
+        }
+        let is_ping = effects.keep_alive || matches!(step, Step::Fire(timer) if timer.is_ping());
+        if is_ping && events.is_empty() && chooses {
+            return;
+        }
+        if self.trace.len() == self.keep.trace_last {
+            self.trace.pop_front();
+        }
+        self.trace.push_back(Arc::new(TraceLine { at, number, step, notes, events }));
+        if chooses {
+            self.standstills.shown(&self.trace);
+        }
+    }
+
+    /// The run is over; these programs had not finished, where that is what is wrong.
+    pub(crate) fn close(
+        mut self,
+        drawn: &Drawn,
+        outcome: Result<(), Objection>,
+        effects: &Effects,
+        view: View<'_>,
+        unfinished: &[ClientId],
+    ) -> Closed {
+        let at = view.at();
+        self.marks.finish(view);
+        let hash = hash(effects);
+        let violation = outcome.err().map(|objection| Violation {
+            objection,
+            seed: Some(drawn.seed),
+            at,
+            step: self.steps,
+            hash,
+        });
+        let (stopped, lines) = match self.standstills.of(unfinished) {
+            Some((stopped, lines)) => (Some(stopped), lines.to_vec()),
+            None => (None, self.trace.into()),
+        };
+        // The standstills' own.
+        drop(self.standstills);
+        let report = RunReport {
+            seed: drawn.seed,
+            steps: self.steps,
+            simulated: at.since(Time::ZERO),
+            faults: self.faults.counts().clone(),
+            struck: self.struck,
+            marks: self.marks.counts().clone(),
+            requests: self.requests,
+            observed: self.observed,
+            hash,
+            violation,
+            recorded: self.recorded,
+            trace: lines.into_iter().map(Arc::unwrap_or_clone).collect(),
+            story: self.story.into(),
+            stopped,
+            options_text: drawn.to_string(),
+            parameters: drawn.parameters(),
+            config: drawn.config.clone(),
+        };
+        Closed { report, hashes: self.hashes, texts: self.texts }
+    }
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    /// What everybody gets.
+    pub(crate) report: RunReport,
+    /// The rolling hash after each step, if it was to be kept.
+    pub(crate) hashes: Vec<Fingerprint>,
+    /// The texts that were to be kept.
+    pub(crate) texts: Vec<Caused>,
+}
+
+impl Closed {
+    /// Frees what only a violation is looked into by.
+    pub(crate) fn forget_steps(&mut self) {
+        (self.report.recorded, self.hashes) = Default::default();
+    }
+}
+
+fn hash(effects: &Effects) -> Fingerprint {
+    effects.hasher.as_ref().expect("simulated runs are hashed").fingerprint()
+}

@@ -1,0 +1,254 @@
+//! What a driver drives: all that the simulator asks of a world, in one place.
+
+use crate::host::DirectHost;
+#[cfg(madsim)]
+use crate::host::MadsimHost;
+use crate::host::timed::TimedHost;
+use crate::run::HostKind;
+use crate::scenario::Scenario;
+use crate::seeded::faults::Look;
+use crate::seeded::options::Drawn;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use vivarium_model::config::Config;
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::ensemble::Ensemble;
+use vivarium_model::history::History;
+use vivarium_model::host::Host;
+use vivarium_model::id::{
+    ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
+};
+use vivarium_model::machines::ProgramState;
+use vivarium_model::property::disks::Disks;
+use vivarium_model::property::{Monitor, Objection};
+use vivarium_model::step::Step;
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::words::panic_message;
+use vivarium_model::world::World;
+
+/// The property that the model's own assertions hold.
+pub(crate) const ASSERTION: &str = "assertion";
+
+/// A world under a driver.
+pub(crate) trait Subject: Look {
+    /// Before the first step: what is due from the start.
+    fn begin(&mut self, effects: &mut Effects);
+
+    /// Takes a step.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection>;
+
+    /// Takes a step. A panic, which can only be an assertion in the model or in a monitor (those of
+    /// programs end in their hosts), is an objection too: it has a seed and can be replayed.
+    ///
+    /// # Errors
+    /// An objection.
+    fn step(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        let apply = AssertUnwindSafe(|| self.apply(at, step, effects));
+        catch_unwind(apply)
+            .unwrap_or_else(|panic| Err(Objection::new(ASSERTION, panic_message(&*panic))))
+    }
+
+    /// After the last step.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    fn end(&mut self, at: Time) -> Result<(), Objection>;
+
+    /// The committed history.
+    fn history(&self) -> &History;
+
+    /// Whether a server serves clients.
+    fn is_serving(&self, server: ServerId) -> bool;
+
+    /// In words: what a client's program waits for.
+    fn waits_for(&self, client: ClientId) -> String;
+
+    /// In words: what a server is doing.
+    fn state_of(&self, server: ServerId) -> String;
+}
+
+/// Something to be done with a world, whatever its host.
+pub(crate) trait WithSubject {
+    /// What comes of it.
+    type Result;
+
+    /// Does it.
+    fn run<S: Subject>(self, subject: S) -> Self::Result;
+}
+
+/// Builds the world that `drawn` describes under this host, and hands it over. The world never
+/// leaves this thread: madsim's tasks cannot.
+///
+/// # Panics
+/// If this build has no such host; whoever takes a host from a user must have asked
+/// [`HostKind::is_available`].
+pub(crate) fn with_world<W: WithSubject>(
+    scenario: &Scenario,
+    drawn: &Drawn,
+    host: HostKind,
+    with: W,
+) -> W::Result {
+    with_timed_world(scenario, drawn, host, None, with)
+}
+
+/// [`with_world`], with the real time that the host takes added to `spent`.
+pub(crate) fn with_timed_world<W: WithSubject>(
+    scenario: &Scenario,
+    drawn: &Drawn,
+    host: HostKind,
+    spent: Option<Rc<Cell<Duration>>>,
+    with: W,
+) -> W::Result {
+    let programs = (scenario.programs)(drawn);
+    let clients = drawn.config.clients.len();
+    assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
+    let monitors = (scenario.monitors)(drawn);
+    let config = Arc::new(drawn.config.clone());
+    let run = Run { config, monitors, spent, with };
+    match host {
+        HostKind::Direct => run.under(DirectHost::new(programs)),
+        #[cfg(madsim)]
+        HostKind::Madsim => run.under(MadsimHost::new(programs, drawn.seed)),
+        #[cfg(not(madsim))]
+        HostKind::Madsim => panic!("this build has no madsim host"),
+    }
+}
+
+/// All that a world needs beside its host.
+struct Run<W> {
+    config: Arc<Config>,
+    monitors: Vec<Box<dyn Monitor>>,
+    spent: Option<Rc<Cell<Duration>>>,
+    with: W,
+}
+
+impl<W: WithSubject> Run<W> {
+    fn under<H: Host>(self, host: H) -> W::Result {
+        match self.spent {
+            None => self.with.run(Watched::new(self.config, host, self.monitors)),
+            Some(spent) => {
+                let host = TimedHost::new(host, spent);
+                self.with.run(Watched::new(self.config, host, self.monitors))
+            }
+        }
+    }
+}
+
+/// A world, and a look at its servers' disks, which monitors cannot see.
+struct Watched<H> {
+    world: World<H>,
+    disks: Disks,
+}
+
+impl<H: Host> Watched<H> {
+    fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> Watched<H> {
+        let world = World::new(config, host, monitors);
+        Watched { disks: Disks::new(world.ensemble()), world }
+    }
+
+    fn ensemble(&self) -> &Ensemble {
+        self.world.ensemble()
+    }
+}
+
+impl<H: Host> Subject for Watched<H> {
+    fn begin(&mut self, effects: &mut Effects) {
+        self.world.begin(effects);
+    }
+
+    fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        let status = self.world.apply(at, step, effects)?;
+        if status == Status::Done {
+            self.disks.after(step, self.world.ensemble(), self.world.history())?;
+        }
+        Ok(status)
+    }
+
+    fn end(&mut self, at: Time) -> Result<(), Objection> {
+        self.world.end(at)?;
+        Disks::end(self.world.ensemble(), self.world.history())
+    }
+
+    fn history(&self) -> &History {
+        self.world.history()
+    }
+
+    fn is_serving(&self, server: ServerId) -> bool {
+        self.ensemble().is_serving(server)
+    }
+
+    fn waits_for(&self, client: ClientId) -> String {
+        self.world.waits_for(client)
+    }
+
+    fn state_of(&self, server: ServerId) -> String {
+        self.ensemble().state_of(server)
+    }
+}
+
+impl<H: Host> Look for Watched<H> {
+    fn servers(&self) -> u8 {
+        self.ensemble().config().servers
+    }
+
+    fn clients(&self) -> u8 {
+        self.ensemble().config().clients.len() as u8
+    }
+
+    fn is_up(&self, server: ServerId) -> bool {
+        self.ensemble().is_up(server)
+    }
+
+    fn leader(&self) -> Option<ServerId> {
+        self.ensemble().leader()
+    }
+
+    fn client_connection(&self, client: ClientId) -> Option<ClientConnection> {
+        self.ensemble().client_connection(client)
+    }
+
+    fn attached_to(&self, client: ClientId) -> Option<ServerId> {
+        self.ensemble().attached_to(client)
+    }
+
+    fn learner_connection(&self, server: ServerId) -> Option<LearnerConnection> {
+        self.ensemble().learner_connection(server)
+    }
+
+    fn under_way(&self, connection: ClientConnection) -> (usize, usize) {
+        self.ensemble().under_way(connection)
+    }
+
+    fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
+        self.ensemble().under_way_learner(connection)
+    }
+
+    fn unsynced(&self, server: ServerId) -> usize {
+        self.ensemble().unsynced(server)
+    }
+
+    fn session(&self, client: ClientId) -> Option<SessionId> {
+        self.ensemble().session(client)
+    }
+
+    fn is_cut(&self, from: Machine, to: Machine) -> bool {
+        self.ensemble().is_cut(from, to)
+    }
+
+    fn is_running(&self, client: ClientId) -> bool {
+        self.ensemble().program(client) == ProgramState::Running
+    }
+
+    fn is_paused(&self, client: ClientId) -> bool {
+        self.ensemble().is_paused(client)
+    }
+
+    fn can_cancel(&self, client: ClientId) -> bool {
+        self.ensemble().can_cancel(client)
+    }
+}

@@ -1,0 +1,226 @@
+//! What a scenario says of its clients and servers, beside what each seed draws for them.
+
+use crate::scenario::bounds;
+use std::sync::Arc;
+use std::time::Duration;
+use vivarium_model::config::{ClientConfig, Config, ServerOptions};
+use vivarium_model::path::ZnodePath;
+
+/// What a scenario says of its clients and servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The role of each client, where they have different ones; their number is fixed then.
+    pub roles: Vec<Arc<str>>,
+    /// The options of each client. The last one is that of all further clients too; none says nothing.
+    pub clients: Vec<ClientOptions>,
+    /// ZooKeeper's system properties that clients notice.
+    pub servers: ServerOptions,
+}
+
+/// What is said of a client's configuration. What is not said is drawn by each seed.
+///
+/// ```
+/// use std::time::Duration;
+/// use vivarium_sim::ClientOptions;
+///
+/// let patient = ClientOptions::new().session_timeout(Duration::from_secs(10)).chroot("/app");
+/// assert_ne!(patient, ClientOptions::new());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientOptions {
+    session_timeout: Option<Duration>,
+    chroot: Option<Arc<str>>,
+    can_be_read_only: bool,
+    expires_locally: bool,
+}
+
+impl ClientOptions {
+    /// Nothing is said.
+    pub fn new() -> ClientOptions {
+        ClientOptions::default()
+    }
+
+    /// The session timeout that the client asks for. Servers clamp it to between 2 and 20 ticks, and each
+    /// seed draws how long a tick is (200 ms to 2 s), unless
+    /// [`ServerOptions::min_session_timeout`] and [`ServerOptions::max_session_timeout`] say otherwise.
+    #[must_use]
+    pub fn session_timeout(mut self, timeout: Duration) -> ClientOptions {
+        self.session_timeout = Some(timeout);
+        self
+    }
+
+    /// What every path of the client's program is put behind. Properties see whole paths; a setup
+    /// gives them too.
+    #[must_use]
+    pub fn chroot(mut self, path: &str) -> ClientOptions {
+        self.chroot = Some(Arc::from(path));
+        self
+    }
+
+    /// A read-only server will do, where there are any ([`ServerOptions::read_only_mode`]).
+    #[must_use]
+    pub fn can_be_read_only(mut self) -> ClientOptions {
+        self.can_be_read_only = true;
+        self
+    }
+
+    /// The client gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
+    /// clients do since 3.9.3 (ZOOKEEPER-4508).
+    #[must_use]
+    pub fn expires_locally(mut self) -> ClientOptions {
+        self.expires_locally = true;
+        self
+    }
+
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// One sentence.
+    fn check(&self) -> Result<(), String> {
+        if let Some(timeout) = self.session_timeout {
+            bounds::some_time("session_timeout", timeout)?;
+        }
+        match self.chroot.as_deref() {
+            None | Some("" | "/") => Ok(()),
+            Some(chroot) => ZnodePath::new(chroot)
+                .map(drop)
+                .map_err(|_refused| format!("`chroot({chroot:?})` is no valid path")),
+        }
+    }
+
+    fn apply(&self, config: &mut ClientConfig) {
+        if let Some(timeout) = self.session_timeout {
+            config.session_timeout = timeout;
+        }
+        if let Some(chroot) = &self.chroot {
+            config.chroot = Arc::clone(chroot);
+        }
+        config.can_be_read_only |= self.can_be_read_only;
+        config.expires_locally |= self.expires_locally;
+    }
+}
+
+impl Settings {
+    /// Whether they make sense.
+    ///
+    /// # Errors
+    /// One sentence about the first that does not.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.clients.iter().try_for_each(ClientOptions::check)
+    }
+
+    /// Whether a search has what they ask for.
+    ///
+    /// # Errors
+    /// One sentence about the first that it has not.
+    pub fn check_searchable(&self) -> Result<(), String> {
+        let any = |asked: fn(&ClientOptions) -> bool| self.clients.iter().any(asked);
+        // A search has no time, and so no matter how long a session lasts.
+        let ServerOptions { min_session_timeout, max_session_timeout, .. } = self.servers;
+        let usual =
+            ServerOptions { min_session_timeout, max_session_timeout, ..Default::default() };
+        let lacking = [
+            (any(|client| client.can_be_read_only), "clients of read-only servers"),
+            (any(|client| client.expires_locally), "clients that expire by themselves"),
+            (self.servers != usual, "server options but ZooKeeper's own defaults"),
+        ];
+        match lacking.into_iter().find(|(asked, _what)| *asked) {
+            Some((_, what)) => Err(format!("a search knows no {what}: leave that to a sweep")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a case of the scenario with this name can have so many clients.
+    pub(crate) fn takes_clients(&self, name: &str, clients: usize) -> Result<(), String> {
+        let roles = self.roles.len();
+        if roles == 0 || roles == clients {
+            return Ok(());
+        }
+        Err(format!(
+            "the case cannot be replayed: it has {clients} clients, and the roles of `{name}` make {roles}"
+        ))
+    }
+
+    /// Whether the clients differ by what is said of them.
+    pub fn tell_clients_apart(&self) -> bool {
+        let differ = |all: &[ClientOptions]| all.windows(2).any(|pair| pair[0] != pair[1]);
+        self.roles.windows(2).any(|pair| pair[0] != pair[1]) || differ(&self.clients)
+    }
+
+    /// Puts what is said in the place of what was drawn.
+    pub(crate) fn apply(&self, config: &mut Config) {
+        config.options = self.servers.clone();
+        for (index, client) in config.clients.iter_mut().enumerate() {
+            if let Some(said) = self.clients.get(index).or(self.clients.last()) {
+                said.apply(client);
+            }
+        }
+    }
+
+    /// Which client has which role, as `coordinator: client 1; site: clients 2 and 3`; nothing where
+    /// there are no roles.
+    pub fn roles_told(&self) -> Option<String> {
+        let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+        for (number, role) in (1..).zip(&self.roles) {
+            match told.last_mut().filter(|(last, _)| *last == &**role) {
+                Some((_, numbers)) => numbers.push(format!("{number}")),
+                None => told.push((role, vec![format!("{number}")])),
+            }
+        }
+        let each = told.into_iter().map(|(role, numbers)| match numbers.as_slice() {
+            [one] => format!("{role}: client {one}"),
+            [first, .., last] => format!("{role}: clients {first} to {last}"),
+            [] => unreachable!("a role is told of a client"),
+        });
+        Some(each.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roles(names: &[&str]) -> Settings {
+        let roles = names.iter().map(|name| Arc::from(*name)).collect();
+        Settings { roles, ..Settings::default() }
+    }
+
+    #[test]
+    fn roles_are_told_by_client() {
+        let told = |names: &[&str]| roles(names).roles_told();
+        assert_eq!(told(&[]), None);
+        let one = "coordinator: client 1; site: clients 2 to 4";
+        assert_eq!(told(&["coordinator", "site", "site", "site"]).as_deref(), Some(one));
+    }
+
+    #[test]
+    fn a_case_has_as_many_clients_as_there_are_roles() {
+        let settings = roles(&["coordinator", "site"]);
+        assert_eq!(settings.takes_clients("votes", 2), Ok(()));
+        assert_eq!(Settings::default().takes_clients("votes", 7), Ok(()));
+        let sentence =
+            "the case cannot be replayed: it has 3 clients, and the roles of `votes` make 2";
+        assert_eq!(settings.takes_clients("votes", 3), Err(sentence.to_string()));
+    }
+
+    #[test]
+    fn clients_are_told_apart_by_role_or_option() {
+        assert!(!Settings::default().tell_clients_apart());
+        assert!(!roles(&["site", "site"]).tell_clients_apart());
+        assert!(roles(&["site", "coordinator"]).tell_clients_apart());
+        let said = |clients| Settings { clients, ..Settings::default() };
+        let below = ClientOptions::new().chroot("/app");
+        assert!(!said(vec![below.clone()]).tell_clients_apart());
+        assert!(said(vec![below, ClientOptions::new()]).tell_clients_apart());
+    }
+
+    #[test]
+    fn what_is_said_goes_before_what_is_drawn() {
+        let mut config = Config::new(3, 3);
+        let (first, others) = (ClientOptions::new(), ClientOptions::new().chroot("/app"));
+        let settings = Settings { clients: vec![first, others], ..Settings::default() };
+        settings.apply(&mut config);
+        let chroots: Vec<&str> = config.clients.iter().map(|client| &*client.chroot).collect();
+        assert_eq!(chroots, ["", "/app", "/app"]);
+    }
+}

@@ -1,0 +1,356 @@
+//! The story of a run, from top to bottom: chaos; then everything is healed; then every program
+//! must finish and every server serve within a bound, and if not, the driver says who waits for
+//! what.
+//!
+//! The driver draws steps from the heap, gives them to the world, and follows up their effects.
+//! Faults are steps like any others, so the world's rolling hash over (time, step, effects) covers
+//! whatever the driver decides.
+
+use crate::run::programs::Programs;
+use crate::run::record::{Closed, Keep, Record};
+use crate::run::subject::Subject;
+use crate::seeded::faults::Fault;
+use crate::seeded::faults::ambush::Ambushes;
+use crate::seeded::faults::lost_reply::LostReplies;
+use crate::seeded::faults::{Order, clipped, strike};
+use crate::seeded::heap::{Due, Heap};
+use crate::seeded::latency::Latencies;
+use crate::seeded::options::Drawn;
+use crate::seeded::pace::Waiting;
+use crate::seeded::plan;
+use crate::seeded::random::Seeds;
+use vivarium_model::effect::{Effect, Effects, Status};
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, Machine, ServerId};
+use vivarium_model::mark::FaultKind;
+use vivarium_model::property::{Objection, View};
+use vivarium_model::step::Step;
+use vivarium_model::time::{Duration, Time};
+
+/// A run that takes so many steps never ends: something turns in circles.
+const STEPS_MAX: u64 = 20_000_000;
+
+/// How long it takes until someone starts a server again whose process gave up.
+const SUPERVISION: Duration = Duration::from_secs(1);
+
+/// Runs a world as `drawn` says.
+pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
+    let mut driver = Driver::new(subject, drawn, keep);
+    let outcome = driver.story();
+    let view = View::new(driver.heap.now(), driver.subject.history());
+    let unfinished = driver.programs.blamed(&outcome);
+    driver.record.close(drawn, outcome, &driver.effects, view, &unfinished)
+}
+
+struct Driver<'a, S> {
+    subject: S,
+    drawn: &'a Drawn,
+    seeds: Seeds,
+    heap: Heap,
+    latencies: Latencies,
+    lost_replies: LostReplies,
+    ambushes: Ambushes,
+    /// Who waits for whom, as long as faults happen.
+    waiting: Option<Waiting>,
+    chaotic: bool,
+    effects: Effects,
+    /// What faults want done, in order; done before the next entry of the heap.
+    orders: Vec<(Fault, Order)>,
+    programs: Programs,
+    record: Record,
+}
+
+impl<'a, S: Subject> Driver<'a, S> {
+    fn new(subject: S, drawn: &'a Drawn, keep: Keep) -> Driver<'a, S> {
+        let seeds = Seeds::new(drawn.seed);
+        let clients = usize::from(drawn.clients);
+        let (record, effects) = Record::begin(drawn.seed, keep);
+        Driver {
+            subject,
+            drawn,
+            heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
+            latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds),
+            waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
+            lost_replies: LostReplies::new(&drawn.plan, clients, &seeds),
+            ambushes: Ambushes::new(&drawn.plan, &seeds),
+            seeds,
+            chaotic: true,
+            effects,
+            orders: Vec::new(),
+            programs: Programs::new(clients),
+            record,
+        }
+    }
+
+    fn story(&mut self) -> Result<(), Objection> {
+        self.begin();
+        self.chaos()?;
+        self.heal()?;
+        self.demand_progress()?;
+        self.settle()?;
+        self.subject.end(self.heap.now())
+    }
+
+    fn begin(&mut self) {
+        self.subject.begin(&mut self.effects);
+        self.follow_up();
+        for turn in &self.drawn.plan.turns {
+            self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
+        }
+        for kind in self.drawn.pace.kinds() {
+            self.record.fault(kind);
+        }
+    }
+
+    /// Faults happen, until the time for them is over or nobody is left to be disturbed.
+    fn chaos(&mut self) -> Result<(), Objection> {
+        let end = Time::ZERO + self.drawn.chaos;
+        while !self.programs.all_finished() && self.heap.now() < end {
+            if !self.turn()? {
+                return Err(self.no_progress("nothing is due any more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that faults have broken is mended at once, and no fault happens any more.
+    fn heal(&mut self) -> Result<(), Objection> {
+        self.chaotic = false;
+        self.waiting = None;
+        self.latencies.recover(self.heap.now());
+        for from in self.machines() {
+            for to in self.machines() {
+                if self.subject.is_cut(from, to) {
+                    self.take(Due::Step(Step::Heal { from, to }))?;
+                }
+            }
+        }
+        for server in self.servers() {
+            if !self.subject.is_up(server) {
+                self.take(Due::Step(Step::Restart(server)))?;
+            }
+        }
+        for client in self.clients() {
+            if self.subject.is_paused(client) {
+                self.take(Due::Step(Step::Resume(client)))?;
+            }
+            self.take(Due::Step(Step::Start(client)))?;
+        }
+        Ok(())
+    }
+
+    /// In a healed world every program finishes and every server comes to serve.
+    fn demand_progress(&mut self) -> Result<(), Objection> {
+        let bound = self.drawn.progress_bound;
+        let deadline = self.heap.now() + bound;
+        while !self.programs.is_all_done(&self.subject) {
+            if self.heap.now() >= deadline {
+                return Err(self.no_progress(&format!("{bound:?} after all faults were healed")));
+            }
+            if !self.turn()? {
+                return Err(self.no_progress("nothing is due any more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is still under way arrives, so that the end is quiet.
+    fn settle(&mut self) -> Result<(), Objection> {
+        let end = self.heap.now() + 2 * self.drawn.config.tick;
+        while self.heap.now() < end && self.turn()? {}
+        Ok(())
+    }
+
+    /// Takes what comes up next, and whatever faults order in reaction. `false` when nothing is
+    /// due.
+    fn turn(&mut self) -> Result<bool, Objection> {
+        let Some((at, due)) = self.heap.pop() else {
+            return Ok(false);
+        };
+        if self.record.steps() >= STEPS_MAX {
+            return Err(self.no_progress(&format!("after {STEPS_MAX} steps")));
+        }
+        match due {
+            Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
+            Due::Step(step) if step.is_fault() => self.late_fault(step)?,
+            Due::Step(step) => match self.held(at, &step) {
+                Some(until) => self.heap.push(until, due),
+                None => drop(self.take(due)?),
+            },
+            Due::Timer(_) => drop(self.take(due)?),
+        }
+        if !self.orders.is_empty() {
+            self.carry_out_orders()?;
+        }
+        Ok(true)
+    }
+
+    /// Whether a step waits for a disk that stands still or for programs of higher priority, and until when at
+    /// least.
+    fn held(&mut self, now: Time, step: &Step) -> Option<Time> {
+        match (&mut self.waiting, *step) {
+            (Some(waiting), Step::Start(client) | Step::Input(client)) => waiting.hold(now, client),
+            _ => self.latencies.stalled(now, step),
+        }
+    }
+
+    /// Gives a step to the world and follows up what it causes.
+    fn take(&mut self, due: Due) -> Result<Status, Objection> {
+        let now = self.heap.now();
+        let step = match due {
+            Due::Step(step) => step,
+            Due::Timer(timer) => Step::Fire(timer),
+            Due::Fault(kind, _) => unreachable!("{kind} is no step"),
+        };
+        self.effects.clear();
+        self.record.begins(&step);
+        let outcome = self.subject.step(now, &step, &mut self.effects);
+        if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
+            let view = View::new(now, self.subject.history());
+            self.record.step(step, &self.effects, view);
+        }
+        let status = outcome?;
+        if let Status::Blocked(blocker) = status {
+            self.heap.park(blocker, due);
+        }
+        self.follow_up();
+        self.read_events()?;
+        Ok(status)
+    }
+
+    /// Schedules what the last step made due.
+    fn follow_up(&mut self) {
+        let now = self.heap.now();
+        for effect in &self.effects.effects {
+            match *effect {
+                Effect::Due(step) => {
+                    self.heap.push(self.latencies.due(now, &step), Due::Step(step));
+                }
+                Effect::Random(client, call) => {
+                    let value = self.latencies.random_number(client);
+                    let step = Step::Random { client, call, value };
+                    self.heap.push(self.latencies.due(now, &step), Due::Step(step));
+                }
+                Effect::Arm { timer, after, spread } => {
+                    self.heap.arm(timer, after + self.latencies.spread(timer, spread));
+                }
+                Effect::Disarm(timer) => self.heap.disarm(timer),
+                Effect::Unblocked(blocker) => self.heap.unblock(blocker),
+            }
+        }
+    }
+
+    /// Looks for what ends programs or servers, and for what faults lie in wait for.
+    fn read_events(&mut self) -> Result<(), Objection> {
+        for at in 0..self.effects.events.len() {
+            let event = &self.effects.events[at];
+            self.programs.event(event)?;
+            match event {
+                Event::Exited { server, .. } => {
+                    let restart = Due::Step(Step::Restart(*server));
+                    self.heap.push(self.heap.now() + SUPERVISION, restart);
+                }
+                Event::Sent { .. } | Event::Proposed { .. } | Event::Applied { .. }
+                    if self.chaotic =>
+                {
+                    let events = &self.effects.events;
+                    self.lost_replies.event(events, at, &self.subject, &mut self.orders);
+                    self.ambushes.event(&events[at], &self.subject, &mut self.orders);
+                }
+                Event::Synchronising { .. } | Event::Elected { .. } if self.chaotic => {
+                    self.ambushes.event(event, &self.subject, &mut self.orders);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A fault's turn has come.
+    fn fault(&mut self, kind: Fault, occurrence: u32) {
+        if self.chaotic {
+            let mut random = plan::occurrence(&self.seeds, kind, occurrence);
+            let orders = strike(kind, &mut random, &self.subject);
+            self.orders.extend(orders.into_iter().map(|order| (kind, order)));
+        }
+    }
+
+    /// A fault with a run-up. By now it is known what a crash can lose.
+    fn late_fault(&mut self, step: Step) -> Result<(), Objection> {
+        if !self.chaotic {
+            return Ok(());
+        }
+        let step = match step {
+            Step::Crash { server, tail } => {
+                let tail = clipped(tail, self.subject.unsynced(server));
+                Step::Crash { server, tail }
+            }
+            step => step,
+        };
+        self.take(Due::Step(step)).map(drop)
+    }
+
+    /// Does what faults have ordered, and what they order in reaction to that.
+    fn carry_out_orders(&mut self) -> Result<(), Objection> {
+        let mut struck = None;
+        let mut next = 0;
+        while let Some(&(kind, order)) = self.orders.get(next) {
+            next += 1;
+            // However many steps it takes, it is one fault.
+            if self.carry_out(order)? && struck != Some(kind) {
+                struck = Some(kind);
+                self.record.fault(kind);
+            }
+        }
+        self.orders.clear();
+        Ok(())
+    }
+
+    /// Whether the order was (part of) the fault itself and succeeded.
+    fn carry_out(&mut self, order: Order) -> Result<bool, Objection> {
+        let now = self.heap.now();
+        match order {
+            Order::Strike(step) => Ok(self.take(Due::Step(step))? == Status::Done),
+            Order::Later(after, step) => {
+                self.heap.push(now + after, Due::Step(step));
+                // A fault with a run-up; else the end of one.
+                Ok(step.is_fault())
+            }
+            Order::Stall(server, lasts) => {
+                self.latencies.stall(server, now + lasts);
+                self.record.slowed(FaultKind::DiskStall);
+                Ok(true)
+            }
+            Order::SlowStream { learner, lasts, by } => {
+                self.latencies.slow_stream(learner, now, lasts, by);
+                self.record.slowed(FaultKind::DelayBurst);
+                Ok(true)
+            }
+            Order::SlowDown { machine, lasts, by } => {
+                self.latencies.slow_down(machine, now + lasts, by);
+                self.record.slowed(FaultKind::DelayBurst);
+                Ok(true)
+            }
+        }
+    }
+
+    /// The objection that something is not done, and who waits for what.
+    fn no_progress(&self, when: &str) -> Objection {
+        self.programs.no_progress(&self.subject, when)
+    }
+
+    fn servers(&self) -> impl Iterator<Item = ServerId> + use<S> {
+        (1..=self.subject.servers()).map(ServerId)
+    }
+
+    fn clients(&self) -> impl Iterator<Item = ClientId> + use<S> {
+        (1..=self.subject.clients()).map(ClientId)
+    }
+
+    fn machines(&self) -> impl Iterator<Item = Machine> + use<S> {
+        self.servers().map(Machine::Server).chain(self.clients().map(Machine::Client))
+    }
+}
+
+#[cfg(test)]
+mod tests;

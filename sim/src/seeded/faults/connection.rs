@@ -1,0 +1,37 @@
+//! Connections that break and lose the last packets under way, each direction its own number. No
+//! other loss exists in ZooKeeper's world: TCP delivers a prefix.
+
+use super::{Look, Order, clients, servers, surviving};
+use crate::seeded::random::Random;
+use vivarium_model::id::{ClientConnection, LearnerConnection};
+use vivarium_model::step::Step;
+
+/// The connection of some client breaks.
+pub(super) fn reset_client(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let connections: Vec<ClientConnection> =
+        clients(look).filter_map(|client| look.client_connection(client)).collect();
+    let Some(connection) = random.choose(&connections) else {
+        return Vec::new();
+    };
+    let (to_server, to_client) = look.under_way(connection);
+    vec![Order::Strike(Step::BreakClient {
+        connection,
+        to_server: surviving(random, to_server),
+        to_client: surviving(random, to_client),
+    })]
+}
+
+/// The connection of some learner to its leader breaks.
+pub(super) fn reset_learner(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let connections: Vec<LearnerConnection> =
+        servers(look).filter_map(|server| look.learner_connection(server)).collect();
+    let Some(connection) = random.choose(&connections) else {
+        return Vec::new();
+    };
+    let (to_leader, to_learner) = look.under_way_learner(connection);
+    vec![Order::Strike(Step::BreakLearner {
+        connection,
+        to_leader: surviving(random, to_leader),
+        to_learner: surviving(random, to_learner),
+    })]
+}

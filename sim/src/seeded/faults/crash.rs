@@ -1,0 +1,85 @@
+//! Servers that die: one of them, or all at once by a power loss. And servers that only leave their
+//! role.
+
+use super::{Look, Order, a_while, servers, surviving, victim};
+use crate::seeded::random::{Random, Ratio};
+use vivarium_model::id::ServerId;
+use vivarium_model::step::{Step, Tail};
+use vivarium_model::time::Duration;
+
+/// One server's process dies and starts again after a while. What it had not fsynced mostly
+/// survives in part. A crash that would leave no majority passes three times out of four: runs that
+/// stand still teach little.
+pub(super) fn one(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let victim = victim(random, look);
+    let spare_majority = !random.chance(Ratio::one_in(4));
+    let Some(server) = victim else {
+        return Vec::new();
+    };
+    let left = servers(look).filter(|id| look.is_up(*id) && *id != server).count();
+    if spare_majority && 2 * left <= usize::from(look.servers()) && look.servers() > 2 {
+        return Vec::new();
+    }
+    crash(random, look, server)
+}
+
+/// The power fails for all servers at once, and comes back for each after a while of its own.
+pub(super) fn all(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let up = servers(look).filter(|server| look.is_up(*server));
+    up.flat_map(|server| crash(random, look, server)).collect()
+}
+
+/// A server leaves its role without dying.
+pub(super) fn rejoin(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    victim(random, look).map(|server| Order::Strike(Step::Rejoin(server))).into_iter().collect()
+}
+
+/// Every server leaves its role once or twice within a second, so that elections, discoveries and
+/// synchronisations of several leaders overlap.
+pub(super) fn rejoin_storm(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let mut orders: Vec<Order> = rejoin(random, look);
+    for server in servers(look) {
+        for _ in 0..random.between(1, 2) {
+            let after = random.span(Duration::ZERO, Duration::from_secs(1));
+            orders.push(Order::Later(after, Step::Rejoin(server)));
+        }
+    }
+    orders
+}
+
+/// A crash at once, or every other time one after the disk has stood still for a moment: between an
+/// append and its fsync there is hardly ever time for a crash, and that is where it hurts.
+fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
+    let stalls_first = random.chance(Ratio::one_in(2));
+    let stall = random.span(Duration::from_millis(5), Duration::from_millis(500));
+    let down_for = a_while(random, 20, 1_000);
+    let tail = tail(random);
+    let crash = Step::Crash { server, tail: clipped(tail, look.unsynced(server)) };
+    if stalls_first {
+        vec![
+            Order::Stall(server, stall),
+            Order::Later(stall, Step::Crash { server, tail }),
+            Order::Later(stall + down_for, Step::Restart(server)),
+        ]
+    } else {
+        vec![Order::Strike(crash), Order::Later(down_for, Step::Restart(server))]
+    }
+}
+
+/// What the disk still holds of the unsynced transactions, however many there will be: none, some,
+/// or some and a torn one; and how many of the packets sent had left the machine.
+pub(super) fn tail(random: &mut Random) -> Tail {
+    Tail {
+        survive: surviving(random, 3),
+        torn: random.chance(Ratio::one_in(2)),
+        snapshots: random.chance(Ratio::one_in(2)),
+        packets: surviving(random, 4),
+    }
+}
+
+/// The tail of a log with so many unsynced transactions: what does not exist neither survives nor
+/// is torn.
+pub(crate) fn clipped(tail: Tail, unsynced: usize) -> Tail {
+    let survive = usize::from(tail.survive).min(unsynced) as u8;
+    Tail { survive, torn: tail.torn && usize::from(survive) < unsynced, ..tail }
+}

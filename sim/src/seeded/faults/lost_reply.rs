@@ -1,0 +1,158 @@
+//! The reply to a write that gets lost (of any kind, the end of a session included), in the three ways in
+//! which that can be (the client sees ConnectionLoss in each and cannot tell them apart):
+//!
+//! 1. *never applied*: the connection breaks with the request still under way;
+//! 2. *applied*: what it does is done, and the connection breaks with the reply under way;
+//! 3. *still pending*: the leader has proposed it, no quorum has it yet, and the session is already
+//!    attached again, perhaps to a server that lags. For this the other servers' disks stand still.
+//!
+//! Chance alone hardly ever hits these windows of a millisecond, so each sent write is picked
+//! with some probability and then waited for.
+
+use super::{Look, Order, clients, servers};
+use crate::seeded::faults::{Await, Fault};
+use crate::seeded::plan::{Plan, purpose};
+use crate::seeded::random::{Random, Ratio, Seeds};
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
+use vivarium_model::step::Step;
+use vivarium_model::time::Duration;
+use vivarium_model::txn::Txn;
+
+/// A request that was picked and not yet hit.
+type Picked = Option<(SessionId, Xid)>;
+
+/// One kind of lost reply in one run.
+#[derive(Clone, Debug)]
+struct Trap {
+    kind: Fault,
+    ratio: Ratio,
+    random: Random,
+    /// Per client.
+    picked: Vec<Picked>,
+}
+
+/// Lies in wait for writes.
+#[derive(Clone, Debug)]
+pub(crate) struct LostReplies {
+    traps: Vec<Trap>,
+}
+
+impl LostReplies {
+    /// What the plan has of them.
+    pub(crate) fn new(plan: &Plan, clients: usize, seeds: &Seeds) -> LostReplies {
+        let trap = |(kind, ratio): &(Fault, Ratio)| Trap {
+            kind: *kind,
+            ratio: *ratio,
+            random: seeds.stream(&purpose(*kind), 1),
+            picked: vec![None; clients],
+        };
+        let on_writes = |(kind, _): &&(Fault, Ratio)| kind.awaits() == Some(Await::Write);
+        LostReplies { traps: plan.ambushes.iter().filter(on_writes).map(trap).collect() }
+    }
+
+    /// Eats the event at `at` of a step's events; what it orders is done right after the step.
+    pub(crate) fn event(
+        &mut self,
+        events: &[Event],
+        at: usize,
+        look: &dyn Look,
+        orders: &mut Vec<(Fault, Order)>,
+    ) {
+        match &events[at] {
+            Event::Sent { client, session, connection, xid, request } if request.is_update() => {
+                let sent_after = sent_on(*connection, &events[at + 1..]);
+                for trap in &mut self.traps {
+                    if trap.random.chance(trap.ratio) {
+                        let request = (*client, *session, *xid);
+                        trap.pick(request, *connection, sent_after, look, orders);
+                    }
+                }
+            }
+            Event::Proposed { txn, .. } => {
+                self.sprung(Fault::LostReplyPending, txn, look, |trap, connection| {
+                    trap.hold_back(connection, look, orders);
+                });
+            }
+            Event::Applied { server, txn, .. } => {
+                self.sprung(Fault::LostReplyApplied, txn, look, |trap, connection| {
+                    // Elsewhere the transaction sends no reply, so the trap stays set.
+                    if look.attached_to(connection.client) == Some(*server) {
+                        orders.push((trap.kind, break_now(connection, look, 0)));
+                        trap.picked[connection.client.index()] = None;
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Calls `act` if `txn` is what a trap of this kind waits for on a live connection.
+    fn sprung(
+        &mut self,
+        kind: Fault,
+        txn: &Txn,
+        look: &dyn Look,
+        mut act: impl FnMut(&mut Trap, ClientConnection),
+    ) {
+        for trap in self.traps.iter_mut().filter(|trap| trap.kind == kind) {
+            let awaited = Some((txn.session, txn.cxid));
+            for client in clients(look) {
+                if trap.picked[client.index()] == awaited
+                    && let Some(connection) = look.client_connection(client)
+                {
+                    act(trap, connection);
+                }
+            }
+        }
+    }
+}
+
+impl Trap {
+    /// A write was just sent and is picked.
+    fn pick(
+        &mut self,
+        (client, session, xid): (ClientId, SessionId, Xid),
+        connection: ClientConnection,
+        sent_after: usize,
+        look: &dyn Look,
+        orders: &mut Vec<(Fault, Order)>,
+    ) {
+        if self.kind == Fault::LostReplyNeverApplied {
+            orders.push((self.kind, break_now(connection, look, sent_after + 1)));
+        } else {
+            self.picked[client.index()] = Some((session, xid));
+        }
+    }
+
+    /// The picked write is proposed: no other server makes it durable for a while, and the
+    /// client has to look for another connection meanwhile.
+    fn hold_back(
+        &mut self,
+        connection: ClientConnection,
+        look: &dyn Look,
+        orders: &mut Vec<(Fault, Order)>,
+    ) {
+        // Up to a second passes before a client tries again (semantics 2.8 rule 2).
+        let lasts = self.random.span(Duration::from_millis(200), Duration::from_millis(2_500));
+        for server in servers(look).filter(|server| Some(*server) != look.leader()) {
+            orders.push((self.kind, Order::Stall(server, lasts)));
+        }
+        orders.push((self.kind, break_now(connection, look, 0)));
+        self.picked[connection.client.index()] = None;
+    }
+}
+
+/// Breaks a connection: all replies under way are lost, and the last `unsent` requests.
+fn break_now(connection: ClientConnection, look: &dyn Look, unsent: usize) -> Order {
+    let (to_server, _) = look.under_way(connection);
+    let to_server = to_server.saturating_sub(unsent).min(usize::from(u8::MAX)) as u8;
+    Order::Strike(Step::BreakClient { connection, to_server, to_client: 0 })
+}
+
+/// How many requests these events put on a connection.
+fn sent_on(connection: ClientConnection, events: &[Event]) -> usize {
+    let on_it =
+        |event: &&Event| matches!(event, Event::Sent { connection: on, .. } if *on == connection);
+    events.iter().filter(on_it).count()
+}

@@ -1,0 +1,64 @@
+//! Faults of programs, their machines and their sessions.
+
+use super::{Look, Order, a_while, clients, surviving};
+use crate::seeded::random::{Random, Ratio};
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::step::Step;
+
+/// The leader takes the session of some client for over.
+pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let sessions: Vec<SessionId> =
+        clients(look).filter_map(|client| look.session(client)).collect();
+    random
+        .choose(&sessions)
+        .map(|session| Order::Strike(Step::Expire(session)))
+        .into_iter()
+        .collect()
+}
+
+/// A program's process dies; another takes its place after a while. What it had sent may not have
+/// left the machine: every other time its connection first loses the last packets under way.
+pub(super) fn crash(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let Some(client) = choose(random, look, |client| look.is_running(client)) else {
+        return Vec::new();
+    };
+    let down_for = a_while(random, 10, 1_000);
+    let loses_unsent = random.chance(Ratio::one_in(2));
+    let mut orders = Vec::new();
+    if loses_unsent && let Some(connection) = look.client_connection(client) {
+        let (to_server, _) = look.under_way(connection);
+        let to_server = surviving(random, to_server);
+        orders.push(Order::Strike(Step::BreakClient { connection, to_server, to_client: 0 }));
+    }
+    orders.push(Order::Strike(Step::Kill(client)));
+    orders.push(Order::Later(down_for, Step::Start(client)));
+    orders
+}
+
+/// A client machine stands still, perhaps for longer than its session lives.
+pub(super) fn pause(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let Some(client) = choose(random, look, |client| look.is_running(client)) else {
+        return Vec::new();
+    };
+    let lasts = a_while(random, 10, 2_000);
+    vec![Order::Strike(Step::Pause(client)), Order::Later(lasts, Step::Resume(client))]
+}
+
+/// Whatever a program has made cancellable is dropped where it stands.
+pub(super) fn cancel(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    choose(random, look, |client| look.can_cancel(client))
+        .map(|client| Order::Strike(Step::Cancel(client)))
+        .into_iter()
+        .collect()
+}
+
+/// One of the clients that `fits`; a machine that stands still is left alone.
+fn choose(
+    random: &mut Random,
+    look: &dyn Look,
+    fits: impl Fn(ClientId) -> bool,
+) -> Option<ClientId> {
+    let fitting: Vec<ClientId> =
+        clients(look).filter(|client| fits(*client) && !look.is_paused(*client)).collect();
+    random.choose(&fitting)
+}

@@ -1,0 +1,168 @@
+//! How often a kind of fault is to strike.
+
+use super::Fault;
+use crate::scenario::bounds::within;
+use crate::seeded::random::Ratio;
+
+/// More turns than that in a run are a mistake: a fault every 20 milliseconds.
+const MOST_TURNS: u64 = 1_000;
+
+/// How often a kind of fault is to strike: in how many seeds, and how often in each of those.
+///
+/// What it does not say stays as it is without it. A number that makes no sense for its kind is refused
+/// before a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    share: Option<Ratio>,
+    often: Often,
+}
+
+/// How often in a seed that has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Often {
+    /// Each seed draws it.
+    #[default]
+    Drawn,
+    /// So many turns in a run, on average.
+    Turns(u32),
+    /// Once in so many opportunities, on average.
+    OneIn(u32),
+}
+
+impl Rate {
+    /// As without a rate: in a share of the seeds, and as often as each of those draws.
+    pub const USUAL: Rate = Rate { share: None, often: Often::Drawn };
+
+    /// In every seed.
+    pub const ALWAYS: Rate = Rate::in_seeds(1, 1);
+
+    /// In `times` of `of` seeds, on average.
+    #[must_use]
+    pub const fn in_seeds(times: u32, of: u32) -> Rate {
+        Rate { share: Some(Ratio { times, of }), often: Often::Drawn }
+    }
+
+    /// So many turns on average over the whole time for faults. For kinds that strike at any time, such as
+    /// [`Fault::Crash`] or [`Fault::SessionExpiry`].
+    #[must_use]
+    pub const fn turns(mut self, turns: u32) -> Rate {
+        self.often = Often::Turns(turns);
+        self
+    }
+
+    /// Once in so many opportunities on average. For kinds that lie in wait for something: a lost reply for
+    /// a write, [`Fault::SyncCrash`] for a synchronisation, [`Fault::ElectionCrash`] for an election,
+    /// [`Fault::LoneLeader`] for a proposal.
+    #[must_use]
+    pub const fn one_in(mut self, of: u32) -> Rate {
+        self.often = Often::OneIn(of);
+        self
+    }
+
+    /// In which share of the seeds.
+    pub(crate) fn share(self, kind: Fault) -> Ratio {
+        let usual = if kind.holds_throughout() { 3 } else { 2 };
+        self.share.unwrap_or(Ratio::one_in(usual))
+    }
+
+    /// How many turns in a run, if it says.
+    pub(crate) fn said_turns(self) -> Option<u32> {
+        if let Often::Turns(turns) = self.often { Some(turns) } else { None }
+    }
+
+    /// Once in how many opportunities, if it says.
+    pub(crate) fn said_one_in(self) -> Option<u32> {
+        if let Often::OneIn(of) = self.often { Some(of) } else { None }
+    }
+
+    /// Whether it makes sense for this kind.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(crate) fn check(self, kind: Fault) -> Result<(), String> {
+        if let Some(Ratio { times, of }) = self.share {
+            let said = format!("in_seeds({times}, {of})");
+            within(&said, of.into(), 1, u32::MAX.into())?;
+            if times == 0 {
+                return Err(format!("`{said}`: leave {kind} out of the faults instead"));
+            }
+            within(&said, times.into(), 1, of.into())?;
+        }
+        let fits = match self.often {
+            Often::Drawn => return Ok(()),
+            Often::Turns(turns) => {
+                within(&format!("turns({turns})"), turns.into(), 1, MOST_TURNS)?;
+                kind.takes_turns()
+            }
+            Often::OneIn(of) => {
+                within(&format!("one_in({of})"), of.into(), 1, u32::MAX.into())?;
+                kind.awaits().is_some()
+            }
+        };
+        if fits { Ok(()) } else { Err(misfit(self.often, kind)) }
+    }
+}
+
+fn misfit(often: Often, kind: Fault) -> String {
+    let (said, instead) = match often {
+        Often::OneIn(of) => (format!("one_in({of})"), "turns(..)"),
+        Often::Turns(turns) => (format!("turns({turns})"), "one_in(..)"),
+        Often::Drawn => unreachable!("it fits every kind"),
+    };
+    match kind.awaits() {
+        _ if kind.holds_throughout() => {
+            format!("`{said}`: {kind} holds throughout a run; say only in how many seeds")
+        }
+        Some(awaited) => {
+            format!(
+                "`{said}`: {kind} takes no turns, it strikes some of all {awaited}: say `{instead}`"
+            )
+        }
+        None => {
+            format!("`{said}`: {kind} lies in wait for nothing, it takes turns: say `{instead}`")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(kind: Fault, rate: Rate) -> String {
+        rate.check(kind).expect_err("it is refused")
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_a_sentence() {
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(3, 2)),
+            @"`in_seeds(3, 2)` is too many: give at most 2");
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(1, 0)),
+            @"`in_seeds(1, 0)`: give at least 1");
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(0, 2)),
+            @"`in_seeds(0, 2)`: leave crash out of the faults instead");
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::ALWAYS.turns(0)),
+            @"`turns(0)`: give at least 1");
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::ALWAYS.turns(1_001)),
+            @"`turns(1001)` is too many: give at most 1000");
+        insta::assert_snapshot!(refused(Fault::SyncCrash, Rate::ALWAYS.one_in(0)),
+            @"`one_in(0)`: give at least 1");
+        insta::assert_snapshot!(refused(Fault::Crash, Rate::ALWAYS.one_in(4)),
+            @"`one_in(4)`: crash lies in wait for nothing, it takes turns: say `turns(..)`");
+        insta::assert_snapshot!(refused(Fault::LostReplyApplied, Rate::ALWAYS.turns(4)),
+            @"`turns(4)`: lost reply, applied takes no turns, it strikes some of all writes: say `one_in(..)`");
+        insta::assert_snapshot!(refused(Fault::Priorities, Rate::USUAL.turns(4)),
+            @"`turns(4)`: priorities holds throughout a run; say only in how many seeds");
+    }
+
+    #[test]
+    fn what_makes_sense_is_taken() {
+        for kind in Fault::ALL {
+            for rate in [Rate::USUAL, Rate::ALWAYS, Rate::in_seeds(1, 7)] {
+                assert_eq!(rate.check(kind), Ok(()), "{kind}");
+                let often = [rate.turns(1), rate.one_in(1)].map(|rate| rate.check(kind).is_ok());
+                let expected = if kind.holds_throughout() { 0 } else { 1 };
+                assert_eq!(often.into_iter().filter(|ok| *ok).count(), expected, "{kind}");
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Runs that a seed chooses: the options, the faults, the latencies and the order of what happens.
+
+pub(crate) mod driver;
+pub(crate) mod faults;
+mod heap;
+pub mod latency;
+#[cfg(test)]
+pub(crate) mod mock;
+pub mod options;
+pub mod pace;
+pub mod plan;
+pub mod random;
+pub(crate) mod sweep;
+mod timers;
+
+use crate::run::record::{Closed, Keep};
+use crate::run::subject::{Subject, WithSubject, with_timed_world, with_world};
+use crate::run::{HostKind, RunOptions, RunReport};
+use crate::scenario::Scenario;
+use options::Drawn;
+use std::cell::Cell;
+use std::rc::Rc;
+use vivarium_model::time::Duration;
+
+/// Runs one seed of a scenario.
+///
+/// The run is a function of the scenario and the seed; the options decide what is kept of it. Call
+/// it on a fresh thread (as [`sweep()`] does) where programs use the standard library's hash maps.
+///
+/// # Panics
+/// If this build has no such host ([`HostKind::is_available`]).
+pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> RunReport {
+    let drawn = Drawn::draw(scenario, seed);
+    simulate(scenario, &drawn, options.host, Keep::from(*options)).report
+}
+
+/// Runs one seed and says how much real time the host of the programs took: for benches.
+///
+/// # Panics
+/// If this build has no such host.
+pub fn run_timed(scenario: &Scenario, seed: u64, host: HostKind) -> (RunReport, Duration) {
+    let spent = Rc::new(Cell::new(Duration::ZERO));
+    let drawn = Drawn::draw(scenario, seed);
+    let keep = Keep::from(RunOptions { host, ..RunOptions::default() });
+    let with = Simulate { drawn: &drawn, keep };
+    let closed = with_timed_world(scenario, &drawn, host, Some(Rc::clone(&spent)), with);
+    (closed.report, spent.get())
+}
+
+pub(crate) fn simulate(scenario: &Scenario, drawn: &Drawn, host: HostKind, keep: Keep) -> Closed {
+    with_world(scenario, drawn, host, Simulate { drawn, keep })
+}
+
+/// [`driver::simulate`], for a world under any host.
+struct Simulate<'a> {
+    drawn: &'a Drawn,
+    keep: Keep,
+}
+
+impl WithSubject for Simulate<'_> {
+    type Result = Closed;
+
+    fn run<S: Subject>(self, subject: S) -> Closed {
+        driver::simulate(subject, self.drawn, self.keep)
+    }
+}
