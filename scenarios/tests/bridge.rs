@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
+use vivarium_model::property::Bridge;
 use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
-use vivarium_model::service::Bridge;
 use vivarium_model::time::Time;
 use vivarium_sim::{HostKind, RunOptions, run};
 

@@ -14,9 +14,9 @@
 //! Apache's client refuses invalid paths itself. Without a chroot this is left to the server, which
 //! refuses the same ones. With one it must happen here, since `/app` and `le` make a valid path.
 
-use crate::error::Error;
-use crate::op::{Op, OpResult, ReadOp, Request, Response, WatchedEvent};
-use crate::path::ZnodePath;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::{Op, OpResult, ReadOp, Request, Response, WatchedEvent};
+use crate::vocabulary::path::ZnodePath;
 use std::sync::Arc;
 
 /// A chroot, or none.

@@ -2,14 +2,14 @@
 //! (semantics 2.1, 2.8 rules 1 to 4, 7 and 9).
 
 use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
-use crate::error::Error;
-use crate::event::Event;
-use crate::host::{Input, Outcome};
-use crate::id::{CallId, ClientConnection, ServerId, SessionId};
-use crate::op::{Data, SessionState, WatchedEvent};
-use crate::packet::ClientPacket;
-use crate::time::Duration;
-use crate::timer::ClientTimer;
+use crate::program::host::{Input, Outcome};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{CallId, ClientConnection, ServerId, SessionId};
+use crate::vocabulary::op::{Data, SessionState, WatchedEvent};
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ClientTimer;
 use std::sync::Arc;
 
 /// Longest random delay before an attempt to connect that is not the first (2.8 rule 2).

@@ -56,15 +56,15 @@ mod watches;
 
 pub use state::ClientState;
 
-use crate::config::ClientConfig;
-use crate::event::Event;
-use crate::host::{Input, Operation};
-use crate::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
-use crate::op::{Data, Request};
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::time::Duration;
-use crate::timer::ClientTimer;
-use crate::zxid::Zxid;
+use crate::program::host::{Input, Operation};
+use crate::vocabulary::config::ClientConfig;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::op::{Data, Request};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ClientTimer;
+use crate::vocabulary::zxid::Zxid;
 use chroot::Chroot;
 use requests::Pending;
 use std::collections::VecDeque;

@@ -3,13 +3,13 @@
 use super::connection::reply;
 use super::watches::WatchKind;
 use super::{ClientEffect, ClientMachine, ClientState};
-use crate::error::Error;
-use crate::event::Event;
-use crate::host::Outcome;
-use crate::id::{CallId, SessionId, Xid};
-use crate::op::{Data, Request, Response, WatchedEvent};
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::zxid::Zxid;
+use crate::program::host::Outcome;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{CallId, SessionId, Xid};
+use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// A request that is queued or in flight.

@@ -1,7 +1,7 @@
 //! Where a client machine stands.
 
-use crate::id::ServerId;
-use crate::timer::ClientTimer;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::timer::ClientTimer;
 use std::fmt;
 
 /// Where a client machine stands (`ZooKeeper.States`, with CONNECTING split in two and CLOSED by

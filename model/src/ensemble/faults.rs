@@ -1,12 +1,12 @@
 //! What faults do to the ensemble, and their ends.
 
 use super::{Ensemble, ServerNode};
-use crate::effect::{Blocker, Effect, Effects, Status};
-use crate::event::Event;
-use crate::id::{ClientId, Machine, ServerId};
 use crate::server::Server;
-use crate::step::{Step, Tail};
-use crate::time::Time;
+use crate::vocabulary::effect::{Blocker, Effect, Effects, Status};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, Machine, ServerId};
+use crate::vocabulary::step::{Step, Tail};
+use crate::vocabulary::time::Time;
 
 impl Ensemble {
     pub(super) fn fault(&mut self, step: &Step, at: Time, effects: &mut Effects) -> Status {
@@ -88,7 +88,12 @@ impl Ensemble {
         true
     }
 
-    fn expire(&mut self, session: crate::id::SessionId, at: Time, effects: &mut Effects) -> bool {
+    fn expire(
+        &mut self,
+        session: crate::vocabulary::id::SessionId,
+        at: Time,
+        effects: &mut Effects,
+    ) -> bool {
         let Some(leader) = self.leader() else { return false };
         self.with_server(leader, at, effects, |process, context| process.expire(session, context))
             .unwrap_or(false)

@@ -2,15 +2,15 @@
 //! becomes of connections that nobody counts.
 
 use super::Ensemble;
-use crate::effect::{Effects, Status};
-use crate::fingerprint::Tracked;
-use crate::id::{LearnerConnection, ServerId, ServerSet};
-use crate::packet::Vote;
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
-use crate::step::Step;
-use crate::time::Time;
-use crate::timer::Timer;
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::fingerprint::Tracked;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
+use crate::vocabulary::packet::Vote;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::Timer;
 
 impl Ensemble {
     /// The servers that are up and LOOKING.

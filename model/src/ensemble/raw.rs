@@ -6,10 +6,10 @@
 //! as ever, and the engine's affair.
 
 use super::Ensemble;
-use crate::effect::Effects;
-use crate::id::{ClientConnection, ClientId, ServerId};
 use crate::network::Delivered;
-use crate::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::effect::Effects;
+use crate::vocabulary::id::{ClientConnection, ClientId, ServerId};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
 impl Ensemble {
     /// Opens a connection for a client; it may have others.

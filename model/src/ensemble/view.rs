@@ -2,14 +2,14 @@
 
 use super::Ensemble;
 use crate::client::ClientMachine;
-use crate::id::{
-    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
-};
-use crate::machines::ProgramState;
-use crate::op::Request;
+use crate::program::machines::ProgramState;
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
-use crate::step::Step;
+use crate::vocabulary::id::{
+    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
+};
+use crate::vocabulary::op::Request;
+use crate::vocabulary::step::Step;
 use std::sync::Arc;
 
 impl Ensemble {

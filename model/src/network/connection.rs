@@ -1,7 +1,7 @@
 //! One TCP connection: a pipe in each direction and who still has its end open; and the connections
 //! that one machine has opened, by slot.
 
-use crate::id::ServerId;
+use crate::vocabulary::id::ServerId;
 use std::collections::VecDeque;
 
 /// One direction of a connection.
@@ -188,7 +188,7 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
 
 impl<Up, Down> Opened<Up, Down> {
     /// The servers that connections lead to, and whether there are several connections.
-    pub fn targets(&self) -> (crate::id::ServerSet, bool) {
+    pub fn targets(&self) -> (crate::vocabulary::id::ServerSet, bool) {
         let several = self.slots.iter().flatten().count() > 1;
         (self.slots.iter().flatten().map(|open| open.to).collect(), several)
     }

@@ -13,15 +13,15 @@
 
 use super::read_only::ReadOnlySessions;
 use super::{Class, Monitor, Objection, View};
-use crate::config::{Config, ServerOptions};
-use crate::error::Error;
-use crate::event::Event;
-use crate::history::History;
-use crate::id::{ClientId, SessionId, Xid};
-use crate::op::{Op, Request, Response, SessionState};
 use crate::server::local::creates_ephemeral;
-use crate::txn::TxnBody;
-use crate::zxid::Zxid;
+use crate::vocabulary::config::{Config, ServerOptions};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, SessionId, Xid};
+use crate::vocabulary::op::{Op, Request, Response, SessionState};
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -228,11 +228,11 @@ impl Monitor for AcknowledgedWrite {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{CreateMode, OpResult, Version};
     use crate::property::testing::{
         Bodies, ONE, SESSION, Trial, committed, create_request, exists, replied, session,
         set_data_request, txn, z,
     };
+    use crate::vocabulary::op::{CreateMode, OpResult, Version};
 
     /// Request 1 created /a at 1:1; the second value is the answer to it.
     fn trial() -> (Trial<AcknowledgedWrite>, Result<Response, Error>) {

@@ -6,11 +6,11 @@
 //! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity`, semantics 8.1).
 
 use super::{Class, Monitor, Objection, View};
-use crate::event::Event;
-use crate::history::History;
-use crate::id::ServerId;
-use crate::txn::Txn;
-use crate::zxid::Zxid;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
 use std::collections::BTreeMap;
 
 const NAME: &str = "S2 committed prefix agreement";
@@ -142,10 +142,10 @@ impl Monitor for CommittedPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::fingerprint::Fingerprint;
     use crate::property::testing::{ONE, TWO, Trial, committed, path, txn, z};
-    use crate::txn::TxnBody;
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::fingerprint::Fingerprint;
+    use crate::vocabulary::txn::TxnBody;
     use std::sync::Arc;
 
     /// /a, /b and a failed request are committed.

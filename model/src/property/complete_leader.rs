@@ -7,7 +7,7 @@
 //! committed. It can commit nothing more, for its quorum has moved on.
 
 use super::{Class, Monitor, Objection, View};
-use crate::event::Event;
+use crate::vocabulary::event::Event;
 
 /// The monitor of S4. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -52,9 +52,9 @@ impl Monitor for CompleteLeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::ServerId;
     use crate::property::testing::{ONE, THREE, TWO, Trial, z};
-    use crate::zxid::{Epoch, Zxid};
+    use crate::vocabulary::id::ServerId;
+    use crate::vocabulary::zxid::{Epoch, Zxid};
 
     fn established(leader: ServerId, epoch: u32, last_zxid: Zxid) -> Event {
         Event::Established { leader, epoch: Epoch(epoch), last_zxid }

@@ -7,11 +7,11 @@
 use super::Objection;
 use super::invariants::{contiguous_log, recoverable};
 use crate::ensemble::Ensemble;
-use crate::history::History;
-use crate::id::ServerId;
 use crate::server::disk::Disk;
-use crate::step::Step;
-use crate::zxid::Zxid;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
 
 /// What was seen of the servers' disks.
 #[derive(Clone, Debug)]
@@ -100,12 +100,12 @@ fn whole(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objecti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::property::testing::{Bodies, ONE, TWO, txn, z};
-    use crate::release::Release;
     use crate::server::disk::Snapshot;
-    use crate::setup::Setup;
-    use crate::txn::Txn;
+    use crate::vocabulary::config::Config;
+    use crate::vocabulary::release::Release;
+    use crate::vocabulary::setup::Setup;
+    use crate::vocabulary::txn::Txn;
     use std::sync::Arc;
 
     /// /a, /b and /c are committed at 1:1 to 1:3.
@@ -163,7 +163,8 @@ mod tests {
             .map(|counter| {
                 let snapshot =
                     Snapshot { label: z(1, counter), durable: false, ..covering.clone() };
-                let body = crate::txn::TxnBody::Error(crate::error::Error::NoNode);
+                let body =
+                    crate::vocabulary::txn::TxnBody::Error(crate::vocabulary::error::Error::NoNode);
                 disk(&mut ensemble).append(txn(z(1, counter), 0, body));
                 disk(&mut ensemble).add_snapshot(snapshot, bugs);
                 disks.after(&Step::Snapshot(ONE), &ensemble, &history).is_err()
@@ -210,7 +211,8 @@ mod tests {
         let (mut ensemble, mut disks) = scene(&history, 3);
         assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
         for zxid in [z(1, 3), z(1, 4), z(1, 5)] {
-            let body = crate::txn::TxnBody::Error(crate::error::Error::NoNode);
+            let body =
+                crate::vocabulary::txn::TxnBody::Error(crate::vocabulary::error::Error::NoNode);
             disk(&mut ensemble).append(txn(zxid, 0, body));
         }
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");

@@ -5,7 +5,7 @@
 //! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
 
 use super::{Class, Monitor, Objection, View};
-use crate::event::Event;
+use crate::vocabulary::event::Event;
 
 /// The monitor of S12. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -75,7 +75,7 @@ impl Monitor for DurableAck {
 mod tests {
     use super::*;
     use crate::property::testing::{TWO, Trial, z};
-    use crate::zxid::{Epoch, Zxid};
+    use crate::vocabulary::zxid::{Epoch, Zxid};
 
     fn acked(zxid: Zxid, durable: Zxid) -> Event {
         Event::Acked { server: TWO, zxid, durable }

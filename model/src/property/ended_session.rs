@@ -8,7 +8,7 @@
 //!   the check of the client's last zxid (2.1 rule 2) does not keep such a client away as long as
 //!   it has read no reply.
 //!   And one needs no word of a server: a client that is configured so
-//!   ([`expires_locally`](crate::config::ClientConfig::expires_locally)) gives its session up when it
+//!   ([`expires_locally`](crate::vocabulary::config::ClientConfig::expires_locally)) gives its session up when it
 //!   has heard nothing of it for long (2.8 rule 3). It must have lost its connection before.
 //!   With local sessions (2.6) there are two more. A session that is being upgraded is nobody's for a
 //!   moment: its first server has forgotten it, and the leader has not heard of it yet. And a
@@ -20,12 +20,12 @@
 //!   that was closed.
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::config::{ClientConfig, Config, ServerOptions};
-use crate::event::Event;
-use crate::id::{ClientId, ServerId, SessionId};
-use crate::op::{Response, SessionState};
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::Epoch;
+use crate::vocabulary::config::{ClientConfig, Config, ServerOptions};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, ServerId, SessionId};
+use crate::vocabulary::op::{Response, SessionState};
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -235,13 +235,13 @@ impl Monitor for EndedSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::op::Request;
     use crate::property::testing::{Bodies, SESSION};
     use crate::property::testing::{
         ONE, TWO, Trial, committed, create_request, exists, replied, session, txn, z,
     };
-    use crate::zxid::Zxid;
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::op::Request;
+    use crate::vocabulary::zxid::Zxid;
 
     fn established(leader: ServerId, epoch: u32) -> Event {
         Event::Established { leader, epoch: Epoch(epoch), last_zxid: Zxid::ZERO }

@@ -6,13 +6,13 @@
 //! S6 and S7, and those only where a disk has changed for more than an append ([`super::disks`]).
 
 use super::Objection;
-use crate::config::Config;
 use crate::ensemble::Ensemble;
-use crate::history::History;
-use crate::id::ServerId;
 use crate::server::Server;
 use crate::server::disk::Disk;
-use crate::zxid::Zxid;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
 
 /// Checks what a step of this server may have broken; `disk_changed`: its disk is another now;
 /// `committed`: the history is longer.
@@ -190,11 +190,11 @@ fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
 mod tests {
     use super::*;
     use crate::property::testing::{Bodies, ONE, txn, z};
-    use crate::release::Release;
     use crate::server::disk::Snapshot;
     use crate::tree::DataTree;
-    use crate::txn::Txn;
-    use crate::zxid::Epoch;
+    use crate::vocabulary::release::Release;
+    use crate::vocabulary::txn::Txn;
+    use crate::vocabulary::zxid::Epoch;
     use std::sync::Arc;
 
     /// /a at 1:1 and /b at 1:2 are committed.

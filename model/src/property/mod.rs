@@ -5,6 +5,7 @@
 //! still objects where it must.
 
 mod acknowledged_write;
+mod bridge;
 mod committed_prefix;
 mod complete_leader;
 pub mod disks;
@@ -25,6 +26,7 @@ pub(crate) mod testing;
 mod view;
 
 pub use acknowledged_write::AcknowledgedWrite;
+pub use bridge::Bridge;
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
@@ -39,9 +41,8 @@ pub use reply_order::ReplyOrder;
 pub use state::{MonitorState, Unhashed};
 pub use view::{Committed, LooksBack, View};
 
-use crate::config::Config;
-use crate::event::Event;
-use crate::service::Bridge;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::event::Event;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ pub trait Monitor: MonitorState + Send + Sync {
         LooksBack::Whole
     }
 
-    /// Names of observations ([`Observation::name`](crate::event::Observation::name)) without each of
+    /// Names of observations ([`Observation::name`](crate::vocabulary::event::Observation::name)) without each of
     /// which it can never object: a report says which of them nobody made.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
@@ -194,10 +195,10 @@ mod tests {
         session, txn, z,
     };
     use super::*;
-    use crate::fingerprint::Fingerprint;
-    use crate::op::{Response, SessionState};
-    use crate::txn::TxnBody;
-    use crate::zxid::Epoch;
+    use crate::vocabulary::fingerprint::Fingerprint;
+    use crate::vocabulary::op::{Response, SessionState};
+    use crate::vocabulary::txn::TxnBody;
+    use crate::vocabulary::zxid::Epoch;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! All monitors of a world, shared until one of them moves.
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::event::Event;
-use crate::fingerprint::{Fingerprint, StableHasher, Tracked};
-use crate::words::panic_message;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
+use crate::vocabulary::words::panic_message;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -4,10 +4,10 @@
 //! a server that is behind what the client has seen hangs up on it (semantics 2.1 rule 2, 4.6).
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::event::Event;
-use crate::id::SessionId;
-use crate::op::SessionState;
-use crate::zxid::Zxid;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::op::SessionState;
+use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeMap;
 
 /// The monitor of H3.
@@ -67,9 +67,9 @@ impl Monitor for MonotoneZxid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::id::ServerId;
     use crate::property::testing::{Trial, exists, replied, session, z};
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::id::ServerId;
 
     fn read(xid: u32, zxid: Zxid) -> Event {
         replied(xid, zxid, exists("/a"), Err(Error::NoNode))

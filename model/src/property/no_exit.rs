@@ -5,7 +5,7 @@
 //! must never be is a panic, which every engine reports as a violation as well.
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::event::Event;
+use crate::vocabulary::event::Event;
 
 /// The monitor of S13. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]

@@ -6,10 +6,10 @@
 //! divergences of replicas show here first, whatever their cause.
 
 use super::{Class, Monitor, Objection, View};
-use crate::event::Event;
-use crate::fingerprint::Fingerprint;
-use crate::id::ServerId;
-use crate::zxid::Zxid;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::zxid::Zxid;
 
 /// The monitor of S5. It has no state of its own: the history has a digest for every prefix.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -75,10 +75,10 @@ impl Monitor for NoPhantom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::property::testing::{ONE, TWO, Trial, z};
     use crate::tree::DataTree;
-    use crate::txn::TxnBody;
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::txn::TxnBody;
 
     /// Commits /a, /b and a failed request; returns the trial and a tree without /b.
     fn history() -> (Trial<NoPhantom>, DataTree) {

@@ -5,9 +5,9 @@
 //! specifications, semantics 8.1).
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::event::Event;
-use crate::id::ServerId;
-use crate::zxid::Epoch;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 
 /// The monitor of S1.

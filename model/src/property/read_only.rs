@@ -1,9 +1,9 @@
 //! Which sessions are on a read-only connection: what a server tells without a leader (semantics
 //! 2.7). Its tree may hold what is never committed (9 rule 7).
 
-use crate::event::Event;
-use crate::id::{ClientId, SessionId};
-use crate::op::SessionState;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, SessionId};
+use crate::vocabulary::op::SessionState;
 use std::collections::BTreeMap;
 
 /// The clients that have a read-only connection, with their sessions on it.

@@ -5,9 +5,9 @@
 //! connection takes all outstanding replies with it.
 
 use super::{Class, LooksBack, Monitor, Objection, View};
-use crate::event::Event;
-use crate::id::{ClientConnection, ClientId, SessionId, Xid};
-use crate::op::SessionState;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientConnection, ClientId, SessionId, Xid};
+use crate::vocabulary::op::SessionState;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The monitor of H2.
@@ -111,9 +111,9 @@ impl Monitor for ReplyOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::property::testing::{ONE, Trial, create_request, exists, lost, session, z};
     use crate::property::testing::{replied as reply, sent as send};
+    use crate::vocabulary::error::Error;
 
     fn sent(xid: u32) -> Event {
         send(xid, exists("/a"))

@@ -1,7 +1,7 @@
 //! The state of a monitor: copied and hashed by construction, so that none can be forgotten.
 
 use super::Monitor;
-use crate::fingerprint::StableHasher;
+use crate::vocabulary::fingerprint::StableHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
@@ -74,8 +74,8 @@ impl<T> DerefMut for Unhashed<T> {
 mod tests {
     use super::super::{Class, Objection, View};
     use super::*;
-    use crate::event::Event;
-    use crate::fingerprint::Fingerprint;
+    use crate::vocabulary::event::Event;
+    use crate::vocabulary::fingerprint::Fingerprint;
 
     /// Objects to the third event. Nobody has written a hash for it.
     #[derive(Clone, Debug, Default, Hash)]

@@ -4,16 +4,16 @@
 //! world does: checked and appended first, then shown to the monitor.
 
 use super::{Commit, Monitor, Objection, View, check_commit};
-use crate::error::Error;
-use crate::event::Event;
-use crate::history::History;
-use crate::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
-use crate::op::{CreateMode, Op, Request, Response, SessionState, Version};
-use crate::path::ZnodePath;
-use crate::time::{Duration, Time};
 use crate::tree::EphemeralType;
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::op::{CreateMode, Op, Request, Response, SessionState, Version};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::time::{Duration, Time};
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use crate::world::history::History;
 use std::sync::Arc;
 
 /// The client of most tests.

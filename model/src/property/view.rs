@@ -2,11 +2,11 @@
 //! says that it looks at.
 
 use super::Class;
-use crate::history::History;
-use crate::time::Time;
 use crate::tree::{Applied, DataTree};
-use crate::txn::Txn;
-use crate::zxid::Zxid;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
 use std::sync::Arc;
 
 /// How far back a monitor looks in the committed history
@@ -16,7 +16,7 @@ pub enum LooksBack {
     /// At nothing, as long as the run goes on; at its end, and where nothing can happen but that time
     /// passes, at the tree. When sessions begin, it cannot tell then.
     Nothing,
-    /// At the tree as it is now, and on [`Event::Committed`](crate::event::Event::Committed) at what
+    /// At the tree as it is now, and on [`Event::Committed`](crate::vocabulary::event::Event::Committed) at what
     /// a new transaction did. What it needs of the past it keeps in its own state.
     Tip,
     /// At any transaction, however old. A search then tells states apart by all of their past.
@@ -29,7 +29,7 @@ pub struct View<'a> {
     at: Time,
     /// The time is shown: its monitor is one of runs.
     is_timed: bool,
-    /// The committed history. On [`Event::Committed`](crate::event::Event::Committed) it contains that
+    /// The committed history. On [`Event::Committed`](crate::vocabulary::event::Event::Committed) it contains that
     /// transaction already, and as its last one if the transaction is new.
     pub history: Committed<'a>,
 }
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
 /// The committed history as far as a monitor looks back.
 ///
 /// To one that looks at the tip only, no transaction is there but a new one while its
-/// [`Event::Committed`](crate::event::Event::Committed) is told: not one that is reported again, and not
+/// [`Event::Committed`](crate::vocabulary::event::Event::Committed) is told: not one that is reported again, and not
 /// the last one at any other event. For a search takes states for one that have the same tree and
 /// the same future, whoever made the tree what it is.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Who may do what: authentication providers, the fix-up of ACLs, and the check (semantics 1.9).
 
-use crate::acl::{Acl, AclList, Id, Permissions};
-use crate::config::ServerOptions;
-use crate::error::Error;
-use crate::op::ClientInfo;
+use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
+use crate::vocabulary::config::ServerOptions;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::ClientInfo;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};

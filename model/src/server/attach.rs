@@ -2,15 +2,15 @@
 
 use super::tracker::Owner;
 use super::{Context, Role, Server, access};
-use crate::acl::Id;
-use crate::id::{ClientConnection, SessionId, Xid};
 use crate::network::Delivered;
-use crate::op::{Op, Request};
-use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
-use crate::time::Duration;
+use crate::vocabulary::acl::Id;
+use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::op::{Op, Request};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use crate::wire::Opcodes;
 use crate::wire::request::encode_client;
-use crate::zxid::Zxid;
 use std::sync::Arc;
 
 /// One accepted connection.

@@ -3,10 +3,10 @@
 //! While LOOKING it also holds what was replayed from the log without having been committed
 //! (semantics 6.8); a leader's activation commits just that.
 
-use crate::config::Config;
-use crate::release::Bug;
-use crate::txn::Txn;
-use crate::zxid::Zxid;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -28,13 +28,13 @@ pub use flaw::Flaw;
 use super::leader::{HandlerPhase, Leader};
 use super::learner::{Learner, Phase};
 use super::{Role, Server, Writing};
-use crate::event::SyncMode;
-use crate::id::LearnerConnection;
 use crate::network::Next;
-use crate::packet::{LeaderPacket, LearnerPacket};
-use crate::release::{Bug, Bugs};
 use crate::server::disk::Disk;
-use crate::zxid::Zxid;
+use crate::vocabulary::event::SyncMode;
+use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::zxid::Zxid;
 
 /// What can still go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

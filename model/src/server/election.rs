@@ -2,12 +2,12 @@
 //! and at last a decision out.
 
 use super::Context;
-use crate::config::Config;
-use crate::id::ServerId;
-use crate::packet::{Notification, PeerState, Vote};
-use crate::time::Duration;
-use crate::timer::{ServerTimer, Timer};
-use crate::zxid::Epoch;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::packet::{Notification, PeerState, Vote};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::{ServerTimer, Timer};
+use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 
 /// finalizeWait: how long a candidate that has a quorum waits for a better vote, and the first
@@ -69,7 +69,8 @@ pub struct Decision {
 impl Election {
     /// A process that has not taken part in any election yet.
     pub fn new(id: ServerId) -> Election {
-        let nobody = Vote { peer_epoch: Epoch(0), zxid: crate::zxid::Zxid::ZERO, leader: id };
+        let nobody =
+            Vote { peer_epoch: Epoch(0), zxid: crate::vocabulary::zxid::Zxid::ZERO, leader: id };
         Election {
             id,
             round: 0,

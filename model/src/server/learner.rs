@@ -4,16 +4,16 @@
 mod sync;
 
 use super::{Context, Role, Server, Writing};
-use crate::acl::Id;
-use crate::event::SyncMode;
-use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::network::Delivered;
-use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
-use crate::time::Duration;
-use crate::timer::ServerTimer;
 use crate::tree::DataTree;
-use crate::txn::Txn;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::acl::Id;
+use crate::vocabulary::event::SyncMode;
+use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 

@@ -13,12 +13,12 @@
 //! learner's client is told as EphemeralOnLocalSession.
 
 use super::{Context, Server};
-use crate::error::Error;
-use crate::id::{ClientConnection, SessionId, Xid};
-use crate::op::{Op, Request, Response};
-use crate::packet::{ServerPacket, ServerRequest};
-use crate::time::Duration;
-use crate::timer::ServerTimer;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::op::{Op, Request, Response};
+use crate::vocabulary::packet::{ServerPacket, ServerRequest};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ServerTimer;
 use std::collections::BTreeMap;
 
 /// The local sessions of one server, with their timeouts.

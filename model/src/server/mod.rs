@@ -26,19 +26,21 @@ pub mod role;
 pub mod snapshot;
 pub mod tracker;
 
-use crate::config::Config;
-use crate::effect::Effects;
-use crate::event::Event;
-use crate::fingerprint::Tracked;
-use crate::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
 use crate::network::Network;
-use crate::packet::{LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket, Vote};
-use crate::release::Bug;
-use crate::step::Step;
-use crate::time::Time;
-use crate::timer::ServerTimer;
 use crate::tree::DataTree;
-use crate::txn::Txn;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::effect::Effects;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::Tracked;
+use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
+use crate::vocabulary::packet::{
+    LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket, Vote,
+};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::Txn;
 use crate::watch::WatchTable;
 use attach::Attachment;
 use committed_log::CommittedLog;
@@ -130,7 +132,7 @@ pub struct Server {
     /// From the packet thread to the log thread.
     log_queue: VecDeque<Arc<Txn>>,
     /// Appended by the log thread, to be acknowledged by its next fsync.
-    to_ack: Vec<crate::zxid::Zxid>,
+    to_ack: Vec<crate::vocabulary::zxid::Zxid>,
     /// Transactions logged since the last snapshot.
     logged_since_snapshot: u32,
     snapshot: Option<SnapshotInProgress>,

@@ -1,6 +1,6 @@
 //! The oracle's election, and what else a server does without under it.
 //!
-//! [`crate::step::Step::Elect`] gives a quorum of LOOKING servers its leader: the largest of
+//! [`crate::vocabulary::step::Step::Elect`] gives a quorum of LOOKING servers its leader: the largest of
 //! (currentEpoch, lastZxid, id) among them, which is what fast leader election computes once the
 //! votes of these servers have reached each other in one round (semantics 5.3). Every quorum of
 //! LOOKING servers can be the one whose votes met, so every leader that an election with prompt
@@ -20,13 +20,13 @@
 //! same place again), starts are not counted (they only make session ids, and there are no clients),
 //! and a learner's connections are numbered anew as soon as older ones are gone.
 //!
-//! [`Election::Fast`]: crate::config::Election::Fast
+//! [`Election::Fast`]: crate::vocabulary::config::Election::Fast
 
 use super::election::Decision;
 use super::{Context, Role, Server};
-use crate::id::{LearnerConnection, ServerId};
-use crate::packet::Vote;
-use crate::zxid::Epoch;
+use crate::vocabulary::id::{LearnerConnection, ServerId};
+use crate::vocabulary::packet::Vote;
+use crate::vocabulary::zxid::Epoch;
 
 impl Server {
     /// Whether it is in an election.

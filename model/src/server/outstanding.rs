@@ -5,11 +5,11 @@
 //! and in the tree only for what no proposal in flight has touched. A change leaves when it is
 //! applied; the changes of a multi that fails are rolled back.
 
-use crate::acl::AclList;
-use crate::id::SessionId;
-use crate::path::ZnodePath;
 use crate::tree::{DataTree, EphemeralType};
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 

@@ -16,17 +16,17 @@
 
 mod change;
 
-use crate::acl::{AclList, Id};
-use crate::config::Config;
-use crate::id::{SessionId, Xid};
-use crate::op::{CreateMode, Request};
-use crate::packet::ServerRequest;
 use crate::server::outstanding::OutstandingChanges;
 use crate::server::tracker::{Owner, SessionTracker};
-use crate::time::Time;
 use crate::tree::DataTree;
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::acl::{AclList, Id};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::op::{CreateMode, Request};
+use crate::vocabulary::packet::ServerRequest;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use change::Change;
 use std::sync::Arc;
 

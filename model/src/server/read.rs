@@ -1,13 +1,13 @@
 //! Reads: what a server answers from its own tree (semantics 1.8), and the watches that they set.
 
 use super::access;
-use crate::acl::{AclList, Id, Permissions};
-use crate::config::Config;
-use crate::error::Error;
-use crate::id::{ClientConnection, SessionId};
-use crate::op::{ReadOp, ReadResult, Request, Response, WatcherType};
-use crate::release::Bug;
 use crate::tree::{DataTree, Znode};
+use crate::vocabulary::acl::{AclList, Id, Permissions};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, SessionId};
+use crate::vocabulary::op::{ReadOp, ReadResult, Request, Response, WatcherType};
+use crate::vocabulary::release::Bug;
 use crate::watch::WatchTable;
 use std::sync::Arc;
 

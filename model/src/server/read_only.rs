@@ -15,12 +15,12 @@
 //! with local sessions they are expired, without them they are taken for alive.
 
 use super::{Context, Server};
-use crate::error::Error;
-use crate::id::{ClientConnection, SessionId, Xid};
-use crate::op::Request;
-use crate::packet::ServerPacket;
-use crate::time::Duration;
-use crate::timer::ServerTimer;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::ServerPacket;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ServerTimer;
 
 /// How long a server is LOOKING at least before it takes itself for cut off.
 const GRACE: Duration = Duration::from_secs(2);

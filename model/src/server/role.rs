@@ -2,10 +2,10 @@
 
 use super::election::TIMERS;
 use super::{Context, Role, Server};
-use crate::effect::{Blocker, Effect};
-use crate::event::{Event, SyncMode};
-use crate::release::Bug;
-use crate::timer::ServerTimer;
+use crate::vocabulary::effect::{Blocker, Effect};
+use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::timer::ServerTimer;
 use std::sync::Arc;
 
 impl Server {

@@ -6,11 +6,11 @@
 
 use super::disk::{Disk, Snapshot};
 use super::{Context, Server};
-use crate::path::ZnodePath;
-use crate::release::Bug;
-use crate::step::Step;
 use crate::tree::DataTree;
-use crate::zxid::Zxid;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// A snapshot that is being written.

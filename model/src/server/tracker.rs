@@ -8,10 +8,10 @@
 //! When a session expires is the caller's affair: whatever answers with a timeout here has touched
 //! the session, and its timer starts anew with that timeout.
 
-use crate::error::Error;
-use crate::id::{LearnerConnection, SessionId};
-use crate::time::Duration;
 use crate::tree::DataTree;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{LearnerConnection, SessionId};
+use crate::vocabulary::time::Duration;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -124,7 +124,7 @@ impl SessionTracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::ServerId;
+    use crate::vocabulary::id::ServerId;
 
     const SESSION: SessionId = SessionId(7);
     const TIMEOUT: Duration = Duration::from_secs(6);

@@ -2,17 +2,17 @@
 
 use super::Service;
 use super::link::{Link, is_write};
-use crate::host::Input;
-use crate::id::{CallId, ClientId, SessionId, Xid};
-use crate::machines::ProgramState;
-use crate::op::Request;
-use crate::packet::ClientPacket;
+use crate::program::host::Input;
+use crate::program::machines::ProgramState;
 use crate::server::read::Reader;
-use crate::step::Step;
-use crate::timer::{ClientTimer, Timer};
 use crate::tree::DataTree;
+use crate::vocabulary::id::{CallId, ClientId, SessionId, Xid};
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::timer::{ClientTimer, Timer};
+use crate::vocabulary::zxid::Zxid;
 use crate::watch::{Rearming, WatchTable};
-use crate::zxid::Zxid;
 
 /// Which prefixes of the log a server is tried at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

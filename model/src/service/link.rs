@@ -1,51 +1,51 @@
 //! A client's connection and the server behind it, as much of that server as its client can tell.
 
 use super::log::Log;
-use crate::acl::{AclList, Id, Permissions};
-use crate::config::Config;
-use crate::error::Error;
-use crate::id::{ClientConnection, ClientId, SessionId, Xid};
-use crate::op::{Request, Response};
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::release::Bug;
 use crate::server::access;
 use crate::server::read::Reader;
 use crate::tree::DataTree;
-use crate::txn::TxnBody;
+use crate::vocabulary::acl::{AclList, Id, Permissions};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, ClientId, SessionId, Xid};
+use crate::vocabulary::op::{Request, Response};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::zxid::Zxid;
 use crate::watch::WatchTable;
-use crate::zxid::Zxid;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A write under way.
-pub(super) type LateWrite = (Xid, Arc<Request>, Arc<[Id]>);
+pub(crate) type LateWrite = (Xid, Arc<Request>, Arc<[Id]>);
 
 /// A client's one connection. A machine has at most one that its server would listen to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Whether the client machine has it open.
-    pub(super) open: bool,
+    pub(crate) open: bool,
     /// The session that was accepted on it.
-    pub(super) session: Option<SessionId>,
+    pub(crate) session: Option<SessionId>,
     /// How much of the log the server has applied: at least this.
-    pub(super) view: Zxid,
+    pub(crate) view: Zxid,
     /// The watches that the server has for this connection.
-    pub(super) watches: WatchTable,
+    pub(crate) watches: WatchTable,
     /// Under way to the server, oldest first.
-    pub(super) to_server: VecDeque<ClientPacket>,
+    pub(crate) to_server: VecDeque<ClientPacket>,
     /// Under way to the client, oldest first.
-    pub(super) to_client: VecDeque<ServerPacket>,
+    pub(crate) to_client: VecDeque<ServerPacket>,
     /// The server has closed the connection; the end follows what is under way to the client.
-    pub(super) hung_up: bool,
+    pub(crate) hung_up: bool,
     /// The connection before was closed by its server because the session was over.
-    pub(super) after_end: bool,
+    pub(crate) after_end: bool,
     /// The identities of the connection (semantics 1.9).
-    pub(super) auth: Arc<[Id]>,
+    pub(crate) auth: Arc<[Id]>,
 }
 
 impl Link {
     /// No connection; what the server of a client sees of it once there is one.
-    pub(super) fn closed(client: ClientId, config: &Config) -> Link {
+    pub(crate) fn closed(client: ClientId, config: &Config) -> Link {
         let address = config.clients.get(client.index()).map(|client| &*client.address);
         Link {
             open: false,
@@ -61,13 +61,13 @@ impl Link {
     }
 
     /// The name of a client's connection.
-    pub(super) fn name(client: ClientId) -> ClientConnection {
+    pub(crate) fn name(client: ClientId) -> ClientConnection {
         ClientConnection { client, slot: 0 }
     }
 
     /// Ends the connection; what the server had not taken yet is lost, but for its writes, which may
     /// have been passed on to the leader. Not by a server that has hung up.
-    pub(super) fn end(
+    pub(crate) fn end(
         &mut self,
         client: ClientId,
         config: &Config,
@@ -94,12 +94,12 @@ impl Link {
     }
 
     /// Whether the server listens.
-    pub(super) fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         self.open && !self.hung_up
     }
 
     /// A read's answer from a tree; the server sets the watch that it asks for (semantics 1.8).
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         client: ClientId,
         tree: &DataTree,
@@ -119,12 +119,12 @@ impl Link {
 
     /// The next transaction that this client hears of: one that fires its watch or ends its session
     /// (semantics 2.5 rule 3, 3.1). What lies before it is silent.
-    pub(super) fn next_heard(&self, log: &Log) -> Option<Zxid> {
+    pub(crate) fn next_heard(&self, log: &Log) -> Option<Zxid> {
         self.next_heard_by(&self.watches, self.view, log)
     }
 
     /// The same for a connection with these watches whose server is at `view`.
-    pub(super) fn next_heard_by(
+    pub(crate) fn next_heard_by(
         &self,
         watches: &WatchTable,
         view: Zxid,
@@ -141,7 +141,7 @@ impl Link {
 
     /// The server applies the log up to `to`: watches fire, in order (W1, W3). It hangs up where the
     /// session ends, and is then no further.
-    pub(super) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
+    pub(crate) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
         for entry in log.after(self.view) {
             if entry.zxid() > to || self.hung_up {
                 return;
@@ -166,7 +166,7 @@ impl Link {
 }
 
 /// A connection's identities, and what this proof adds to them. A refusal ends the connection.
-pub(super) fn with_identity(
+pub(crate) fn with_identity(
     auth: &Arc<[Id]>,
     client: ClientId,
     scheme: &str,
@@ -180,7 +180,7 @@ pub(super) fn with_identity(
 }
 
 /// Whether a server refuses this proof, and ends the connection.
-pub(super) fn is_refused(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> bool {
+pub(crate) fn is_refused(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> bool {
     proven(client, scheme, proof, config).is_err()
 }
 
@@ -190,6 +190,6 @@ fn proven(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> Resu
 }
 
 /// Whether a request is decided by the leader. A sync is too, but settles nothing (semantics 4.6).
-pub(super) fn is_write(request: &Request) -> bool {
+pub(crate) fn is_write(request: &Request) -> bool {
     !request.is_read() && !matches!(request, Request::Sync { .. })
 }

@@ -1,22 +1,22 @@
 //! The one totally ordered log, with the tree after each of its transactions.
 
-use crate::fingerprint::Fingerprint;
-use crate::id::SessionId;
 use crate::tree::{Applied, DataTree};
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::Zxid;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// A position in the log.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     zxid: Zxid,
     /// The transaction; `None` at the beginning.
-    pub(super) txn: Option<Arc<Txn>>,
+    pub(crate) txn: Option<Arc<Txn>>,
     /// What it did.
-    pub(super) applied: Option<Applied>,
+    pub(crate) applied: Option<Applied>,
     /// The tree after it.
-    pub(super) tree: DataTree,
+    pub(crate) tree: DataTree,
     /// Of this entry and all before it, added up: what clients can tell of them.
     sum: Fingerprint,
     /// Of all transactions up to here, as monitors can tell them.
@@ -30,12 +30,12 @@ impl Entry {
         Entry { zxid, txn: None, applied: None, tree, sum, told: Fingerprint::default() }
     }
 
-    pub(super) fn zxid(&self) -> Zxid {
+    pub(crate) fn zxid(&self) -> Zxid {
         self.zxid
     }
 
     /// Whether it ends this session.
-    pub(super) fn closes(&self, session: SessionId) -> bool {
+    pub(crate) fn closes(&self, session: SessionId) -> bool {
         let txn = self.txn.as_ref().filter(|txn| txn.session == session);
         txn.is_some_and(|txn| matches!(txn.body, TxnBody::CloseSession { .. }))
     }
@@ -51,16 +51,16 @@ impl Entry {
 
 /// The log. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Log(Arc<Vec<Arc<Entry>>>);
+pub(crate) struct Log(Arc<Vec<Arc<Entry>>>);
 
 impl Log {
     /// Before the first transaction, over this database.
-    pub(super) fn beginning_with(tree: DataTree) -> Log {
+    pub(crate) fn beginning_with(tree: DataTree) -> Log {
         Log(Arc::new(vec![Arc::new(Entry::first(Zxid::ZERO, tree))]))
     }
 
     /// Appends a transaction and applies it.
-    pub(super) fn append(&mut self, txn: Arc<Txn>) -> &Arc<Entry> {
+    pub(crate) fn append(&mut self, txn: Arc<Txn>) -> &Arc<Entry> {
         let last = self.last();
         assert!(txn.zxid > last.zxid(), "{} is appended after {}", txn.zxid, last.zxid());
         let (mut tree, mut sum) = (last.tree.clone(), last.sum);
@@ -82,14 +82,14 @@ impl Log {
     }
 
     /// All transactions so far, as monitors can tell them: what clients can tell of the log is less.
-    pub(super) fn told(&self) -> Fingerprint {
+    pub(crate) fn told(&self) -> Fingerprint {
         self.last().told
     }
 
     /// Forgets what lies before the last entry that is not above `floor`: nobody will look there
     /// again. Done only when it frees half of the log, so that each entry is moved a few times at
     /// most.
-    pub(super) fn forget_before(&mut self, floor: Zxid) {
+    pub(crate) fn forget_before(&mut self, floor: Zxid) {
         let kept_from = self.0.partition_point(|entry| entry.zxid() <= floor).max(1) - 1;
         if kept_from > 16 && 2 * kept_from > self.0.len() {
             Arc::make_mut(&mut self.0).drain(..kept_from);
@@ -97,46 +97,46 @@ impl Log {
     }
 
     /// Where what is remembered begins.
-    pub(super) fn first(&self) -> &Arc<Entry> {
+    pub(crate) fn first(&self) -> &Arc<Entry> {
         self.0.first().expect("a log has a beginning")
     }
 
     /// Whether nothing was appended since one was cloned from the other.
-    pub(super) fn is_shared_with(&self, other: &Log) -> bool {
+    pub(crate) fn is_shared_with(&self, other: &Log) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The end.
-    pub(super) fn last(&self) -> &Arc<Entry> {
+    pub(crate) fn last(&self) -> &Arc<Entry> {
         self.0.last().expect("a log has a beginning")
     }
 
     /// The entry with exactly this zxid.
-    pub(super) fn get(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
+    pub(crate) fn get(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
         self.0.binary_search_by_key(&zxid, |entry| entry.zxid()).ok().map(|at| &self.0[at])
     }
 
     /// The last entry that is not above `zxid`.
-    pub(super) fn up_to(&self, zxid: Zxid) -> &Arc<Entry> {
+    pub(crate) fn up_to(&self, zxid: Zxid) -> &Arc<Entry> {
         let after = self.0.partition_point(|entry| entry.zxid() <= zxid);
         &self.0[after.max(1) - 1]
     }
 
     /// The entries above `zxid`, in order.
-    pub(super) fn after(&self, zxid: Zxid) -> &[Arc<Entry>] {
+    pub(crate) fn after(&self, zxid: Zxid) -> &[Arc<Entry>] {
         let from = self.0.partition_point(|entry| entry.zxid() <= zxid);
         &self.0[from..]
     }
 
     /// Where a session's closeSession is, if it comes after this.
-    pub(super) fn closes_after(&self, session: SessionId, zxid: Zxid) -> Option<Zxid> {
+    pub(crate) fn closes_after(&self, session: SessionId, zxid: Zxid) -> Option<Zxid> {
         let after = self.after(zxid).iter();
         after.map(|entry| &**entry).find(|entry| entry.closes(session)).map(Entry::zxid)
     }
 
     /// What of the log a server that is at `floor` or above can still tell: each tree from there on,
     /// and where it is.
-    pub(super) fn fingerprint(&self, floor: Zxid) -> Fingerprint {
+    pub(crate) fn fingerprint(&self, floor: Zxid) -> Fingerprint {
         let before = self.0.partition_point(|entry| entry.zxid() < self.up_to(floor).zxid());
         let mut sum = self.last().sum;
         if let Some(forgotten) = before.checked_sub(1) {

@@ -27,10 +27,9 @@
 //! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
 //! is a lost connection too. Sessions have a number of their own client's instead of a server's.
 
-mod bridge;
 mod choices;
-mod link;
-mod log;
+pub(crate) mod link;
+pub(crate) mod log;
 mod pieces;
 pub mod retake;
 mod serve;
@@ -39,26 +38,24 @@ mod steady;
 pub use choices::Prefixes;
 pub use pieces::{Common, Share};
 
-use crate::config::Config;
-use crate::effect::{Effects, Status};
-use crate::fingerprint::{Fingerprint, Tracked};
-use crate::grain::Grain;
-use crate::host::{Input, Output};
-use crate::id::{ClientConnection, ClientId, ServerId, SessionId};
-use crate::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
 use crate::network::Delivered;
-use crate::packet::ClientPacket;
+use crate::program::host::{Input, Output};
+use crate::program::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
 use crate::server::prep::Prep;
-use crate::step::Step;
-use crate::time::Time;
-use crate::timer::Timer;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::fingerprint::{Fingerprint, Tracked};
+use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId};
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::Timer;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use crate::world::grain::Grain;
 use link::{LateWrite, Link};
 use log::Log;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-pub use bridge::Bridge;
 
 /// Who commits, in events: there is no telling which server leads.
 const LEADER: ServerId = ServerId(1);
@@ -164,7 +161,10 @@ impl Service {
                 effects.note(|| {
                     let oldest = self.clients[client.index()].machine.pending().next();
                     let request = oldest.map(|(_, request)| &**request);
-                    format!("{client} reads: {}", crate::words::reply_to(&delivered, request))
+                    format!(
+                        "{client} reads: {}",
+                        crate::vocabulary::words::reply_to(&delivered, request)
+                    )
                 });
                 self.machines().client_reads(connection, delivered, effects);
             }

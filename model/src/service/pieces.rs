@@ -7,12 +7,12 @@
 use super::link::{LateWrite, Link};
 use super::log::Log;
 use super::{Links, Service};
-use crate::config::Config;
-use crate::fingerprint::{Fingerprint, Tracked};
-use crate::id::{ClientId, SessionId};
-use crate::machines::{ClientNode, ProgramState, Resources};
+use crate::program::machines::{ClientNode, ProgramState, Resources};
 use crate::server::prep::Prep;
-use crate::zxid::Zxid;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::fingerprint::{Fingerprint, Tracked};
+use crate::vocabulary::id::{ClientId, SessionId};
+use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -4,19 +4,19 @@
 //! objects to: a monitor's objection, a program that fails, somebody who waits for ever.
 
 use super::{Prefixes, Service};
-use crate::effect::{Effects, Status};
-use crate::event::Event;
-use crate::fingerprint::Fingerprint;
-use crate::grain::Grain;
-use crate::host::Host;
-use crate::machines::ProgramState;
+use crate::program::host::Host;
+use crate::program::machines::ProgramState;
 use crate::property::Objection;
-use crate::step::Step;
-use crate::time::Time;
-use crate::timer::Timer;
-use crate::trace::TraceLine;
-use crate::words::panic_message;
+use crate::record::trace::TraceLine;
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::Timer;
+use crate::vocabulary::words::panic_message;
 use crate::world::World;
+use crate::world::grain::Grain;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The property that nobody waits for ever.

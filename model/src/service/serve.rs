@@ -2,20 +2,20 @@
 
 use super::link::{Link, is_write};
 use super::{LEADER, Service, done};
-use crate::effect::{Effects, Status};
-use crate::error::Error;
-use crate::event::Event;
-use crate::id::{ClientId, SessionId, Xid};
-use crate::op::{Op, Request, Response};
-use crate::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::server::access;
 use crate::server::prep::Asker;
 use crate::server::tracker::Owner;
-use crate::time::{Duration, Time};
 use crate::tree::DataTree;
-use crate::txn::{Txn, TxnBody};
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, SessionId, Xid};
+use crate::vocabulary::op::{Op, Request, Response};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::vocabulary::time::{Duration, Time};
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use crate::watch::Rearming;
-use crate::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Service {

@@ -8,10 +8,10 @@
 
 use super::Service;
 use crate::client::ClientState;
-use crate::host::{Operation, Output};
-use crate::id::ClientId;
-use crate::op::Request;
-use crate::packet::{ClientPacket, ServerPacket};
+use crate::program::host::{Operation, Output};
+use crate::vocabulary::id::ClientId;
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
 /// How a client stands to its session, where nothing can end it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use super::quota;
 use super::{DataTree, Entry, Znode};
-use crate::acl::AclList;
-use crate::error::Error;
-use crate::fingerprint::Fingerprint;
-use crate::op::{Data, EventType, OpResult, Response};
-use crate::path::ZnodePath;
-use crate::release::{Bug, Bugs};
-use crate::stat::Stat;
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::op::{Data, EventType, OpResult, Response};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Zxid;
 use std::collections::btree_map;
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@
 //! only against what is applied: creates that are still under way are not counted.
 
 use super::{DataTree, Entry};
-use crate::error::Error;
-use crate::op::{ReadOp, ReadResult, Request, Response};
-use crate::stat::Stat;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::{ReadOp, ReadResult, Request, Response};
+use crate::vocabulary::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl DataTree {
             if self.quotas.contains(at) {
                 return Some(at);
             }
-            at = crate::path::parent(at)?;
+            at = crate::vocabulary::path::parent(at)?;
         }
         None
     }
@@ -227,8 +227,8 @@ impl DataTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acl::AclList;
-    use crate::op::Version;
+    use crate::vocabulary::acl::AclList;
+    use crate::vocabulary::op::Version;
 
     #[test]
     fn numbers_are_read_and_written_as_servers_do() {

@@ -1,11 +1,11 @@
 //! A znode as servers keep it (semantics 1.3, 1.5).
 
-use crate::acl::AclList;
-use crate::id::SessionId;
-use crate::op::{CreateMode, Data};
-use crate::stat::Stat;
-use crate::time::Duration;
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::op::{CreateMode, Data};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

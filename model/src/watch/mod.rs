@@ -14,13 +14,13 @@
 mod rearm;
 mod table;
 
-use crate::acl::AclList;
-use crate::id::ClientConnection;
-use crate::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
-use crate::path::parent;
-use crate::release::{Bug, Bugs};
 use crate::tree::Change;
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::id::ClientConnection;
+use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
+use crate::vocabulary::path::parent;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use table::{Mode, Modes, Table};

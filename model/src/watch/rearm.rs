@@ -1,12 +1,12 @@
 //! SetWatches: a client that re-attached sets its watches again (semantics 3.4).
 
 use super::WatchTable;
-use crate::id::ClientConnection;
-use crate::op::{AddWatchMode, EventType, WatchedEvent};
-use crate::packet::ClientPacket;
-use crate::release::Bugs;
 use crate::tree::DataTree;
-use crate::zxid::Zxid;
+use crate::vocabulary::id::ClientConnection;
+use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent};
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::release::Bugs;
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// What a client says it watched.

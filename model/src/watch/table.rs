@@ -1,9 +1,9 @@
 //! One of the two tables: who watches which path, and in which ways.
 
-use crate::id::ClientConnection;
-use crate::op::EventType;
-use crate::path::parent;
-use crate::release::{Bug, Bugs};
+use crate::vocabulary::id::ClientConnection;
+use crate::vocabulary::op::EventType;
+use crate::vocabulary::path::parent;
+use crate::vocabulary::release::{Bug, Bugs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

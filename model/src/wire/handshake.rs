@@ -5,8 +5,8 @@
 use super::Password;
 use super::jute::{Reader, WireError, Writer};
 use super::record::{read_span, read_zxid, write_span, write_zxid};
-use crate::id::SessionId;
-use crate::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
 /// The only version of the protocol there ever was.
 const PROTOCOL_VERSION: i32 = 0;

@@ -1,5 +1,5 @@
-//! The client protocol as bytes: what [`ClientPacket`](crate::packet::ClientPacket) and
-//! [`ServerPacket`](crate::packet::ServerPacket) look like between a real client and a real server
+//! The client protocol as bytes: what [`ClientPacket`](crate::vocabulary::packet::ClientPacket) and
+//! [`ServerPacket`](crate::vocabulary::packet::ServerPacket) look like between a real client and a real server
 //! (semantics 2.1, 2.8).
 //!
 //! A connection carries frames: a length of four bytes, then so many bytes of a packet. Everything
@@ -12,7 +12,7 @@
 //! * A multi is a list of operations each with a header of its own ([`multi`]).
 //!
 //! Numbers that say what a packet is (opcodes, flags, event types) are in [`record`] and `opcode`,
-//! those of errors with [`Error`](crate::error::Error).
+//! those of errors with [`Error`](crate::vocabulary::error::Error).
 
 pub mod handshake;
 pub mod jute;

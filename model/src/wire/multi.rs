@@ -8,10 +8,10 @@ use super::record::{
     create_flags, create_mode, error, read_acl, read_data, read_names, read_path, read_stat,
     read_version, write_acl, write_paths, write_stat, write_version,
 };
-use crate::error::Error;
-use crate::op::{CreateMode, Op, OpResult, ReadOp, ReadResult};
-use crate::stat::Stat;
-use crate::time::Duration;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::{CreateMode, Op, OpResult, ReadOp, ReadResult};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
 
 /// The error field of headers that carry none.
 const NO_ERROR: i32 = -1;

@@ -1,13 +1,13 @@
 //! The records inside packets, and the numbers for what the model has as enums.
 
 use super::jute::{Reader, WireError, Writer};
-use crate::acl::{Acl, AclList, Id, Permissions};
-use crate::error::Error;
-use crate::id::SessionId;
-use crate::op::{AddWatchMode, CreateMode, Data, EventType, Version, WatcherType};
-use crate::stat::Stat;
-use crate::time::Duration;
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::op::{AddWatchMode, CreateMode, Data, EventType, Version, WatcherType};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// A path.

@@ -13,12 +13,12 @@ use super::record::{
     Numbered, error, read_acl, read_data, read_names, read_path, read_stat, read_zxid, write_acl,
     write_paths, write_stat, write_zxid,
 };
-use crate::error::Error;
-use crate::id::Xid;
-use crate::op::{ClientInfo, EventType, Op, OpResult, Request, Response, WatchedEvent};
-use crate::packet::ServerPacket;
-use crate::stat::Stat;
-use crate::zxid::Zxid;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::Xid;
+use crate::vocabulary::op::{ClientInfo, EventType, Op, OpResult, Request, Response, WatchedEvent};
+use crate::vocabulary::packet::ServerPacket;
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::zxid::Zxid;
 
 /// `KeeperState.SyncConnected`, which every notification of a watch carries.
 const SYNC_CONNECTED: i32 = 3;

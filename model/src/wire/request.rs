@@ -8,9 +8,9 @@ use super::record::{
     Numbered, read_acl, read_data, read_path, read_paths, read_version, read_zxid, write_acl,
     write_paths, write_version, write_zxid,
 };
-use crate::id::Xid;
-use crate::op::{AddWatchMode, Request, WatcherType};
-use crate::packet::ClientPacket;
+use crate::vocabulary::id::Xid;
+use crate::vocabulary::op::{AddWatchMode, Request, WatcherType};
+use crate::vocabulary::packet::ClientPacket;
 use std::sync::Arc;
 
 /// Any packet of a client but the first.

@@ -1,16 +1,16 @@
 //! Activation and broadcast: propose, count acks, commit in order (semantics 6.7, 4.4).
 
 use super::{HandlerPhase, Leader, Phase, Proposal};
-use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
-use crate::op::Request;
-use crate::packet::{LeaderPacket, LearnerPacket, ServerRequest};
 use crate::server::prep::{Asker, Expiry, Prep};
 use crate::server::tracker::Owner;
 use crate::server::{Context, Role, Server};
-use crate::timer::ServerTimer;
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::Zxid;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 impl Server {
@@ -133,7 +133,7 @@ impl Server {
     }
 
     /// Whether its learner has registered again since (see
-    /// [`crate::release::Bug::AcksOutliveReconnect`]).
+    /// [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
     fn is_superseded(&self, connection: LearnerConnection) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
         leader.handlers.get(&connection).is_some_and(|handler| handler.superseded)
@@ -224,7 +224,7 @@ impl Server {
         session: SessionId,
         owner: Owner,
         context: &mut Context<'_>,
-    ) -> Option<crate::time::Duration> {
+    ) -> Option<crate::vocabulary::time::Duration> {
         let Role::Leading(leader) = &mut self.role else { return None };
         let timeout = leader.prep.as_mut()?.sessions_mut().revalidate(session, owner)?;
         context.arm(ServerTimer::SessionExpiry(session), timeout);

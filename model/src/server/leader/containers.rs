@@ -7,14 +7,14 @@
 //! The rate limit (10,000 a minute) is not modelled.
 
 use super::Leader;
-use crate::id::Xid;
-use crate::op::Request;
-use crate::packet::ServerRequest;
-use crate::path::ZnodePath;
 use crate::server::prep::Asker;
 use crate::server::{Context, Role, Server};
-use crate::timer::ServerTimer;
 use crate::tree::{DataTree, EphemeralType};
+use crate::vocabulary::id::Xid;
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::ServerRequest;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::timer::ServerTimer;
 use std::sync::Arc;
 
 impl Leader {

@@ -1,14 +1,14 @@
 //! Discovery: which epoch is new, and is anybody who counts ahead of me? (semantics 6.3)
 
 use super::{Handler, HandlerPhase, Phase};
-use crate::effect::{Blocker, Effect};
-use crate::id::{LearnerConnection, ServerId, ServerSet};
 use crate::network::Delivered;
-use crate::packet::{LeaderPacket, LearnerPacket};
-use crate::release::Bug;
 use crate::server::{Context, Role, Server, Writing};
-use crate::timer::ServerTimer;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::effect::{Blocker, Effect};
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 
 impl Server {
     /// The leader listens from now on, and proposes an epoch above its own accepted one.

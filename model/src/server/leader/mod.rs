@@ -10,14 +10,14 @@ pub mod sync;
 
 use super::prep::Prep;
 use super::{Context, Role, Server, Writing};
-use crate::event::Event;
-use crate::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
-use crate::packet::LeaderPacket;
-use crate::path::ZnodePath;
-use crate::release::{Bug, Bugs};
-use crate::timer::ServerTimer;
-use crate::txn::Txn;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
+use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

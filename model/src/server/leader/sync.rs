@@ -5,13 +5,13 @@
 //! `zookeeper.snapshotSizeFactor=-1`: a learner below the window of committedLog gets a SNAP.
 
 use super::{Handler, HandlerPhase, Stream};
-use crate::event::{Event, SyncMode};
-use crate::id::LearnerConnection;
-use crate::packet::LeaderPacket;
-use crate::release::Bug;
 use crate::server::{Context, Role, Server};
-use crate::step::Step;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 
 /// What to send for a synchronisation.
 struct Plan {

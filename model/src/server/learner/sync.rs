@@ -2,15 +2,15 @@
 //! one after the other, then UPTODATE (semantics 6.6).
 
 use super::Phase;
-use crate::effect::{Blocker, Effect};
-use crate::event::{Event, SyncMode};
-use crate::packet::{LeaderPacket, LearnerPacket};
-use crate::release::Bug;
 use crate::server::disk::Snapshot;
 use crate::server::{Context, Role, Server, Writing};
-use crate::timer::ServerTimer;
 use crate::tree::DataTree;
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::effect::{Blocker, Effect};
+use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Server {

@@ -1,19 +1,19 @@
 //! One request's checks, in the order of semantics 1.6, and its records.
 
 use super::Asker;
-use crate::acl::{AclList, Permissions};
-use crate::config::Config;
-use crate::error::Error;
-use crate::op::{CreateMode, Data, Op, Request, Version};
-use crate::path::ZnodePath;
-use crate::release::{Bug, Bugs};
 use crate::server::access;
 use crate::server::outstanding::{OutstandingChanges, Record};
 use crate::server::tracker::{Owner, SessionTracker};
-use crate::time::Duration;
 use crate::tree::{DataTree, EphemeralType, RESERVED};
-use crate::txn::TxnBody;
-use crate::zxid::Zxid;
+use crate::vocabulary::acl::{AclList, Permissions};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::{CreateMode, Data, Op, Request, Version};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// The longest time to live, in milliseconds (semantics 1.5).

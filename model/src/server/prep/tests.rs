@@ -8,14 +8,14 @@ mod quotas;
 mod sessions;
 
 use super::*;
-use crate::acl::{Acl, Permissions};
-use crate::error::Error;
-use crate::id::{LearnerConnection, ServerId};
-use crate::op::{Data, Op, Version};
-use crate::path::ZnodePath;
-use crate::release::Bug;
-use crate::time::Duration;
 use crate::tree::Znode;
+use crate::vocabulary::acl::{Acl, Permissions};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{LearnerConnection, ServerId};
+use crate::vocabulary::op::{Data, Op, Version};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::time::Duration;
 use std::collections::VecDeque;
 
 const ALICE: SessionId = SessionId(0xa);

@@ -1,14 +1,14 @@
 //! Every row of semantics 1.8: who may read, what is said first, and which watch is set.
 
 use super::*;
-use crate::acl::Acl;
-use crate::id::{ClientId, Xid};
-use crate::op::{AddWatchMode, ClientInfo, WatcherType};
-use crate::path::ZnodePath;
-use crate::release::Bugs;
 use crate::tree::EphemeralType;
-use crate::txn::{Txn, TxnBody};
-use crate::zxid::{Epoch, Zxid};
+use crate::vocabulary::acl::Acl;
+use crate::vocabulary::id::{ClientId, Xid};
+use crate::vocabulary::op::{AddWatchMode, ClientInfo, WatcherType};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::Bugs;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
 
 const ALICE: SessionId = SessionId(0xa);
 const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };

@@ -235,7 +235,7 @@ mod old_releases {
 /// ZOOKEEPER-4799: who may not read is not told.
 mod acls {
     use super::*;
-    use crate::acl::{Acl, Id, Permissions};
+    use crate::vocabulary::acl::{Acl, Id, Permissions};
 
     /// Fires a change of `/p/a` with these ACLs for `/p/a` and `/p`; connections 1 and 2 may read all,
     /// connection 3 what is open.

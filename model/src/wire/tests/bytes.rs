@@ -1,17 +1,19 @@
 //! A few frames byte by byte, so that both directions cannot be wrong in the same way, and frames
 //! that mean nothing.
 
-use crate::error::Error;
-use crate::id::{SessionId, Xid};
-use crate::op::{CreateMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::stat::Stat;
-use crate::time::Duration;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::op::{
+    CreateMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent,
+};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use crate::wire::handshake::{decode_connected, encode_connect};
 use crate::wire::reply::{NO_ZXID, decode_server};
 use crate::wire::request::{decode_client, encode_client};
 use crate::wire::{Opcodes, Password, WireError};
-use crate::zxid::Zxid;
 use std::sync::Arc;
 
 /// The bytes of a line of hexadecimal digits with spaces between the fields.

@@ -1,17 +1,17 @@
 //! Packets of every kind, as the wire can carry them.
 
-use crate::acl::{Acl, AclList, Id, Permissions};
-use crate::error::Error;
-use crate::id::{SessionId, Xid};
-use crate::op::{
+use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
     Request, Response, Version, WatchedEvent, WatcherType,
 };
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::stat::Stat;
-use crate::time::Duration;
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use crate::wire::Opcodes;
-use crate::zxid::Zxid;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -1,20 +1,20 @@
 //! What is written is read as what it was.
 
 use super::generate::{client_packet, connect, connected, exchange, request, unasked};
-use crate::op::{Op, Request};
-use crate::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::op::{Op, Request};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::zxid::Zxid;
 use crate::wire::handshake::{decode_connect, decode_connected, encode_connect, encode_connected};
 use crate::wire::reply::{answered, decode_server, encode_server};
 use crate::wire::request::{decode_client, encode_client};
 use crate::wire::{Opcodes, Password};
-use crate::zxid::Zxid;
 use proptest::prelude::*;
 
 /// Whether the packet asks for anything that has an older opcode.
 fn can_be_plain(packet: &ClientPacket) -> bool {
     let plain = |op: &Op| {
         matches!(op, Op::Create { mode, .. } if mode.ttl().is_none()
-        && *mode != crate::op::CreateMode::Container)
+        && *mode != crate::vocabulary::op::CreateMode::Container)
     };
     match packet {
         ClientPacket::Request { request, .. } => match &**request {

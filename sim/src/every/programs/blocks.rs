@@ -153,9 +153,10 @@ impl Walk<'_> {
 
     /// The block ends here by no step: there is nothing to do but wait, or it is cut.
     fn wait(&mut self, at: usize) {
-        let Visit { place: Place { client, shared, watchers, left }, length, .. } = self.visits[at];
+        let Visit { place: Place { client, shared, witnesses, left }, length, .. } =
+            self.visits[at];
         let (all, objection) = (None, None);
-        let to = Transition { client, all, shared, watchers, length, left, objection };
+        let to = Transition { client, all, shared, witnesses, length, left, objection };
         self.end(to, (at, None));
     }
 

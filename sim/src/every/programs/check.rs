@@ -137,8 +137,8 @@ fn saw(took: &Took) -> Option<&str> {
 /// Equal ones are equal states.
 fn pieces(state: &State) -> (Vec<Option<Place>>, super::Budget) {
     let place = |client: &Option<super::pieces::Number>| {
-        let (shared, watchers, left) = (state.shared, state.watchers, state.left);
-        client.map(|client| Place { client, shared, watchers, left })
+        let (shared, witnesses, left) = (state.shared, state.witnesses, state.left);
+        client.map(|client| Place { client, shared, witnesses, left })
     };
     (state.clients.iter().map(place).collect(), state.left)
 }

@@ -1,7 +1,7 @@
 //! States unfolded into worlds and folded again, and the tables that their pieces are kept in.
 
 use super::Recipes;
-use super::pieces::{Choices, Client, Number, Shared, Steps, Table, Watchers};
+use super::pieces::{Choices, Client, Number, Shared, Steps, Table, WitnessPiece};
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
@@ -18,7 +18,7 @@ use vivarium_model::zxid::Zxid;
 pub(super) struct Tables {
     pub(super) clients: Table<Client>,
     pub(super) shared: Table<Shared>,
-    pub(super) watchers: Table<Watchers>,
+    pub(super) witnesses: Table<WitnessPiece>,
     pub(super) steps: Table<Steps>,
     pub(super) choices: Table<Choices>,
 }
@@ -28,7 +28,7 @@ impl Tables {
         Tables {
             clients: Table::new(),
             shared: Table::new(),
-            watchers: Table::new(),
+            witnesses: Table::new(),
             steps: Table::new(),
             choices: Table::new(),
         }
@@ -55,15 +55,15 @@ impl Recipes {
         Pieces {
             clients: self.tables.clients.len(),
             shared: self.tables.shared.len(),
-            monitors: self.tables.watchers.len(),
+            monitors: self.tables.witnesses.len(),
             choices: self.tables.choices.len(),
         }
     }
 
     /// About what the pieces take in memory.
     pub(super) fn tables_bytes(&self) -> u64 {
-        let Tables { clients, shared, watchers, steps, choices } = &self.tables;
-        clients.bytes() + shared.bytes() + watchers.bytes() + steps.bytes() + choices.bytes()
+        let Tables { clients, shared, witnesses, steps, choices } = &self.tables;
+        clients.bytes() + shared.bytes() + witnesses.bytes() + steps.bytes() + choices.bytes()
     }
 
     pub(super) fn clients(&self) -> impl Iterator<Item = ClientId> + use<> {
@@ -80,7 +80,7 @@ impl Recipes {
         let shared = self.tables.shared.get(state.shared);
         let service = Service::of_pieces(&shared.common, clients().map(|client| &client.share));
         let host = Memo::at(Arc::clone(&self.trie), clients().map(|client| client.place));
-        let monitors = self.tables.watchers.get(state.watchers).monitors.clone();
+        let monitors = self.tables.witnesses.get(state.witnesses).monitors.clone();
         let history = Arc::clone(&shared.history);
         Scene { world: World::of_pieces(service, host, history, monitors), left: state.left }
     }
@@ -94,7 +94,7 @@ impl Recipes {
         let mut state = State {
             clients,
             shared: self.shared(scene),
-            watchers: self.watchers(scene),
+            witnesses: self.witnesses(scene),
             left: scene.left,
             length: 0,
             objection: objection.map(Arc::new),
@@ -119,7 +119,7 @@ impl Recipes {
         State {
             clients,
             shared: if new.has_same_common(old) { here.shared } else { self.shared(after) },
-            watchers: if same_monitors { here.watchers } else { self.watchers(after) },
+            witnesses: if same_monitors { here.witnesses } else { self.witnesses(after) },
             ..here.clone()
         }
     }
@@ -145,11 +145,11 @@ impl Recipes {
         self.tables.shared.number(shared.key(), || shared)
     }
 
-    fn watchers(&self, scene: &Scene) -> Number {
+    fn witnesses(&self, scene: &Scene) -> Number {
         let monitors = scene.world.monitors();
         let fingerprint = monitors.fingerprint();
-        let entry = || Watchers { monitors: monitors.clone(), fingerprint };
-        self.tables.watchers.number(fingerprint.0, entry)
+        let entry = || WitnessPiece { monitors: monitors.clone(), fingerprint };
+        self.tables.witnesses.number(fingerprint.0, entry)
     }
 
     /// Of what all share, all but the log as clients can be shown it: with what monitors can look up.
@@ -172,7 +172,7 @@ impl Recipes {
 
     fn identity(&self, state: &State, forgets: bool) -> Fingerprint {
         let shared = self.tables.shared.get(state.shared);
-        let mut whole = self.tables.watchers.get(state.watchers).fingerprint;
+        let mut whole = self.tables.witnesses.get(state.witnesses).fingerprint;
         let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         clients().for_each(|client| whole.add(client.fingerprint));
         whole.add(shared.rest);

@@ -53,7 +53,7 @@ impl Shared {
 
 /// The monitors.
 #[derive(Clone)]
-pub(super) struct Watchers {
+pub(super) struct WitnessPiece {
     pub(super) monitors: Monitors,
     pub(super) fingerprint: Fingerprint,
 }
@@ -66,7 +66,7 @@ pub(super) struct Transition {
     /// Where it changes others too (programs send each other messages): all clients' pieces.
     pub(super) all: Option<Arc<[Number]>>,
     pub(super) shared: Number,
-    pub(super) watchers: Number,
+    pub(super) witnesses: Number,
     /// How many steps it is.
     pub(super) length: u32,
     /// What is left of the budget.
@@ -77,8 +77,8 @@ pub(super) struct Transition {
 impl Transition {
     /// Where it leads, as far as the client that acts can tell.
     pub(super) fn place(&self) -> Place {
-        let Transition { client, shared, watchers, left, .. } = *self;
-        Place { client, shared, watchers, left }
+        let Transition { client, shared, witnesses, left, .. } = *self;
+        Place { client, shared, witnesses, left }
     }
 }
 
@@ -87,7 +87,7 @@ impl Transition {
 pub(super) struct Place {
     pub(super) client: Number,
     pub(super) shared: Number,
-    pub(super) watchers: Number,
+    pub(super) witnesses: Number,
     pub(super) left: Budget,
 }
 
@@ -95,7 +95,7 @@ impl Place {
     /// What it is found by. A piece tells whose it is. The budget's 40 bits are folded into the places
     /// of numbers that no search comes to: a table of 2^29 pieces is beyond any memory.
     pub(super) fn key(&self) -> u128 {
-        let numbers = [self.client, self.shared, self.watchers].map(|at| u128::from(at.get()));
+        let numbers = [self.client, self.shared, self.witnesses].map(|at| u128::from(at.get()));
         assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
         numbers.iter().fold(self.left.packed(), |key, number| key << 29 | number)
     }
@@ -278,7 +278,7 @@ impl Weighed for Shared {
     }
 }
 
-impl Weighed for Watchers {
+impl Weighed for WitnessPiece {
     fn heap_bytes(&self) -> usize {
         OF_MONITORS
     }

@@ -28,7 +28,7 @@ struct Renewal<'a> {
     new: Tables,
     clients: Renumbered,
     shared: Renumbered,
-    watchers: Renumbered,
+    witnesses: Renumbered,
     choices: Renumbered,
 }
 
@@ -40,7 +40,7 @@ impl Recipes {
             new: Tables::new(),
             clients: Renumbered::of(&old.clients),
             shared: Renumbered::of(&old.shared),
-            watchers: Renumbered::of(&old.watchers),
+            witnesses: Renumbered::of(&old.witnesses),
             choices: Renumbered::of(&old.choices),
             old,
         };
@@ -48,7 +48,7 @@ impl Recipes {
             let before = state.clone();
             state.clients = before.clients.map(|client| Some(renewal.client(client?)));
             state.shared = renewal.shared(before.shared);
-            state.watchers = renewal.watchers(before.watchers);
+            state.witnesses = renewal.witnesses(before.witnesses);
             for (was, is) in before.clients.iter().zip(&state.clients) {
                 let (Some(was), Some(is)) = (was, is) else { continue };
                 let (was, is) = (before.place_of(*was), state.place_of(*is));
@@ -88,11 +88,11 @@ impl Renewal<'_> {
         })
     }
 
-    fn watchers(&mut self, number: Number) -> Number {
+    fn witnesses(&mut self, number: Number) -> Number {
         let (old, new) = (self.old, &self.new);
-        self.watchers.or_keep(number, || {
-            let watchers = old.watchers.get(number);
-            new.watchers.number(watchers.fingerprint.0, || watchers.clone())
+        self.witnesses.or_keep(number, || {
+            let witnesses = old.witnesses.get(number);
+            new.witnesses.number(witnesses.fingerprint.0, || witnesses.clone())
         })
     }
 
@@ -112,7 +112,7 @@ impl Renewal<'_> {
         let all = took.all.as_ref();
         let all = all.map(|all| all.iter().map(|number| self.client(*number)).collect());
         let client = self.client(took.client);
-        let (shared, watchers) = (self.shared(took.shared), self.watchers(took.watchers));
-        Transition { client, all, shared, watchers, ..took.clone() }
+        let (shared, witnesses) = (self.shared(took.shared), self.witnesses(took.witnesses));
+        Transition { client, all, shared, witnesses, ..took.clone() }
     }
 }

@@ -17,7 +17,7 @@ pub const MAX_CLIENTS: usize = 8;
 pub struct State {
     pub(super) clients: [Option<Number>; MAX_CLIENTS],
     pub(super) shared: Number,
-    pub(super) watchers: Number,
+    pub(super) witnesses: Number,
     pub(super) left: Budget,
     /// How many steps the last action took. Not part of what the state is.
     pub(super) length: u32,
@@ -43,13 +43,13 @@ impl State {
 
     /// The place of the client whose piece this is.
     pub(super) fn place_of(&self, own: Number) -> Place {
-        Place { client: own, shared: self.shared, watchers: self.watchers, left: self.left }
+        Place { client: own, shared: self.shared, witnesses: self.witnesses, left: self.left }
     }
 
     /// The state with this client at another place. Its fingerprint is that of no state.
     pub(super) fn at(&self, client: ClientId, place: Place) -> State {
-        let Place { client: own, shared, watchers, left } = place;
-        let mut next = State { shared, watchers, left, length: 0, ..self.clone() };
+        let Place { client: own, shared, witnesses, left } = place;
+        let mut next = State { shared, witnesses, left, length: 0, ..self.clone() };
         next.clients[client.index()] = Some(own);
         next
     }

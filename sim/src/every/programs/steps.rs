@@ -175,13 +175,13 @@ impl Recipes {
         let mut next = scene.clone();
         if let Err(objection) = next.world.at_rest(Time::ZERO) {
             let place = here.place(client);
-            let Place { client, shared, watchers, left } = place;
+            let Place { client, shared, witnesses, left } = place;
             let objection = Some(Arc::new(objection));
             return Some(Transition {
                 client,
                 all: None,
                 shared,
-                watchers,
+                witnesses,
                 length: 1,
                 left,
                 objection,
@@ -212,7 +212,7 @@ impl Recipes {
             client: folded.clients[client.index()].expect("it is one of the clients"),
             all: others.then(all),
             shared: folded.shared,
-            watchers: folded.watchers,
+            witnesses: folded.witnesses,
             length: 1,
             left: next.left,
             objection: result.err().map(Arc::new),

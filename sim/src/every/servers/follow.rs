@@ -32,7 +32,7 @@ impl EnsembleModel {
     fn state_of(&self, scene: &super::pieces::Scene) -> State {
         let mut state = State {
             numbers: self.fold(scene, &[0; PLACES]),
-            ghosts: self.watchers(&self.witnesses),
+            witnesses: self.witnesses(&self.first_witnesses),
             left: self.budget,
             length: 0,
             objection: None,
@@ -195,8 +195,8 @@ impl EnsembleModel {
     fn witness(&self, state: &mut State, took: &Move) -> Result<(), Arc<Objection>> {
         let mut longer = false;
         if took.events != 0 {
-            let witnessed = self.witnessed(state.ghosts, took.events);
-            state.ghosts = witnessed.ghosts;
+            let witnessed = self.witnessed(state.witnesses, took.events);
+            state.witnesses = witnessed.witnesses;
             state.fingerprint.add(witnessed.difference);
             longer = witnessed.longer;
             witnessed.objection.clone().map_or(Ok(()), Err)?;
@@ -209,24 +209,24 @@ impl EnsembleModel {
             return Ok(());
         }
         let disk = |server| &*self.tables.servers.get(state.numbers[server_at(server)]).value.disk;
-        let last = self.tables.watchers.get(state.ghosts).ghosts.history().last();
+        let last = self.tables.witnesses.get(state.witnesses).value.history().last();
         let disks = self.config.server_ids().map(disk);
         invariants::durable_on(&self.config, disks, last).map_err(Arc::new)
     }
 
     /// What the witnesses make of these events.
-    fn witnessed(&self, ghosts: Number, events: Number) -> &Witnessed {
+    fn witnessed(&self, witnesses: Number, events: Number) -> &Witnessed {
         let tables = &self.tables;
-        let number = tables.witnessed_index.number([ghosts, events], || {
-            let before = tables.watchers.get(ghosts);
-            let mut after = before.ghosts.clone();
+        let number = tables.witnessed_index.number([witnesses, events], || {
+            let before = tables.witnesses.get(witnesses);
+            let mut after = before.value.clone();
             let mut told = tables.events.get(events).clone();
             let objection = after.witness(Time::ZERO, &mut told).err().map(Arc::new);
-            let number = self.watchers(&after);
-            let mut difference = tables.watchers.get(number).fingerprint;
+            let number = self.witnesses(&after);
+            let mut difference = tables.witnesses.get(number).fingerprint;
             difference.subtract(before.fingerprint);
-            let longer = after.history().last() > before.ghosts.history().last();
-            tables.witnessed.add(Witnessed { ghosts: number, difference, longer, objection })
+            let longer = after.history().last() > before.value.history().last();
+            tables.witnessed.add(Witnessed { witnesses: number, difference, longer, objection })
         });
         tables.witnessed.get(number)
     }
@@ -239,12 +239,12 @@ impl EnsembleModel {
         disk_changed: bool,
     ) -> Result<(), Arc<Objection>> {
         let tables = &self.tables;
-        let watchers = tables.watchers.get(state.ghosts);
+        let witnesses = tables.witnesses.get(state.witnesses);
         let number = state.numbers[server_at(server)];
-        let key = [number, watchers.history, u32::from(disk_changed)];
+        let key = [number, witnesses.history, u32::from(disk_changed)];
         let objection = tables.judged_index.number(key, || {
             let node = &tables.servers.get(number).value;
-            let (process, history) = (node.process.as_ref(), watchers.ghosts.history());
+            let (process, history) = (node.process.as_ref(), witnesses.value.history());
             invariants::of_server(server, &node.disk, process, history, disk_changed)
                 .map_or_else(|objection| tables.judged.add(Arc::new(objection)), |()| 0)
         });

@@ -57,7 +57,6 @@ use pieces::Tables;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::ghosts::Ghosts;
 use vivarium_model::history::History;
 use vivarium_model::host::{Host, Input, Output};
 use vivarium_model::id::{ClientId, ServerId};
@@ -65,6 +64,7 @@ use vivarium_model::property::{Monitor, Monitors, Objection};
 use vivarium_model::server::Server;
 use vivarium_model::server::eager::{Outlook, Threats};
 use vivarium_model::step::Step;
+use vivarium_model::witnesses::Witnesses;
 
 /// How much of what is counted may happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -133,7 +133,7 @@ pub struct EnsembleModel {
     reductions: Reductions,
     flaw: Option<Flaw>,
     /// As they are at the start.
-    witnesses: Ghosts,
+    first_witnesses: Witnesses,
     tables: Tables,
     /// What one unit of each account of the budget adds to a fingerprint, by [`Charge`].
     prices: [Fingerprint; 6],
@@ -168,7 +168,7 @@ impl EnsembleModel {
             budget,
             reductions: if reductions { Reductions::ALL } else { Reductions::NONE },
             flaw: None,
-            witnesses: Ghosts::new(Arc::default(), Monitors::new(monitors)),
+            first_witnesses: Witnesses::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),
             prices: [0, 1, 2, 3, 4, 5].map(|account: u8| Fingerprint::of(&("budget", account))),
         }
@@ -197,7 +197,7 @@ impl EnsembleModel {
 
     /// The committed history of a state.
     pub fn history(&self, state: &State) -> &History {
-        self.tables.watchers.get(state.ghosts).ghosts.history()
+        self.tables.witnesses.get(state.witnesses).value.history()
     }
 
     /// The configuration as searched: what a case needs.

@@ -15,12 +15,12 @@ use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::{Ensemble, ServerNode};
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::{Fingerprint, Tracked};
-use vivarium_model::ghosts::Ghosts;
 use vivarium_model::network::{LearnerLinks, Mailbox, Network};
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::{ServerTimer, Timer};
+use vivarium_model::witnesses::Witnesses;
 
 /// An ensemble and the armed timers of its elections.
 #[derive(Clone)]
@@ -47,8 +47,8 @@ pub(super) struct Rest {
 
 /// The witnesses.
 #[derive(Clone)]
-pub(super) struct Watchers {
-    pub(super) ghosts: Ghosts,
+pub(super) struct WitnessPiece {
+    pub(super) value: Witnesses,
     /// Which history it is.
     pub(super) history: Number,
     pub(super) fingerprint: Fingerprint,
@@ -56,7 +56,7 @@ pub(super) struct Watchers {
 
 /// What the witnesses make of some events.
 pub(super) struct Witnessed {
-    pub(super) ghosts: Number,
+    pub(super) witnesses: Number,
     pub(super) difference: Fingerprint,
     pub(super) longer: bool,
     pub(super) objection: Option<Arc<Objection>>,
@@ -70,8 +70,8 @@ pub(super) struct Tables {
     pub(super) links_index: Index<u128>,
     pub(super) rest: List<Piece<Rest>>,
     pub(super) rest_index: Index<u128>,
-    pub(super) watchers: List<Watchers>,
-    pub(super) watchers_index: Index<u128>,
+    pub(super) witnesses: List<WitnessPiece>,
+    pub(super) witnesses_index: Index<u128>,
     pub(super) histories: List<()>,
     pub(super) history_index: Index<u128>,
     pub(super) events: List<Vec<Event>>,
@@ -99,8 +99,8 @@ impl Tables {
             links_index: Index::new(),
             rest: List::new(),
             rest_index: Index::new(),
-            watchers: List::new(),
-            watchers_index: Index::new(),
+            witnesses: List::new(),
+            witnesses_index: Index::new(),
             histories: List::new(),
             history_index: Index::new(),
             events: List::new(),
@@ -120,15 +120,15 @@ impl Tables {
 
     /// About what they take in memory.
     pub(super) fn bytes(&self) -> u64 {
-        let Tables { servers, links, rest, watchers, histories, events, .. } = self;
-        let pieces = [servers.bytes(), links.bytes(), rest.bytes(), watchers.bytes()];
+        let Tables { servers, links, rest, witnesses, histories, events, .. } = self;
+        let pieces = [servers.bytes(), links.bytes(), rest.bytes(), witnesses.bytes()];
         let said = [histories.bytes(), events.bytes(), self.witnessed.bytes(), self.judged.bytes()];
         let worked_out = [self.views.bytes(), self.choices.bytes(), self.moves.bytes()];
         let by_fingerprint = [
             &self.server_index,
             &self.links_index,
             &self.rest_index,
-            &self.watchers_index,
+            &self.witnesses_index,
             &self.history_index,
             &self.event_index,
         ];
@@ -163,7 +163,7 @@ impl EnsembleModel {
         Pieces {
             servers: self.tables.servers.len(),
             links: self.tables.links.len(),
-            witnesses: self.tables.watchers.len(),
+            witnesses: self.tables.witnesses.len(),
             views: self.tables.views.len(),
             choices: self.tables.choices.len(),
         }
@@ -229,18 +229,22 @@ impl EnsembleModel {
     }
 
     /// The number of these witnesses.
-    pub(super) fn watchers(&self, ghosts: &Ghosts) -> Number {
-        let fingerprint = Fingerprint::of(&("witnesses", ghosts.fingerprint()));
-        self.tables.watchers_index.number(fingerprint.0, || {
+    pub(super) fn witnesses(&self, witnesses: &Witnesses) -> Number {
+        let fingerprint = Fingerprint::of(&("witnesses", witnesses.fingerprint()));
+        self.tables.witnesses_index.number(fingerprint.0, || {
             let (index, histories) = (&self.tables.history_index, &self.tables.histories);
-            let history = index.number(history_key(ghosts), || histories.add(()));
-            self.tables.watchers.add(Watchers { ghosts: ghosts.clone(), history, fingerprint })
+            let history = index.number(history_key(witnesses), || histories.add(()));
+            self.tables.witnesses.add(WitnessPiece {
+                value: witnesses.clone(),
+                history,
+                fingerprint,
+            })
         })
     }
 
     /// The number of a list of events, without those that no witness takes notice of.
     pub(super) fn events(&self, mut events: Vec<Event>) -> Number {
-        events.retain(|event| self.witnesses.concerns(event));
+        events.retain(|event| self.first_witnesses.concerns(event));
         if events.is_empty() {
             return 0;
         }
@@ -269,7 +273,7 @@ impl EnsembleModel {
     /// The fingerprint of a state from its pieces.
     pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
         let mut whole = self.fingerprint_of_left(state);
-        whole.add(self.tables.watchers.get(state.ghosts).fingerprint);
+        whole.add(self.tables.witnesses.get(state.witnesses).fingerprint);
         for (place, number) in state.numbers.iter().enumerate() {
             whole.add(self.fingerprint_at(place, *number));
         }
@@ -278,8 +282,8 @@ impl EnsembleModel {
 }
 
 /// What tells the history of these witnesses from others.
-pub(super) fn history_key(ghosts: &Ghosts) -> u128 {
-    Fingerprint::of(&(ghosts.history().last(), ghosts.history().tree().digest())).0
+pub(super) fn history_key(witnesses: &Witnesses) -> u128 {
+    Fingerprint::of(&(witnesses.history().last(), witnesses.history().tree().digest())).0
 }
 
 fn piece<T>(

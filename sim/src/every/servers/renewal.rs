@@ -6,7 +6,7 @@
 //! can be seen depends on numbers.
 
 use super::EnsembleModel;
-use super::pieces::{Tables, Watchers, history_key};
+use super::pieces::{Tables, WitnessPiece, history_key};
 use super::state::{MAX_SERVERS, REST, State, has_several, packed, targets, unpacked};
 use super::tables::{Index, List, Number};
 use crate::every::arena::Weighed;
@@ -36,7 +36,7 @@ struct Renewal<'a> {
     servers: Renumbered,
     links: Renumbered,
     rest: Renumbered,
-    watchers: Renumbered,
+    witnesses: Renumbered,
     histories: Renumbered,
 }
 
@@ -48,14 +48,14 @@ impl EnsembleModel {
             for (place, number) in state.numbers.iter_mut().enumerate() {
                 *number = renewal.piece(place, *number);
             }
-            state.ghosts = renewal.watchers(state.ghosts);
+            state.witnesses = renewal.witnesses(state.witnesses);
         }
         EnsembleModel {
             config: self.config.clone(),
             budget: self.budget,
             reductions: self.reductions,
             flaw: self.flaw,
-            witnesses: self.witnesses.clone(),
+            first_witnesses: self.first_witnesses.clone(),
             tables: renewal.new,
             prices: self.prices,
         }
@@ -69,7 +69,7 @@ impl<'a> Renewal<'a> {
             servers: Renumbered::of(&old.servers),
             links: Renumbered::of(&old.links),
             rest: Renumbered::of(&old.rest),
-            watchers: Renumbered::of(&old.watchers),
+            witnesses: Renumbered::of(&old.witnesses),
             histories: Renumbered::of(&old.histories),
             old,
         }
@@ -97,15 +97,15 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    fn watchers(&mut self, number: Number) -> Number {
+    fn witnesses(&mut self, number: Number) -> Number {
         let (old, new, histories) = (self.old, &self.new, &mut self.histories);
-        self.watchers.or_keep(number, || {
-            let watchers = old.watchers.get(number);
-            let history = histories.or_keep(watchers.history, || new.histories.add(()));
-            let key = history_key(&watchers.ghosts);
+        self.witnesses.or_keep(number, || {
+            let witnesses = old.witnesses.get(number);
+            let history = histories.or_keep(witnesses.history, || new.histories.add(()));
+            let key = history_key(&witnesses.value);
             new.history_index.number(key, || history);
-            let watchers = Watchers { history, ..watchers.clone() };
-            kept(&new.watchers_index, &new.watchers, &watchers, |it| it.fingerprint.0)
+            let witnesses = WitnessPiece { history, ..witnesses.clone() };
+            kept(&new.witnesses_index, &new.witnesses, &witnesses, |it| it.fingerprint.0)
         })
     }
 }

@@ -26,8 +26,8 @@ impl EnsembleModel {
 
     fn check(&self, state: &State, action: &Action, next: &State) {
         let mut scene = self.unfold(&state.numbers);
-        let ghosts = self.tables.watchers.get(state.ghosts).ghosts.clone();
-        let mut world = World::of_ghosts(scene.ensemble.clone(), NoPrograms, ghosts);
+        let witnesses = self.tables.witnesses.get(state.witnesses).value.clone();
+        let mut world = World::of_witnesses(scene.ensemble.clone(), NoPrograms, witnesses);
         let offer = self.tables.choices.get(action.0).offer;
         let mut open: Vec<Step> = std::iter::once(offer.step).chain(offer.then).collect();
         let mut length = 0;
@@ -44,10 +44,14 @@ impl EnsembleModel {
         scene.ensemble = world.ensemble().clone();
         let again = State {
             numbers: self.fold(&scene, &[0; PLACES]),
-            ghosts: self.watchers(world.ghosts()),
+            witnesses: self.witnesses(world.witnesses()),
             ..next.clone()
         };
-        assert_eq!((again.numbers, again.ghosts), (next.numbers, next.ghosts), "after {offer}");
+        assert_eq!(
+            (again.numbers, again.witnesses),
+            (next.numbers, next.witnesses),
+            "after {offer}"
+        );
         if objection.is_none() {
             assert_eq!(self.fingerprint_of(&again), next.fingerprint, "after {offer}");
             self.check_offers(next);

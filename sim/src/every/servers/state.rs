@@ -62,7 +62,7 @@ pub(super) fn has_several(links: Number) -> bool {
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) numbers: Numbers,
-    pub(super) ghosts: Number,
+    pub(super) witnesses: Number,
     pub(super) left: Budget,
     /// How many steps the last action took, with what it set off. Not part of what the state is.
     pub(super) length: u32,

@@ -4,7 +4,7 @@
 //! maps hold, which searches over three servers have shown to be about right. What a piece shares with
 //! the one that it came from (transactions, trees, monitors that did not change) is not counted.
 
-use super::pieces::{Piece, Rest, Watchers, Witnessed};
+use super::pieces::{Piece, Rest, WitnessPiece, Witnessed};
 use super::view::{Choice, Move, View};
 use crate::every::arena::Weighed;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Weighed for Piece<Rest> {
     }
 }
 
-impl Weighed for Watchers {
+impl Weighed for WitnessPiece {
     fn heap_bytes(&self) -> usize {
         OF_WITNESSES
     }

@@ -31,6 +31,7 @@
 //! assert_eq!(trie.statistics().nodes, 2);
 //! ```
 
+mod foreign;
 mod node;
 mod normal;
 mod renaming;
@@ -39,11 +40,11 @@ mod rounds;
 mod table;
 #[cfg(test)]
 mod tests;
-mod witness;
 
 pub use node::{Edge, Node, NodeId, NodeState};
 
 use crate::every::arena::Arena;
+use foreign::ForeignWakers;
 use node::{Origin, Waits};
 use normal::normalised;
 use renaming::Renaming;
@@ -58,7 +59,6 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Program;
 use vivarium_model::host::{Input, Operation, Output};
 use vivarium_model::id::ClientId;
-use witness::Witnesses;
 
 /// What the inputs of some programs have led to so far. See the [module](self).
 pub struct Trie {
@@ -108,7 +108,7 @@ struct Lane {
     /// Ends are shared: the program has forgotten how it came there.
     ends: Mutex<BTreeMap<NodeState, NodeId>>,
     rounds: Mutex<Rounds>,
-    witnesses: Mutex<Witnesses>,
+    wakers: Mutex<ForeignWakers>,
 }
 
 /// How large a trie is and what it took to make it.
@@ -132,7 +132,7 @@ impl Trie {
             let fingerprint = Fingerprint::of(&("not started", client));
             nodes.put(root.0, Node::bare(root, client, fingerprint, NodeState::Running));
             let (ends, rounds) = (Mutex::default(), Mutex::default());
-            Lane { program, root, ends, rounds, witnesses: Mutex::default() }
+            Lane { program, root, ends, rounds, wakers: Mutex::default() }
         });
         Trie {
             lanes: lanes.collect(),

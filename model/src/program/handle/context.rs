@@ -1,0 +1,143 @@
+//! The rest of [`ZooKeeper`]: its session, and the program's surroundings.
+
+use super::ZooKeeper;
+use super::combinators::{Cancelled, Either, TimedOut, race};
+use super::transport::Call;
+use super::watch::SessionEvents;
+use crate::program::host::{Message, Operation, Outcome, ResourceRequest};
+use crate::vocabulary::event::{Observation, Value};
+use crate::vocabulary::id::{ClientId, SessionId};
+use crate::vocabulary::time::{Duration, Time};
+use crate::vocabulary::zxid::Zxid;
+use std::future::Future;
+use std::sync::Arc;
+
+/// Unwraps the one outcome that an operation can have.
+macro_rules! expect {
+    ($outcome:expr, $variant:pat => $value:expr) => {
+        match $outcome {
+            $variant => $value,
+            other => unreachable!("an operation was answered with {other:?}"),
+        }
+    };
+}
+
+/// The session.
+impl ZooKeeper {
+    /// Waits until the session is connected, and says which it is. After Expired, Closed or AuthFailed
+    /// it begins a new session first. A client that may use read-only servers is connected to one too
+    /// ([`SessionEvents`] tell), and has then a session that the server made up.
+    pub async fn connect(&self) -> SessionId {
+        expect!(self.call(Operation::Connect).await, Outcome::Connected(session) => session)
+    }
+
+    /// Ends the session (`closeSession`, semantics 2.8 rule 9): its ephemeral znodes go with it.
+    pub async fn close(&self) {
+        expect!(self.call(Operation::Close).await, Outcome::Closed => ());
+    }
+
+    /// Every later change of the session's state.
+    pub fn session_events(&self) -> SessionEvents {
+        SessionEvents::new(Arc::clone(&self.transport))
+    }
+}
+
+/// The program's surroundings.
+impl ZooKeeper {
+    /// Waits; virtual time where the program is simulated.
+    pub async fn sleep(&self, span: Duration) {
+        expect!(self.call(Operation::Sleep(span)).await, Outcome::Elapsed => ());
+    }
+
+    /// The program's clock.
+    pub async fn now(&self) -> Time {
+        expect!(self.call(Operation::Now).await, Outcome::Now(time) => time)
+    }
+
+    /// A random number.
+    pub async fn random(&self) -> u64 {
+        expect!(self.call(Operation::Random).await, Outcome::Random(value) => value)
+    }
+
+    /// Runs a future beside the program's own, in the same process and session. Tasks run in the
+    /// order in which they become ready. When the program returns, what is left of them is dropped
+    /// without a word.
+    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.transport.spawn(Box::pin(future));
+    }
+
+    /// Tells the monitors something.
+    pub fn observe(&self, observation: Observation) {
+        self.transport.observe(observation);
+    }
+
+    /// Tells users' own monitors something.
+    ///
+    /// ```
+    /// # use vivarium_model::handle::ZooKeeper;
+    /// fn report(zookeeper: &ZooKeeper, round: i64) {
+    ///     zookeeper.custom("arrived", &[("round", round.into()), ("late", false.into())]);
+    /// }
+    /// ```
+    pub fn custom(&self, name: &str, fields: &[(&str, Value)]) {
+        let fields = fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
+        self.observe(Observation::Custom { name: Arc::from(name), fields });
+    }
+
+    /// Sends a message to another program, beside ZooKeeper. One that arrives while the other does not run
+    /// (not yet, or not any more) is lost.
+    pub fn send(&self, to: ClientId, body: &[u8]) {
+        self.transport.send(to, Arc::from(body));
+    }
+
+    /// The next message from another program.
+    pub async fn receive(&self) -> Message {
+        expect!(self.call(Operation::Receive).await, Outcome::Message(message) => message)
+    }
+
+    /// Writes to a resource outside ZooKeeper, which refuses a fencing token smaller than one it has
+    /// seen; without a token it does not check.
+    ///
+    /// # Errors
+    /// The largest token that the resource has seen, which is larger.
+    pub async fn write_resource(
+        &self,
+        resource: &str,
+        token: Option<Zxid>,
+        value: u64,
+    ) -> Result<(), Zxid> {
+        let request = ResourceRequest { resource: Arc::from(resource), token, value };
+        expect!(self.call(Operation::Resource(request)).await, Outcome::Resource(result) => result)
+    }
+
+    /// Awaits `future` unless the engine cancels it: then it is dropped at its present await point,
+    /// as a caller's `select!` or timeout would do.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when it was.
+    pub async fn cancellable<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
+        match race(self.call(Operation::Cancelled), future).await {
+            Either::Left(_) => Err(Cancelled),
+            Either::Right(output) => Ok(output),
+        }
+    }
+
+    /// Awaits `future` for at most `span`, then drops it. What is ready in time wins.
+    ///
+    /// # Errors
+    /// [`TimedOut`] when the time was up first.
+    pub async fn timeout<F: Future>(
+        &self,
+        span: Duration,
+        future: F,
+    ) -> Result<F::Output, TimedOut> {
+        match race(future, self.sleep(span)).await {
+            Either::Left(output) => Ok(output),
+            Either::Right(()) => Err(TimedOut),
+        }
+    }
+
+    async fn call(&self, operation: Operation) -> Outcome {
+        Call::submit(&*self.transport, operation).await
+    }
+}

@@ -1,0 +1,101 @@
+//! The async handle that programs use, and what runs them.
+//!
+//! A program is an ordinary `async fn` over one [`ZooKeeper`]. It awaits nothing but that handle, so
+//! it is a function of its inputs: the simulator runs it under a seed, the explorer replays it along
+//! every path, and over another [`Transport`] it runs against a real ensemble.
+//!
+//! Three rules hold for every call. It suspends at least once, even where the answer is known at
+//! once, so that no error loop can spin inside one poll. Dropping its future abandons the call and
+//! takes nothing back: a write that was sent may still be applied. And nothing hides an unknown
+//! outcome: a lost connection is an [`ConnectionLoss`](crate::vocabulary::error::Error::ConnectionLoss) that the program must face.
+//!
+//! ```
+//! use vivarium_model::error::Error;
+//! use vivarium_model::handle::{Program, ZooKeeper, program};
+//! use vivarium_model::op::CreateMode;
+//!
+//! async fn register(zookeeper: ZooKeeper) -> Result<(), String> {
+//!     zookeeper.connect().await;
+//!     match zookeeper.create("/members/me", b"", CreateMode::Ephemeral).await {
+//!         Ok(_) | Err(Error::NodeExists) => Ok(()),
+//!         Err(error) => Err(error.to_string()),
+//!     }
+//! }
+//!
+//! let program: Program = program(register);
+//! # let _ = program;
+//! ```
+//!
+//! A program that is a loop can be written as its round ([`rounds`]), which hands all that survives it
+//! to the next.
+//!
+//! Behind the handle, one simulated process is a [`port::Port`] (its calls, its outputs) and an
+//! [`executor::Executor`] (its tasks), held together by [`process::Process`].
+
+mod access;
+mod answer;
+pub mod combinators;
+mod context;
+pub mod executor;
+pub mod port;
+pub mod process;
+mod program;
+mod read;
+mod request;
+mod run_queue;
+pub mod transport;
+mod watch;
+mod watching;
+
+pub use combinators::{Cancelled, Either, TimedOut, join, join_all, race};
+pub use process::Process;
+
+pub use program::{Carried, Program, Round, program, rounds};
+pub use request::MultiError;
+pub use transport::{BoxFuture, Transport};
+pub use watch::{PersistentWatch, SessionEvents, Watch};
+
+use crate::vocabulary::id::{ClientId, SessionId};
+use std::fmt;
+use std::sync::Arc;
+
+/// The only thing that a program touches: its client of ZooKeeper, and its surroundings (time,
+/// random numbers, other programs, the monitors).
+///
+/// Clones share the one session of their client machine.
+#[derive(Clone)]
+pub struct ZooKeeper {
+    transport: Arc<dyn Transport>,
+    scope: Option<SessionId>,
+}
+
+impl ZooKeeper {
+    /// A handle over a transport.
+    pub fn new(transport: Arc<dyn Transport>) -> ZooKeeper {
+        ZooKeeper { transport, scope: None }
+    }
+
+    /// The client machine that this program runs on.
+    pub fn client(&self) -> ClientId {
+        self.transport.client()
+    }
+
+    /// The same handle pinned to one session: its requests fail with `SessionExpired` once another
+    /// session has taken this one's place. [`ZooKeeper::connect`] and [`ZooKeeper::close`] are not
+    /// requests and concern the current session.
+    pub fn scope(&self, session: SessionId) -> ZooKeeper {
+        ZooKeeper { transport: Arc::clone(&self.transport), scope: Some(session) }
+    }
+}
+
+impl fmt::Debug for ZooKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZooKeeper")
+            .field("client", &self.client())
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

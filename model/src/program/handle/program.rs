@@ -1,0 +1,229 @@
+//! Programs: one future from begin to end, or rounds that hand a state on.
+
+use super::ZooKeeper;
+use super::transport::BoxFuture;
+use crate::vocabulary::fingerprint::Fingerprint;
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What a client machine runs, once for each time its process starts. Made by [`program`] or by
+/// [`rounds`].
+#[derive(Clone)]
+pub struct Program(Arc<dyn Body>);
+
+/// A program from an `async fn` or a closure over the handle.
+///
+/// ```
+/// use std::time::Duration;
+/// use vivarium_model::handle::program;
+///
+/// let rounds = 3;
+/// let patient = program(move |zookeeper| async move {
+///     for _ in 0..rounds {
+///         zookeeper.sleep(Duration::from_millis(100)).await;
+///     }
+///     Ok(())
+/// });
+/// # let _ = patient;
+/// ```
+pub fn program<P, F>(program: P) -> Program
+where
+    P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    Program(Arc::new(Whole(program)))
+}
+
+/// How a round of a program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Round<S> {
+    /// Another round follows, and begins with this.
+    Again(S),
+    /// The program returns.
+    Done,
+}
+
+/// A program that is a loop, written as its round: what one round hands on is all that the next one
+/// has of it.
+///
+/// It does what the same loop in a [`program`] would do. At the end of a round its future is dropped,
+/// and with it its calls in flight, its watches and its subscriptions; the next round begins at once.
+/// A task that a round has spawned lives on beside the later ones, as beside any program.
+///
+/// The explorer can do more with it. Nothing of a round survives it but its state, so a round that
+/// begins with equal states is one place however the program came there: a loop that tries for ever
+/// is as many states as one try. Where something else survives, a task that is still at work, it
+/// keeps the ways apart, as it does those of any program. The states are compared by `Eq`; derive it and
+/// `Hash`, so that nothing is left out.
+///
+/// ```
+/// use vivarium_model::error::Error;
+/// use vivarium_model::handle::{Round, ZooKeeper, rounds};
+/// use vivarium_model::op::CreateMode;
+///
+/// let stubborn = rounds(1, |zookeeper: ZooKeeper, attempt: u32| async move {
+///     zookeeper.connect().await;
+///     match zookeeper.create("/members", b"", CreateMode::Persistent).await {
+///         Ok(_) | Err(Error::NodeExists) => Ok(Round::Done),
+///         Err(Error::ConnectionLoss) if attempt < 3 => Ok(Round::Again(attempt + 1)),
+///         Err(error) => Err(error.to_string()),
+///     }
+/// });
+/// # let _ = stubborn;
+/// ```
+///
+/// A count that is kept outside of the state does not compile, because rounds cannot change what
+/// they share:
+///
+/// ```compile_fail
+/// use vivarium_model::handle::{Round, ZooKeeper, rounds};
+///
+/// let mut attempts = 0;
+/// let forgetful = rounds((), move |zookeeper: ZooKeeper, ()| {
+///     attempts += 1;
+///     async move {
+///         zookeeper.connect().await;
+///         Ok(Round::Done)
+///     }
+/// });
+/// ```
+///
+/// Behind an `Arc` or in a static it compiles. Then the program is no function of its inputs, like any
+/// program with such a thing, and an explorer that notices says so and gives no verdict.
+pub fn rounds<S, P, F>(first: S, round: P) -> Program
+where
+    S: Clone + Eq + Hash + Send + Sync + 'static,
+    P: Fn(ZooKeeper, S) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Round<S>, String>> + Send + 'static,
+{
+    Program(Arc::new(InRounds { first: Carried::new(first), round, state: PhantomData }))
+}
+
+/// What one round of a program hands on to the next, whatever its type.
+#[derive(Clone)]
+pub struct Carried(Arc<dyn Value>);
+
+/// How a round ended, whatever the type of what it hands on; a program that is no loop hands on
+/// nothing.
+pub(super) type RoundEnd = Result<Option<Carried>, String>;
+
+impl Program {
+    /// What its first round begins with; `None` if the program is no loop.
+    pub(super) fn first(&self) -> Option<Carried> {
+        self.0.first()
+    }
+
+    /// A round that begins with this.
+    pub(super) fn round(
+        &self,
+        zookeeper: ZooKeeper,
+        state: Option<Carried>,
+    ) -> BoxFuture<RoundEnd> {
+        self.0.round(zookeeper, state)
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").finish_non_exhaustive()
+    }
+}
+
+trait Body: Send + Sync {
+    fn first(&self) -> Option<Carried>;
+    fn round(&self, zookeeper: ZooKeeper, state: Option<Carried>) -> BoxFuture<RoundEnd>;
+}
+
+struct Whole<P>(P);
+
+impl<P, F> Body for Whole<P>
+where
+    P: Fn(ZooKeeper) -> F + Send + Sync,
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    fn first(&self) -> Option<Carried> {
+        None
+    }
+
+    fn round(&self, zookeeper: ZooKeeper, _nothing: Option<Carried>) -> BoxFuture<RoundEnd> {
+        let main = (self.0)(zookeeper);
+        Box::pin(async move { main.await.map(|()| None) })
+    }
+}
+
+struct InRounds<S, P> {
+    first: Carried,
+    round: P,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S, P, F> Body for InRounds<S, P>
+where
+    S: Clone + Eq + Hash + Send + Sync + 'static,
+    P: Fn(ZooKeeper, S) -> F + Send + Sync,
+    F: Future<Output = Result<Round<S>, String>> + Send + 'static,
+{
+    fn first(&self) -> Option<Carried> {
+        Some(self.first.clone())
+    }
+
+    fn round(&self, zookeeper: ZooKeeper, state: Option<Carried>) -> BoxFuture<RoundEnd> {
+        let state = state.as_ref().and_then(Carried::get::<S>);
+        let state = state.expect("a round begins with what the one before handed on").clone();
+        let round = (self.round)(zookeeper, state);
+        Box::pin(async move {
+            Ok(match round.await? {
+                Round::Again(state) => Some(Carried::new(state)),
+                Round::Done => None,
+            })
+        })
+    }
+}
+
+trait Value: Any + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn fingerprint(&self) -> Fingerprint;
+}
+
+impl<S: Eq + Hash + Send + Sync + 'static> Value for S {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<S>() == Some(self)
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self)
+    }
+}
+
+impl Carried {
+    fn new<S: Eq + Hash + Send + Sync + 'static>(state: S) -> Carried {
+        Carried(Arc::new(state))
+    }
+
+    fn get<S: 'static>(&self) -> Option<&S> {
+        let value: &dyn Any = &*self.0;
+        value.downcast_ref()
+    }
+
+    /// By the type's own `Hash`.
+    pub fn fingerprint(&self) -> Fingerprint {
+        (*self.0).fingerprint()
+    }
+}
+
+/// By the type's own `Eq`.
+impl PartialEq for Carried {
+    fn eq(&self, other: &Carried) -> bool {
+        (*self.0).equals(&*other.0)
+    }
+}
+
+impl fmt::Debug for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Carried").field(&self.fingerprint()).finish()
+    }
+}

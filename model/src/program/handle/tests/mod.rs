@@ -1,0 +1,98 @@
+//! The handle as a hand-driven world sees it: one input in, the program's outputs out.
+
+mod calls;
+mod combining;
+mod data_model;
+mod lives;
+mod rounds;
+mod streams;
+mod tasks;
+mod watches;
+
+use super::{BoxFuture, Process, ZooKeeper, program};
+use crate::program::host::{Input, Operation, Outcome, Output};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Observation;
+use crate::vocabulary::id::{CallId, ClientId};
+use crate::vocabulary::op::{Request, Response};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use std::future::Future;
+
+/// A process of the program, before its first input.
+fn process<P, F>(main: P) -> Process
+where
+    P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    Process::new(ClientId(1), &program(main))
+}
+
+/// A process of the program, and what it did when it was started.
+fn started<P, F>(main: P) -> (Process, Vec<Output>)
+where
+    P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    let mut process = process(main);
+    let outputs = feed(&mut process, Input::Start);
+    (process, outputs)
+}
+
+fn feed(process: &mut Process, input: Input) -> Vec<Output> {
+    let mut outputs = Vec::new();
+    process.feed(input, &mut outputs);
+    outputs
+}
+
+fn reply(process: &mut Process, call: u16, outcome: Outcome) -> Vec<Output> {
+    feed(process, Input::Reply { call: CallId(call), outcome })
+}
+
+fn answer(result: Result<Response, Error>) -> Outcome {
+    Outcome::Response(result)
+}
+
+/// What a program said, in words.
+fn said(text: &str) -> Output {
+    Output::Observe(Observation::Custom { name: text.into(), fields: Vec::new() })
+}
+
+fn submit(call: u16, operation: Operation) -> Output {
+    Output::Submit { call: CallId(call), operation }
+}
+
+fn abandon(call: u16) -> Output {
+    Output::Abandon { call: CallId(call) }
+}
+
+fn request(call: u16, request: Request, watch: Option<u16>) -> Output {
+    let watch = watch.map(CallId);
+    submit(call, Operation::Request { request: request.into(), watch, scope: None })
+}
+
+fn sleep(call: u16, seconds: u64) -> Output {
+    submit(call, Operation::Sleep(seconds_of(seconds)))
+}
+
+fn seconds_of(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn stat(version: i32) -> Stat {
+    Stat { version, ..Stat::default() }
+}
+
+/// Says something when it is dropped: what a guard does that releases a lock.
+struct Guard(ZooKeeper, &'static str);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.custom(self.1, &[]);
+    }
+}
+
+/// Runs until the end of the test's patience: a future that never ends.
+fn forever() -> BoxFuture<()> {
+    Box::pin(std::future::pending())
+}

@@ -1,0 +1,399 @@
+//! Client machines and the programs on them: what a program's outputs do, and how its inputs come
+//! about. Both grains have them; what differs is the `Wire` to the servers.
+//!
+//! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
+//! client's event thread. A paused machine stands still, inbox and all.
+
+mod node;
+mod resource;
+
+pub(crate) use node::ClientNode;
+pub use node::ProgramState;
+pub(crate) use resource::FencedResource;
+
+use crate::client::{ClientEffect, ClientMachine};
+use crate::network::Delivered;
+use crate::program::host::{Input, Message, Operation, Outcome, Output};
+use crate::vocabulary::effect::{Blocker, Effect, Effects, Status};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::Tracked;
+use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::{ClientTimer, Timer};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// The way from client machines to servers.
+pub(crate) trait Wire {
+    /// A client machine opens a connection to a server.
+    fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection;
+
+    /// A client machine sends a packet.
+    fn send(&mut self, connection: ClientConnection, packet: ClientPacket, effects: &mut Effects);
+
+    /// A client machine closes its connection.
+    fn close(&mut self, connection: ClientConnection, effects: &mut Effects);
+}
+
+/// The resources outside ZooKeeper, by name.
+pub(crate) type Resources = BTreeMap<Arc<str>, FencedResource>;
+
+/// All client machines of a grain, borrowed for one step.
+pub(crate) struct Machines<'a, W> {
+    pub(crate) nodes: &'a mut [Tracked<ClientNode>],
+    pub(crate) resources: &'a mut Resources,
+    pub(crate) wire: &'a mut W,
+}
+
+impl<W: Wire> Machines<'_, W> {
+    /// Puts an input into a program's inbox.
+    pub(crate) fn push_input(&mut self, client: ClientId, input: Input, effects: &mut Effects) {
+        let node = self.nodes[client.index()].make_mut();
+        if node.program == ProgramState::Running {
+            effects.absorb(&input);
+            node.inbox.push_back(input);
+            effects.due(Step::Input(client));
+        }
+    }
+
+    /// Takes a program's next input out of its inbox.
+    pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+        let node = &self.nodes[client.index()];
+        if node.program != ProgramState::Running || node.inbox.is_empty() {
+            return Err(Status::NotEnabled);
+        }
+        if node.paused {
+            return Err(Status::Blocked(Blocker::Paused(client)));
+        }
+        let node = self.nodes[client.index()].make_mut();
+        Ok(node.inbox.pop_front().expect("it was just looked at"))
+    }
+
+    // ---- what programs do ----
+
+    /// Carries out one output of a program.
+    pub(crate) fn output(
+        &mut self,
+        client: ClientId,
+        output: Output,
+        at: Time,
+        effects: &mut Effects,
+    ) {
+        match output {
+            Output::Submit { call, operation } => self.submit(client, call, operation, at, effects),
+            Output::Abandon { call } => self.abandon(client, call, effects),
+            Output::Observe(observation) => {
+                let machine = &self.nodes[client.index()].machine;
+                let (session, next_xid) = (machine.session(), machine.next_xid());
+                effects.event(Event::Observed { client, session, next_xid, observation });
+            }
+            Output::Send { to, body } => {
+                // A message to a client machine that is not there goes nowhere.
+                if to.0 > 0 && to.index() < self.nodes.len() {
+                    let node = self.nodes[to.index()].make_mut();
+                    node.under_way.entry(client).or_default().push_back(body);
+                    effects.due(Step::Message { from: client, to });
+                }
+            }
+            Output::Finished(result) => {
+                self.end_process(client, ProgramState::Finished, effects);
+                effects.event(Event::Finished { client, result });
+            }
+            Output::Panicked(message) => {
+                self.end_process(client, ProgramState::Finished, effects);
+                effects.event(Event::Panicked { client, message });
+            }
+        }
+    }
+
+    fn submit(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        operation: Operation,
+        at: Time,
+        effects: &mut Effects,
+    ) {
+        let node = self.nodes[client.index()].make_mut();
+        match operation {
+            Operation::Request { .. }
+            | Operation::RemoveWatches { .. }
+            | Operation::AddAuth { .. }
+            | Operation::Connect
+            | Operation::Close => {
+                self.with_machine(client, effects, |machine, out| {
+                    machine.call(call, operation, out);
+                });
+            }
+            Operation::Sleep(after) => {
+                node.sleeping.insert(call);
+                effects.arm(Timer::Sleep(client, call), after);
+            }
+            Operation::Now => {
+                let outcome = Outcome::Now(at);
+                self.push_input(client, Input::Reply { call, outcome }, effects);
+            }
+            Operation::Random => {
+                node.drawing.insert(call);
+                effects.push(Effect::Random(client, call));
+            }
+            Operation::Receive => match node.received.pop_front() {
+                Some(message) => {
+                    let outcome = Outcome::Message(message);
+                    self.push_input(client, Input::Reply { call, outcome }, effects);
+                }
+                None => node.receiving.push_back(call),
+            },
+            Operation::Cancelled => node.cancellable.push(call),
+            Operation::Resource(request) => {
+                node.to_resources.insert(call, request);
+                effects.due(Step::Resource { client, call });
+            }
+        }
+    }
+
+    /// The call's slot is free: nothing that was on its way to it is an input any more.
+    fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
+        let node = self.nodes[client.index()].make_mut();
+        node.machine.abandon(call);
+        node.inbox.retain(|input| input.call() != Some(call));
+        if node.sleeping.remove(&call) {
+            effects.disarm(Timer::Sleep(client, call));
+        }
+        node.drawing.remove(&call);
+        node.receiving.retain(|other| *other != call);
+        node.cancellable.retain(|other| *other != call);
+        if let Some(request) = node.to_resources.remove(&call) {
+            node.orphaned.push_back(request);
+        }
+    }
+
+    /// The program's process is over, one way or another: its connection breaks, its session stays.
+    fn end_process(&mut self, client: ClientId, state: ProgramState, effects: &mut Effects) {
+        for call in self.nodes[client.index()].sleeping.clone() {
+            effects.disarm(Timer::Sleep(client, call));
+        }
+        self.nodes[client.index()].make_mut().program = state;
+        self.with_machine(client, effects, |machine, out| machine.kill(out));
+        let node = self.nodes[client.index()].make_mut();
+        node.forget_calls();
+        if state == ProgramState::Finished {
+            // Nobody is left who could draw the same number again.
+            node.drawn = 0;
+        }
+    }
+
+    pub(crate) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.nodes[client.index()].program != ProgramState::Running {
+            return false;
+        }
+        self.end_process(client, ProgramState::Killed, effects);
+        effects.event(Event::Killed { client });
+        true
+    }
+
+    pub(crate) fn start_program(&mut self, client: ClientId, effects: &mut Effects) -> Status {
+        let node = &self.nodes[client.index()];
+        if !matches!(node.program, ProgramState::NotStarted | ProgramState::Killed) {
+            return Status::NotEnabled;
+        }
+        if node.paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.nodes[client.index()].make_mut().program = ProgramState::Running;
+        effects.event(Event::Started { client });
+        self.with_machine(client, effects, |machine, out| machine.start(out));
+        self.push_input(client, Input::Start, effects);
+        Status::Done
+    }
+
+    // ---- the client machine ----
+
+    /// Runs a function on a client's session machine and carries out what it wants done.
+    fn with_machine(
+        &mut self,
+        client: ClientId,
+        effects: &mut Effects,
+        run: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
+    ) {
+        let mut out = std::mem::take(&mut effects.client_effects);
+        run(&mut self.nodes[client.index()].make_mut().machine, &mut out);
+        for effect in out.drain(..) {
+            self.client_effect(client, effect, effects);
+        }
+        effects.client_effects = out;
+    }
+
+    fn client_effect(&mut self, client: ClientId, effect: ClientEffect, effects: &mut Effects) {
+        let node = self.nodes[client.index()].make_mut();
+        match effect {
+            ClientEffect::Open { server } => {
+                debug_assert!(node.connection.is_none(), "one connection in use at a time");
+                let connection = self.wire.open(client, server);
+                node.connection = Some(connection);
+                node.machine.opened(connection);
+            }
+            ClientEffect::Send(packet) => {
+                if let Some(connection) = node.connection {
+                    self.wire.send(connection, packet, effects);
+                }
+            }
+            ClientEffect::Close => {
+                if let Some(connection) = node.connection.take() {
+                    self.wire.close(connection, effects);
+                }
+            }
+            ClientEffect::Arm { timer, after, spread } => {
+                effects.push(Effect::Arm { timer: Timer::Client(client, timer), after, spread });
+            }
+            ClientEffect::Disarm(timer) => effects.disarm(Timer::Client(client, timer)),
+            ClientEffect::Input(input) => self.push_input(client, input, effects),
+            ClientEffect::Event(event) => effects.event(event),
+        }
+    }
+
+    pub(crate) fn client_reads(
+        &mut self,
+        connection: ClientConnection,
+        delivered: Delivered<ServerPacket>,
+        effects: &mut Effects,
+    ) {
+        let client = connection.client;
+        let node = &self.nodes[client.index()];
+        if node.connection != Some(connection) {
+            effects.note(|| "it has left that connection behind and takes no notice".to_string());
+            return;
+        }
+        match delivered {
+            Delivered::Packet(packet) => {
+                self.with_machine(client, effects, |machine, out| machine.packet(packet, out));
+            }
+            Delivered::End { .. } => {
+                self.nodes[client.index()].make_mut().connection = None;
+                self.with_machine(client, effects, |machine, out| machine.disconnected(out));
+            }
+        }
+    }
+
+    pub(crate) fn client_timer(
+        &mut self,
+        client: ClientId,
+        timer: ClientTimer,
+        effects: &mut Effects,
+    ) -> Status {
+        if self.nodes[client.index()].paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
+        Status::Done
+    }
+
+    // ---- answers that do not come from ZooKeeper ----
+
+    pub(crate) fn slept(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = &self.nodes[client.index()];
+        if !node.sleeping.contains(&call) {
+            return Status::NotEnabled;
+        }
+        if node.paused {
+            return Status::Blocked(Blocker::Paused(client));
+        }
+        self.nodes[client.index()].make_mut().sleeping.remove(&call);
+        self.push_input(client, Input::Reply { call, outcome: Outcome::Elapsed }, effects);
+        Status::Done
+    }
+
+    pub(crate) fn random(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        value: u64,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = self.nodes[client.index()].make_mut();
+        if !node.drawing.remove(&call) {
+            return Status::NotEnabled;
+        }
+        node.drawn += 1;
+        self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
+        Status::Done
+    }
+
+    /// A request arrives at its resource, whether or not its program still lives.
+    pub(crate) fn resource(
+        &mut self,
+        client: ClientId,
+        call: CallId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = self.nodes[client.index()].make_mut();
+        let (request, wanted) = match node.to_resources.remove(&call) {
+            Some(request) => (request, true),
+            None => match node.orphaned.pop_front() {
+                Some(request) => (request, false),
+                None => return Status::NotEnabled,
+            },
+        };
+        let resource = self.resources.entry(Arc::clone(&request.resource)).or_default();
+        let result = resource.execute(&request);
+        effects.event(Event::ResourceWrite {
+            client,
+            resource: request.resource,
+            token: request.token,
+            accepted: result.is_ok(),
+        });
+        if wanted {
+            let outcome = Outcome::Resource(result);
+            self.push_input(client, Input::Reply { call, outcome }, effects);
+        }
+        Status::Done
+    }
+
+    /// A message arrives; for a machine without a running program it is lost.
+    pub(crate) fn message(
+        &mut self,
+        from: ClientId,
+        to: ClientId,
+        effects: &mut Effects,
+    ) -> Status {
+        let node = self.nodes[to.index()].make_mut();
+        let Some(body) = node.under_way.get_mut(&from).and_then(VecDeque::pop_front) else {
+            return Status::NotEnabled;
+        };
+        if node.under_way.get(&from).is_some_and(VecDeque::is_empty) {
+            node.under_way.remove(&from);
+        }
+        if node.program != ProgramState::Running {
+            return Status::Done;
+        }
+        let message = Message { from, body };
+        match node.receiving.pop_front() {
+            Some(call) => {
+                let outcome = Outcome::Message(message);
+                self.push_input(to, Input::Reply { call, outcome }, effects);
+            }
+            None => node.received.push_back(message),
+        }
+        Status::Done
+    }
+
+    /// Every `cancelled()` that the program awaits answers.
+    pub(crate) fn cancel(&mut self, client: ClientId, effects: &mut Effects) -> bool {
+        if self.nodes[client.index()].cancellable.is_empty() {
+            return false;
+        }
+        let calls = std::mem::take(&mut self.nodes[client.index()].make_mut().cancellable);
+        for call in calls {
+            effects.event(Event::Cancelled { client, call });
+            self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
+        }
+        true
+    }
+}

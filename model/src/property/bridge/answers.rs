@@ -1,0 +1,426 @@
+//! What a client reads on its connection: replies and notifications, in the one order in which its
+//! server can have sent them.
+//!
+//! The zxid of a reply is where its server stood. So everything up to there that fires a watch of
+//! this connection must have been read before it (semantics 3.2 W1, W4), and nothing that the
+//! connection reads later stands lower. A notification names the transaction that fired it; what
+//! SetWatches makes up names where its server stood (3.4), and so does the answer to SetWatches.
+
+use super::Bridge;
+use super::sessions::{Account, Client, Connection};
+use crate::server::local::creates_ephemeral;
+use crate::service::link::{Link, is_refused, is_write, with_identity};
+use crate::service::log::{Entry, Log};
+use crate::tree::quota;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientId, SessionId, Xid};
+use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::words::Answer;
+use crate::vocabulary::zxid::Zxid;
+use crate::watch::Rearming;
+use std::sync::Arc;
+
+/// A reply as a client read it.
+pub(super) struct Reply<'a> {
+    pub(super) xid: Xid,
+    pub(super) zxid: Zxid,
+    pub(super) request: &'a Request,
+    pub(super) result: &'a Result<Response, Error>,
+}
+
+impl Bridge {
+    /// A client's connection with the log. `None` where nothing is known of it.
+    fn reading(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<Option<(&mut Connection, &Log)>, String> {
+        self.connection(client, session)?;
+        let Bridge { clients, log, .. } = self;
+        let connection = match clients.get_mut(&client) {
+            Some(Client { unknown: false, connection, .. }) => connection.as_mut(),
+            _ => None,
+        };
+        Ok(connection.map(|connection| (connection, &*log)))
+    }
+
+    pub(super) fn replied(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        reply: &Reply<'_>,
+    ) -> Result<(), String> {
+        let Reply { xid, zxid, request, result, .. } = *reply;
+        let who = |saw: String| {
+            format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
+        };
+        if self.is_read_only(client, session) {
+            self.saw(client, zxid);
+            return Ok(());
+        }
+        let entry = self.place(zxid).cloned();
+        let config = Arc::clone(&self.config);
+        let options = &config.options;
+        let local = self.sessions.get(&session).is_some_and(Account::may_be_local);
+        let closes_local = local && matches!((request, result), (Request::CloseSession, Ok(_)));
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        connection.take_identities(client, &config);
+        connection.is_due(xid, request).map_err(who)?;
+        connection.is_not_behind(zxid).map_err(who)?;
+        if zxid < log.first().zxid() {
+            self.counts.unknown += 1;
+            self.clients.get_mut(&client).expect("a client with a connection").unknown = true;
+            return Ok(());
+        }
+        let Some(entry) = entry else {
+            return Err(who(format!("was answered at {zxid}, which is no place in the log")));
+        };
+        connection.advance(client, log, zxid, None, &config);
+        connection.nothing_is_due().map_err(who)?;
+        let link = &mut connection.link;
+        if closes_local {
+            // Its server's affair alone (semantics 2.6): it answers and hangs up.
+            link.hung_up = true;
+        } else if is_write(request) {
+            let refused = Err(Error::SessionExpired);
+            let is_ephemeral_on_local = local
+                && !options.local_sessions_upgrading
+                && *result == Err(Error::EphemeralOnLocalSession)
+                && matches!(&entry.txn, Some(txn) if txn.body == TxnBody::Error(Error::SessionExpired))
+                && matches!(request, Request::Write(_))
+                && creates_ephemeral(request);
+            let result = if is_ephemeral_on_local { &refused } else { result };
+            check_write(&entry, session, &Reply { result, ..*reply }).map_err(who)?;
+        }
+        // A server that applies the session's end hangs up; its last word answers closeSession.
+        if link.view < entry.zxid() || (link.hung_up && !is_write(request)) {
+            return Err(who(format!(
+                "was answered at {zxid} by a server that had closed the session"
+            )));
+        }
+        link.to_server.pop_front();
+        link.view = zxid;
+        if !is_write(request) {
+            let expected = link.read(client, &entry.tree, request, &config);
+            check_read(reply, &expected).map_err(who)?;
+            self.counts.reads += 1;
+            self.counts.stale += u64::from(entry.zxid() < self.log.last().zxid());
+        }
+        self.saw(client, zxid);
+        Ok(())
+    }
+
+    fn saw(&mut self, client: ClientId, zxid: Zxid) {
+        let its = self.clients.get_mut(&client).expect("a client with a connection");
+        its.last_zxid = its.last_zxid.max(zxid);
+    }
+
+    /// A client machine sends SetWatches.
+    pub(super) fn rearming(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        relative_zxid: Zxid,
+        packet: ClientPacket,
+    ) -> Result<(), String> {
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        connection.link.to_server.push_back(packet);
+        let seen = self.clients[&client].last_zxid;
+        if seen != relative_zxid {
+            return Err(format!(
+                "{client} said that it has seen {relative_zxid}, but it was {seen}."
+            ));
+        }
+        Ok(())
+    }
+
+    /// A client machine sends the proof of an identity. Its server looks at it before it looks at
+    /// anything that is sent later.
+    pub(super) fn authenticating(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        scheme: &Arc<str>,
+        auth: &Data,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
+        connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
+        connection.unanswered.push_back((Arc::clone(&scheme), Arc::clone(&auth)));
+        connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
+        Ok(())
+    }
+
+    /// A client machine reads that its server has taken the oldest of these proofs. It answers them at
+    /// once, also before requests that were sent earlier and wait for their turn; those go by what was
+    /// known when they were sent.
+    pub(super) fn authenticated(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        match connection.unanswered.pop_front() {
+            Some((scheme, auth)) if !is_refused(client, &scheme, &auth, &config) => {
+                let before = Arc::clone(&connection.known);
+                connection.known = with_identity(&before, client, &scheme, &auth, &config);
+                connection.doubt.get_or_insert(before);
+                connection.take_identities(client, &config);
+                Ok(())
+            }
+            _ => Err(format!(
+                "{client} was told that an identity was accepted, but it has sent none that a \
+                 server accepts."
+            )),
+        }
+    }
+
+    /// A client machine reads the answer to SetWatches.
+    pub(super) fn rearmed(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        zxid: Zxid,
+    ) -> Result<(), String> {
+        let who = |saw: String| format!("SetWatches of session {session} ({client}) {saw}.");
+        if self.is_read_only(client, session) {
+            self.saw(client, zxid);
+            return Ok(());
+        }
+        let entry = self.place(zxid).cloned();
+        let config = Arc::clone(&self.config);
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        connection.take_identities(client, &config);
+        if !connection.sets_watches() {
+            return Err(who("was answered, though it was not the oldest request".to_string()));
+        }
+        connection.is_not_behind(zxid).map_err(who)?;
+        let Some(entry) = entry else {
+            return Err(who(format!("was answered at {zxid}, which is no place in the log")));
+        };
+        match connection.set_at {
+            Some(served) if served != zxid => {
+                return Err(who(format!("made up events at {served} and was answered at {zxid}")));
+            }
+            Some(_) => {}
+            None => {
+                connection.advance(client, log, zxid, None, &config);
+                connection.nothing_is_due().map_err(who)?;
+                connection.set_watches(client, &entry, zxid, &config);
+            }
+        }
+        connection.nothing_is_due().map_err(who)?;
+        if connection.link.hung_up {
+            return Err(who("was answered by a server that had closed the session".to_string()));
+        }
+        connection.link.to_server.pop_front();
+        connection.link.view = zxid;
+        connection.set_at = None;
+        self.saw(client, zxid);
+        Ok(())
+    }
+
+    /// A client machine reads a notification.
+    pub(super) fn notified(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        event: &WatchedEvent,
+    ) -> Result<(), String> {
+        let who = |saw: String| format!("the notification {event} to {client} {saw}.");
+        let entry = self.place(event.zxid).cloned();
+        let config = Arc::clone(&self.config);
+        let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        let mut made_up = connection.set_at.is_some();
+        if connection.link.to_client.is_empty() && !made_up {
+            if connection.sets_watches() {
+                let Some(entry) = entry else {
+                    return Err(who("names no place in the log".to_string()));
+                };
+                connection.is_not_behind(event.zxid).map_err(who)?;
+                connection.advance(client, log, event.zxid, Some(event), &config);
+                if connection.link.to_client.is_empty() {
+                    connection.set_watches(client, &entry, event.zxid, &config);
+                    made_up = true;
+                }
+            } else {
+                // Some of what fires is not for this connection to see.
+                while connection.link.to_client.is_empty()
+                    && !connection.link.hung_up
+                    && let Some(heard) = connection.link.next_heard(log)
+                {
+                    connection.advance(client, log, heard, Some(event), &config);
+                }
+            }
+        }
+        match connection.link.to_client.pop_front() {
+            Some(ServerPacket::Notification(expected)) if expected == *event => {
+                connection.doubt = None;
+            }
+            Some(due) => {
+                return Err(who(format!("was read before this, which comes first: {due}")));
+            }
+            None => return Err(who("comes of no watch of its connection".to_string())),
+        }
+        let counts = &mut self.counts;
+        *if made_up { &mut counts.made_up } else { &mut counts.fired } += 1;
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// The server looks at the proofs that were sent before what it answers next. Behind one that it
+    /// refuses it answers nothing.
+    fn take_identities(&mut self, client: ClientId, config: &Config) {
+        while let Some(ClientPacket::Auth { scheme, auth }) = self.link.to_server.front() {
+            if is_refused(client, scheme, auth, config) {
+                return;
+            }
+            self.link.auth = with_identity(&self.link.auth, client, scheme, auth, config);
+            self.link.to_server.pop_front();
+        }
+    }
+
+    /// The server goes on, and fires watches by the identities that it knows of. What is `read` next
+    /// ends the doubt about when it learnt of the last one: what it then must have kept back for it
+    /// is not to be read, nothing of it before a reply, and before a notification nothing that the
+    /// server sent earlier.
+    fn advance(
+        &mut self,
+        client: ClientId,
+        log: &Log,
+        to: Zxid,
+        read: Option<&WatchedEvent>,
+        config: &Config,
+    ) {
+        let of_requests = Arc::clone(&self.link.auth);
+        let sure = self.doubt.as_ref().map(|before| {
+            let mut link = Link { auth: Arc::clone(before), ..self.link.clone() };
+            link.advance(client, log, to, config);
+            link.to_client
+        });
+        self.link.auth = Arc::clone(&self.known);
+        self.link.advance(client, log, to, config);
+        self.link.auth = of_requests;
+        let Some(sure) = sure else { return };
+        let kept_back = |packet: &ServerPacket| {
+            let is_read = matches!(packet, ServerPacket::Notification(due) if Some(due) == read);
+            !is_read && !sure.contains(packet)
+        };
+        let to_client = &mut self.link.to_client;
+        match read {
+            None => {
+                to_client.retain(|packet| !kept_back(packet));
+                self.doubt = None;
+            }
+            Some(_) => {
+                while to_client.front().is_some_and(kept_back) {
+                    to_client.pop_front();
+                }
+            }
+        }
+    }
+
+    /// Whether the oldest request is a SetWatches.
+    fn sets_watches(&self) -> bool {
+        matches!(self.link.to_server.front(), Some(ClientPacket::SetWatches { .. }))
+    }
+
+    /// Whether this is the oldest request that is not answered.
+    fn is_due(&self, xid: Xid, request: &Request) -> Result<(), String> {
+        match self.link.to_server.front() {
+            Some(ClientPacket::Request { xid: oldest, request: asked })
+                if *oldest == xid && **asked == *request =>
+            {
+                Ok(())
+            }
+            Some(oldest) => Err(format!("was answered before {oldest}, which was sent earlier")),
+            None => Err("was answered, though nothing was asked on this connection".to_string()),
+        }
+    }
+
+    /// What a server has applied only grows, and it accepts nobody who has seen more.
+    fn is_not_behind(&self, zxid: Zxid) -> Result<(), String> {
+        let view = self.link.view;
+        if zxid < view {
+            return Err(format!(
+                "stands at {zxid}, though the session had been shown {view} before"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether all that the server told before what is read now was read.
+    fn nothing_is_due(&self) -> Result<(), String> {
+        match self.link.to_client.front() {
+            None => Ok(()),
+            Some(due) => {
+                Err(format!("was answered before this was read, which comes first: {due}"))
+            }
+        }
+    }
+
+    /// The server sets the watches of the oldest request, and makes up what was missed. An event
+    /// names where the server stands.
+    fn set_watches(&mut self, client: ClientId, entry: &Entry, zxid: Zxid, config: &Config) {
+        let Link { to_server, to_client, watches, .. } = &mut self.link;
+        let rearming = to_server.front().and_then(Rearming::of);
+        let rearming = rearming.expect("the oldest request is a SetWatches");
+        let (name, tree) = (Link::name(client), &entry.tree);
+        let missed = watches.set_watches(tree, name, rearming, config.bugs);
+        let at_zxid = |event| ServerPacket::Notification(WatchedEvent { zxid, ..event });
+        to_client.extend(missed.into_iter().map(at_zxid));
+        self.link.view = zxid;
+        self.set_at = Some(zxid);
+    }
+}
+
+/// The reply to a write is the result of the transaction at its zxid.
+fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(), String> {
+    let Reply { xid, zxid, request, result } = *reply;
+    let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else {
+        return Err(format!("was answered at {zxid}, where nothing is committed"));
+    };
+    if txn.zxid != zxid || txn.session != session || txn.cxid != xid {
+        return Err(format!("was answered at {zxid}, where {txn} has its place"));
+    }
+    if *result == Err(Error::SessionMoved) {
+        return Err("was answered with SessionMoved, where a server hangs up".to_string());
+    }
+    if quota::same_answer(request, result, &applied.result) {
+        return Ok(());
+    }
+    let (said, should) = told_apart(result, &applied.result);
+    Err(format!("was answered with {said}, but {txn} comes to {should}"))
+}
+
+/// A read shows the tree at the reply's zxid.
+fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(), String> {
+    let Reply { zxid, request, result, .. } = *reply;
+    if quota::same_answer(request, result, expected) {
+        return Ok(());
+    }
+    let (said, should) = told_apart(result, expected);
+    Err(format!("was answered with {said}, but at {zxid} the tree says {should}"))
+}
+
+/// Two answers that differ, in words that do.
+fn told_apart(one: &Result<Response, Error>, other: &Result<Response, Error>) -> (String, String) {
+    match (Answer(one).to_string(), Answer(other).to_string()) {
+        (one_said, other_said) if one_said == other_said => {
+            (format!("{one:?}"), format!("{other:?}"))
+        }
+        said => said,
+    }
+}

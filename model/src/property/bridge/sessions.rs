@@ -1,0 +1,544 @@
+//! Sessions and connections: who has which, and whether it may.
+//!
+//! * A session is accepted by the leader that its server follows. It has the whole log but for what
+//!   newer leaders committed. So a session is not accepted any more once its closeSession has its
+//!   place, unless the connection began before that, or a deposed leader is still about that
+//!   does not have it.
+//! * A session is refused when its closeSession has its place in the log, when a leader has
+//!   proposed it (semantics 2.3, 2.4), or when a deposed leader does not know the session.
+//! * A client's next session begins behind the closeSession of one that was refused, unless the
+//!   leader that refused it has fallen.
+//!
+//! A session may live on after its client has left it (killed, closed without an answer, given up by a
+//! client that does so (2.8 rule 3), or after a refused identity): it ends by its expiry.
+//!
+//! Of a local session (2.6) the log says nothing. It is accepted by the server that it began at, and
+//! by no other, until a leader has proposed a createSession for it; it can be over at any time. A
+//! read-only connection (2.7) speaks for no part of the log: what it shows is not compared, but its
+//! client has seen it. The session on it is another than the client's own, for which it counts
+//! nothing, or the client's own.
+
+use super::Bridge;
+use super::commits::Write;
+use crate::service::link::{Link, is_refused};
+use crate::vocabulary::acl::Id;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::op::{Data, Request, SessionState};
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// How a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Home {
+    /// Its createSession is in the log.
+    Log,
+    /// This server alone knows of it.
+    Server(Option<ServerId>),
+    /// A leader has proposed a createSession for it.
+    Upgrading,
+}
+
+/// A session, from its createSession on.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Account {
+    pub(super) home: Home,
+    /// Where it began.
+    created: Zxid,
+    /// Where it ended, and when that became known.
+    pub(super) closed: Option<(Zxid, Moment)>,
+    /// Who was told of it.
+    client: Option<ClientId>,
+    /// How often it was accepted.
+    pub(super) connections: u32,
+    /// When its client last lost a connection.
+    pub(super) disconnected: Option<Moment>,
+    /// Writes under way, oldest first.
+    pub(super) writes: VecDeque<Write>,
+    pub(super) last_sent: Xid,
+    /// The newest write that has its place, and where.
+    pub(super) decided: Option<(Xid, Zxid)>,
+    /// It had lost its connection before its createSession was committed.
+    refused_before: bool,
+    /// Leaders that have proposed its closeSession.
+    closing: BTreeSet<Epoch>,
+}
+
+impl Account {
+    /// Of a client that was told of it, or of none yet.
+    fn new(home: Home, created: Zxid) -> Account {
+        Account {
+            home,
+            created,
+            closed: None,
+            client: None,
+            connections: 0,
+            disconnected: None,
+            refused_before: false,
+            writes: VecDeque::new(),
+            last_sent: Xid(0),
+            decided: None,
+            closing: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it may have no createSession.
+    pub(super) fn may_be_local(&self) -> bool {
+        self.home != Home::Log
+    }
+
+    /// Where it began, if it has no client yet and can still get one.
+    pub(super) fn awaits_its_client_since(&self) -> Option<Zxid> {
+        (self.client.is_none() && self.closed.is_none()).then_some(self.created)
+    }
+
+    /// Where among the writes under way this one is.
+    pub(super) fn position(&self, xid: Xid) -> Option<usize> {
+        self.writes.iter().position(|write| write.xid == xid)
+    }
+}
+
+/// A client machine, from its first session on.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct Client {
+    /// The session that it has.
+    pub(super) session: Option<SessionId>,
+    pub(super) connection: Option<Connection>,
+    /// As its machine has it: where the last reply stood (semantics 2.8 rule 6).
+    pub(super) last_zxid: Zxid,
+    /// The session that it had before, if that was refused, and which leaders can have done so
+    /// without its closeSession being in the log.
+    refused: Option<(SessionId, Vec<Epoch>)>,
+    /// Its connection is a read-only one, with this session.
+    pub(super) read_only: Option<SessionId>,
+    /// Its connection has shown more of the past than is remembered of the log: nothing can be said
+    /// about it.
+    pub(super) unknown: bool,
+}
+
+/// A client's connection.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Connection {
+    /// What the service grain has of it. To the server: what is not answered yet. To the client:
+    /// the notifications that must come next.
+    pub(super) link: Link,
+    /// The oldest request is a SetWatches that was served here; its answer is under way.
+    pub(super) set_at: Option<Zxid>,
+    /// The identities that requests get which are sent from now on; those of the link are what the
+    /// requests have that are answered from now on.
+    pub(super) proven: Arc<[Id]>,
+    /// The identities that the server goes by when a watch fires whose event is read from now on, and
+    /// the proofs that are sent and not answered, oldest first.
+    pub(super) known: Arc<[Id]>,
+    pub(super) unanswered: VecDeque<(Arc<str>, Data)>,
+    /// What the server knew before that, while nothing was read since that tells how far it had got
+    /// when it learnt more: it may have kept events back that it would not keep back now.
+    pub(super) doubt: Option<Arc<[Id]>>,
+}
+
+impl Connection {
+    /// Something was sent.
+    pub(super) fn ask(&mut self, xid: Xid, request: &Arc<Request>) {
+        let request = Arc::clone(request);
+        self.link.to_server.push_back(ClientPacket::Request { xid, request });
+    }
+}
+
+/// A number of events.
+type Moment = u64;
+
+/// Who leads, and who has lately.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct Leaders {
+    now: Moment,
+    leading: BTreeMap<ServerId, Epoch>,
+    /// The epochs of leaders that have left their role, and when.
+    fallen: BTreeMap<Epoch, Moment>,
+    /// Who has proposed the end of a session whose beginning is not committed yet.
+    closing: BTreeMap<SessionId, BTreeSet<Epoch>>,
+}
+
+impl Leaders {
+    pub(super) fn tick(&mut self) {
+        self.now += 1;
+    }
+
+    pub(super) fn was_established(&self, epoch: Epoch) -> bool {
+        self.fallen.contains_key(&epoch) || self.leading.values().any(|other| *other == epoch)
+    }
+
+    /// The epochs of all that were leaders at some time since.
+    fn since(&self, moment: Moment) -> impl Iterator<Item = Epoch> {
+        let fallen = self.fallen.iter().filter(move |(_, when)| **when >= moment);
+        self.leading.values().copied().chain(fallen.map(|(epoch, _)| *epoch))
+    }
+
+    fn left(&mut self, server: ServerId) {
+        if let Some(epoch) = self.leading.remove(&server) {
+            self.fallen.insert(epoch, self.now);
+        }
+    }
+}
+
+impl Bridge {
+    /// What servers do among themselves.
+    pub(super) fn server(&mut self, event: &Event) {
+        match event {
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                let closing = match self.sessions.get_mut(&txn.session) {
+                    Some(account) => &mut account.closing,
+                    None => self.leaders.closing.entry(txn.session).or_default(),
+                };
+                closing.insert(txn.zxid.epoch());
+            }
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CreateSession { .. }) => {
+                if let Some(account) = self.sessions.get_mut(&txn.session)
+                    && account.may_be_local()
+                {
+                    account.home = Home::Upgrading;
+                }
+            }
+            Event::Established { leader, epoch, .. } => {
+                self.leaders.left(*leader);
+                self.leaders.leading.insert(*leader, *epoch);
+            }
+            Event::LeftRole { server, .. }
+            | Event::Crashed { server, .. }
+            | Event::Exited { server, .. } => self.leaders.left(*server),
+            _ => {}
+        }
+    }
+
+    pub(super) fn created(&mut self, txn: &Txn) {
+        let account = self.sessions.entry(txn.session);
+        let account = account.or_insert_with(|| Account::new(Home::Log, txn.zxid));
+        account.closing.extend(self.leaders.closing.remove(&txn.session).unwrap_or_default());
+        if account.home != Home::Log {
+            // Its client may have been refused before the leader heard of it.
+            self.counts.upgraded += 1;
+            account.refused_before = account.disconnected.is_some();
+            (account.home, account.created) = (Home::Log, txn.zxid);
+        }
+    }
+
+    pub(super) fn closed(&mut self, txn: &Txn) {
+        let now = self.leaders.now;
+        if let Some(account) = self.sessions.get_mut(&txn.session) {
+            account.closed.get_or_insert((txn.zxid, now));
+        }
+    }
+
+    /// A session changed its state as its client sees it.
+    pub(super) fn session(
+        &mut self,
+        client: ClientId,
+        session: Option<SessionId>,
+        server: Option<ServerId>,
+        state: SessionState,
+    ) -> Result<(), String> {
+        let Some(session) = session else {
+            // A program can close what no server has given it yet.
+            return match state {
+                SessionState::Closed => Ok(()),
+                _ => Err(format!("{client} was told {state} of a session that it has not.")),
+            };
+        };
+        if self.is_read_only(client, session) && state != SessionState::ConnectedReadOnly {
+            let its = self.clients.get_mut(&client).expect("it has a connection");
+            let was_its_own = its.session == Some(session);
+            if state == SessionState::Disconnected || was_its_own {
+                its.read_only = None;
+            }
+            if !was_its_own {
+                return self.without_account(client, session, state);
+            }
+        }
+        match state {
+            SessionState::SyncConnected => self.accepted(client, session, server),
+            SessionState::ConnectedReadOnly => self.accepted_read_only(client, session),
+            SessionState::Disconnected => {
+                self.connection(client, session)?;
+                self.end_connection(client, session);
+                Ok(())
+            }
+            SessionState::Expired if server.is_none() && self.gives_up(client) => {
+                self.given_up(client, session)
+            }
+            SessionState::Expired => self.expired(client, session),
+            SessionState::AuthFailed => self.refused_identity(client, session),
+            SessionState::Closed => self.closed_by_client(client, session),
+        }
+    }
+
+    /// The connection that a client has with this session; `None` where nothing is known of it.
+    pub(super) fn connection(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+    ) -> Result<Option<&mut Connection>, String> {
+        if self.is_read_only(client, session) {
+            return Ok(None);
+        }
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        match its {
+            Some(Client { unknown: true, .. }) => Ok(None),
+            Some(Client { connection: Some(connection), .. }) => Ok(Some(connection)),
+            _ => Err(format!("{client} has no connection with session {session}.")),
+        }
+    }
+
+    fn end_connection(&mut self, client: ClientId, session: SessionId) {
+        let now = self.leaders.now;
+        if let Some(its) = self.clients.get_mut(&client) {
+            (its.connection, its.unknown) = (None, false);
+        }
+        if let Some(account) = self.sessions.get_mut(&session) {
+            account.disconnected = Some(now);
+        }
+    }
+
+    /// Whether the client has this session on a read-only connection.
+    pub(super) fn is_read_only(&self, client: ClientId, session: SessionId) -> bool {
+        self.clients.get(&client).is_some_and(|its| its.read_only == Some(session))
+    }
+
+    fn accepted_read_only(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.entry(client).or_default();
+        if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
+            return Err(format!("{client} was given session {session} beside the one it has."));
+        }
+        its.read_only = Some(session);
+        its.unknown = false;
+        self.counts.read_only += 1;
+        Ok(())
+    }
+
+    /// A session that only a read-only server has known changed its state.
+    fn without_account(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        state: SessionState,
+    ) -> Result<(), String> {
+        match state {
+            SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                Err(format!("{client} was given session {session} of a read-only server."))
+            }
+            SessionState::Disconnected => Ok(()),
+            SessionState::Expired | SessionState::Closed | SessionState::AuthFailed => {
+                self.clients.remove(&client);
+                Ok(())
+            }
+        }
+    }
+
+    fn accepted(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        server: Option<ServerId>,
+    ) -> Result<(), String> {
+        if self.config.options.local_sessions && !self.sessions.contains_key(&session) {
+            let seen = self.clients.get(&client).map_or(Zxid::ZERO, |its| its.last_zxid);
+            self.sessions.insert(session, Account::new(Home::Server(server), seen));
+            self.counts.local += 1;
+        }
+        let Some(account) = self.sessions.get(&session) else {
+            return Err(format!("{client} was given session {session}, which has not begun."));
+        };
+        let its = self.clients.entry(client).or_default();
+        if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
+            return Err(format!("{client} was given session {session} beside the one it has."));
+        }
+        if let Home::Server(home) = account.home
+            && home != server
+        {
+            return Err(format!(
+                "{client}'s local session {session} was accepted by another server than it began at."
+            ));
+        }
+        let view = match account.client {
+            None if account.may_be_local() => {
+                its.refused = None;
+                its.last_zxid
+            }
+            None => {
+                self.begun(client, session)?;
+                self.sessions[&session].created
+            }
+            Some(other) if other != client || its.session.is_none() => {
+                return Err(format!(
+                    "{client} was given session {session}, which {other} has or had."
+                ));
+            }
+            Some(_) => {
+                let seen = its.last_zxid;
+                self.accepted_again(client, session, seen)?;
+                seen
+            }
+        };
+        let account = self.sessions.get_mut(&session).expect("it was just looked at");
+        account.connections += 1;
+        account.client = Some(client);
+        self.counts.accepted += 1;
+        let closed = Link::closed(client, &self.config);
+        let link = Link { open: true, session: Some(session), view, ..closed };
+        let (proven, known) = (Arc::clone(&link.auth), Arc::clone(&link.auth));
+        let its = self.clients.get_mut(&client).expect("it was just put there");
+        its.session = Some(session);
+        its.unknown = false;
+        let unanswered = VecDeque::new();
+        its.connection =
+            Some(Connection { link, set_at: None, proven, known, unanswered, doubt: None });
+        Ok(())
+    }
+
+    /// A new session: behind the end of the one before, if that was refused.
+    fn begun(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let created = self.sessions[&session].created;
+        let its = self.clients.get_mut(&client).expect("a client with a session");
+        if !self.config.options.read_only_mode {
+            its.last_zxid = Zxid::ZERO;
+        }
+        let Some((old, refusers)) = its.refused.take() else { return Ok(()) };
+        let closed = self.sessions.get(&old).and_then(|account| account.closed);
+        if closed.is_some_and(|(closed, _)| closed < created) {
+            return Ok(());
+        }
+        if refusers.iter().any(|epoch| *epoch < created.epoch()) {
+            self.counts.begun_before_close += 1;
+            return Ok(());
+        }
+        Err(format!(
+            "{client}'s session {session} began at {created}, before session {old}, of which it was \
+             told that it has expired, was closed."
+        ))
+    }
+
+    /// The session comes back.
+    fn accepted_again(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        seen: Zxid,
+    ) -> Result<(), String> {
+        let account = &self.sessions[&session];
+        let Some((closed, when)) = account.closed else { return Ok(()) };
+        let began_before = account.disconnected.is_none_or(|lost| lost < when);
+        let since = account.disconnected.unwrap_or_default();
+        let unaware = self.leaders.since(since).any(|epoch| epoch < closed.epoch());
+        if closed > seen && (began_before || unaware) {
+            self.counts.accepted_after_close += 1;
+            return Ok(());
+        }
+        Err(format!(
+            "{client}'s session {session} was accepted again, although it was closed at {closed} \
+             and no leader could still take it for alive."
+        ))
+    }
+
+    fn expired(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let (Some(its), Some(account)) = (its, self.sessions.get(&session)) else {
+            return Err(format!(
+                "{client} was told that session {session} is expired, which it has not."
+            ));
+        };
+        let since = account.disconnected.unwrap_or_default();
+        let refuses =
+            |epoch: &Epoch| account.closing.contains(epoch) || *epoch < account.created.epoch();
+        let refusers: Vec<Epoch> = self.leaders.since(since).filter(refuses).collect();
+        // Of a local session any other server, and its own after its end; of one that has become a
+        // global one a leader that had not heard of that, and a read-only server that has not.
+        let options = &self.config.options;
+        let behind = options.local_sessions && options.read_only_mode;
+        let unheard = account.may_be_local() || account.refused_before || behind;
+        if account.closed.is_none() && refusers.is_empty() && !unheard {
+            return Err(format!(
+                "{client} was told that session {session} is expired, but nobody has closed it."
+            ));
+        }
+        *its = Client { refused: Some((session, refusers)), ..Client::default() };
+        Ok(())
+    }
+
+    fn gives_up(&self, client: ClientId) -> bool {
+        self.config.clients.get(client.index()).is_some_and(|client| client.expires_locally)
+    }
+
+    /// The client has heard nothing for too long and left its session behind (semantics 2.8 rule 3).
+    /// The servers know nothing of that.
+    fn given_up(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let Some(its) = its else {
+            return Err(format!("{client} gave up session {session}, which it has not."));
+        };
+        if its.connection.is_some() || its.unknown {
+            return Err(format!("{client} gave up session {session}, to which it is connected."));
+        }
+        *its = Client::default();
+        Ok(())
+    }
+
+    /// A server refused an identity, and the client left its session behind (semantics 1.9). Its
+    /// server must have been sent one that is to be refused, and it answers nothing behind that.
+    fn refused_identity(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        if let Some(connection) = self.connection(client, session)? {
+            let refused = |packet: &ClientPacket| match packet {
+                ClientPacket::Auth { scheme, auth } => is_refused(client, scheme, auth, &config),
+                _ => false,
+            };
+            if !connection.link.to_server.iter().any(refused) {
+                return Err(format!(
+                    "{client} was told that an identity was refused, but it has sent none that \
+                     a server refuses."
+                ));
+            }
+        }
+        self.end_connection(client, session);
+        self.clients.insert(client, Client::default());
+        Ok(())
+    }
+
+    /// The client closed its session: its server answered that, or the connection broke before.
+    fn closed_by_client(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
+        let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
+        let Some(its) = its else {
+            return Err(format!("{client} closed session {session}, which it has not."));
+        };
+        let open = its.connection.as_ref().filter(|_| !its.unknown);
+        if open.is_some_and(|connection| !connection.link.hung_up) {
+            return Err(format!("{client} took session {session} for closed without an answer."));
+        }
+        *its = Client::default();
+        Ok(())
+    }
+
+    /// A request in flight fails because its connection broke.
+    pub(super) fn lost(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        xid: Xid,
+        request: &Request,
+    ) -> Result<(), String> {
+        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        let in_flight = &mut connection.link.to_server;
+        let lost = |packet: &ClientPacket| matches!(packet, ClientPacket::Request { xid: sent, .. } if *sent == xid);
+        if !in_flight.iter().any(lost) {
+            return Err(format!(
+                "{client} lost request {} ({request}), which was not in flight.",
+                xid.0
+            ));
+        }
+        let account = self.sessions.get_mut(&session).expect("a connection has a session");
+        if let Some(at) = account.position(xid) {
+            account.writes[at].lost = true;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,375 @@
+//! What real runs seldom show: the liberties, each with what is still no liberty.
+
+use super::Bridge;
+use crate::property::Monitor;
+use crate::property::testing::{
+    Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, get_data, lost,
+    replied, sent, session, set_data_request, txn, z,
+};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ServerId, SessionId};
+use crate::vocabulary::op::{Data, EventType, Response, SessionState, WatchedEvent};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::sync::Arc;
+
+fn established(leader: ServerId, epoch: u32) -> Event {
+    Event::Established { leader, epoch: Epoch(epoch), last_zxid: Zxid::ZERO }
+}
+
+fn left(server: ServerId) -> Event {
+    Event::LeftRole { server, reason: "no quorum" }
+}
+
+/// Server 1 leads epoch 1; the session began at 1:1 and is connected.
+fn trial() -> Trial<Bridge> {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.create_session(z(1, 1));
+    trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+    trial
+}
+
+/// The same, having created /a with request 1 at 1:2 and lost its connection.
+fn disconnected() -> Trial<Bridge> {
+    let mut trial = trial();
+    create(&mut trial);
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial
+}
+
+fn create(trial: &mut Trial<Bridge>) {
+    trial.accepts(sent(1, create_request("/a", "x")));
+    let body = Bodies(&trial.history).create("/a", "x");
+    trial.commit(z(1, 2), 1, body);
+    let result = trial.history.applied(z(1, 2)).expect("committed").result.clone();
+    trial.accepts(replied(1, z(1, 2), create_request("/a", "x"), result));
+}
+
+fn connected() -> Event {
+    session(SessionState::SyncConnected, Some(ONE))
+}
+
+fn close(zxid: Zxid) -> Arc<Txn> {
+    txn(zxid, 0, TxnBody::CloseSession { ephemerals: Vec::new() })
+}
+
+fn next_session(zxid: Zxid) -> (Event, Event) {
+    let new = SessionId(0x20);
+    let mut created = (*txn(zxid, 0, TxnBody::CreateSession { timeout: Duration::ZERO })).clone();
+    created.session = new;
+    let (server, state) = (Some(TWO), SessionState::SyncConnected);
+    let connected = Event::Session { client: CLIENT, session: Some(new), server, state };
+    (committed(Arc::new(created)), connected)
+}
+
+#[test]
+fn a_deposed_leader_may_accept_a_closed_session() {
+    for unaware in [true, false] {
+        let mut trial = disconnected();
+        if !unaware {
+            trial.accepts(left(ONE));
+            trial.accepts(connected());
+            trial.accepts(session(SessionState::Disconnected, None));
+        }
+        trial.accepts(established(TWO, 2));
+        trial.accepts(committed(close(z(2, 1))));
+        if unaware {
+            trial.accepts(connected());
+            continue;
+        }
+        // Its connection may have begun before the closeSession; the one after that has not.
+        trial.accepts(connected());
+        trial.accepts(session(SessionState::Disconnected, None));
+        assert_eq!(
+            trial.objects(connected()),
+            "bridge: client 1's session 0x10 was accepted again, although it was closed at 2:1 and \
+             no leader could still take it for alive."
+        );
+    }
+}
+
+#[test]
+fn a_deposed_leader_may_refuse_a_session_that_it_does_not_know() {
+    for deposed in [true, false] {
+        let mut trial = Trial::new(Bridge::new());
+        if deposed {
+            trial.accepts(established(ONE, 1));
+        }
+        trial.accepts(established(TWO, 2));
+        trial.create_session(z(2, 1));
+        trial.accepts(connected());
+        trial.accepts(session(SessionState::Disconnected, None));
+        let expired = session(SessionState::Expired, None);
+        match deposed {
+            true => trial.accepts(expired),
+            false => drop(trial.objects(expired)),
+        }
+    }
+}
+
+#[test]
+fn the_next_session_is_behind_the_closed_one_unless_its_leader_fell() {
+    for fell in [true, false] {
+        let mut trial = disconnected();
+        trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 3)) });
+        trial.accepts(session(SessionState::Expired, None));
+        if fell {
+            trial.accepts(left(ONE));
+            trial.accepts(established(TWO, 2));
+            let (created, connected) = next_session(z(2, 1));
+            trial.accepts(created);
+            trial.accepts(connected);
+        } else {
+            let (created, connected) = next_session(z(1, 4));
+            trial.accepts(created);
+            assert_eq!(
+                trial.objects(connected),
+                "bridge: client 1's session 0x20 began at 1:4, before session 0x10, of which it \
+                 was told that it has expired, was closed."
+            );
+        }
+    }
+}
+
+#[test]
+fn a_lost_write_may_be_committed_after_the_session_came_back_but_not_behind_its_next_write() {
+    let before = |trial: &mut Trial<Bridge>| {
+        create(trial);
+        trial.accepts(sent(2, set_data_request("/a", "late")));
+        trial.accepts(session(SessionState::Disconnected, None));
+        trial.accepts(connected());
+        trial.accepts(sent(3, set_data_request("/a", "next")));
+    };
+    let set = |trial: &Trial<Bridge>, data| Bodies(&trial.history).set_data("/a", data);
+    let mut pending = trial();
+    before(&mut pending);
+    let (late, next) = (set(&pending, "late"), "next");
+    pending.commit(z(1, 3), 2, late);
+    let next = set(&pending, next);
+    pending.commit(z(1, 4), 3, next);
+
+    let mut settled = trial();
+    before(&mut settled);
+    let next = set(&settled, "next");
+    settled.commit(z(1, 3), 3, next);
+    // The leader may still say that it refuses it; that has no effect.
+    settled.commit(z(1, 4), 2, TxnBody::Error(Error::SessionMoved));
+    let late = set(&settled, "late");
+    settled.objects(committed(txn(z(1, 5), 2, late)));
+}
+
+#[test]
+fn a_lost_request_was_in_flight() {
+    let mut trial = trial();
+    trial.accepts(sent(1, exists("/a")));
+    trial.accepts(lost(1, exists("/a")));
+    assert_eq!(
+        trial.objects(lost(2, exists("/b"))),
+        "bridge: client 1 lost request 2 (exists /b), which was not in flight."
+    );
+}
+
+#[test]
+fn an_opening_zxid_is_a_place_only_of_an_established_leader() {
+    for known in [true, false] {
+        let mut trial = disconnected();
+        trial.accepts(left(ONE));
+        trial.accepts(connected());
+        if known {
+            trial.accepts(established(TWO, 2));
+        }
+        trial.accepts(sent(2, exists("/b")));
+        let reply = replied(2, z(2, 0), exists("/b"), Err(Error::NoNode));
+        match known {
+            true => trial.accepts(reply),
+            false => assert!(trial.objects(reply).contains("no place in the log")),
+        }
+    }
+}
+
+/// SetWatches at a server that stands anywhere from the client's last zxid on.
+#[test]
+fn set_watches_is_answered_at_a_prefix() {
+    let rearmed = |zxid| Event::Rearmed { client: CLIENT, session: SESSION, zxid };
+    let notified = |zxid| {
+        let event = WatchedEvent { kind: EventType::NodeDataChanged, path: "/a".into(), zxid };
+        Event::Notified { client: CLIENT, session: SESSION, event }
+    };
+    let start = || {
+        let mut trial = disconnected();
+        // Another session changes the znode meanwhile.
+        let (created, connected) = next_session(z(1, 3));
+        let Event::Session { session, server, state, .. } = connected else { unreachable!() };
+        let client = crate::vocabulary::id::ClientId(2);
+        trial.accepts(created);
+        trial.accepts(Event::Session { client, session, server, state });
+        let mut request = sent(1, set_data_request("/a", "y"));
+        if let Event::Sent { client: its, session: of, .. } = &mut request {
+            (*its, *of) = (client, SessionId(0x20));
+        }
+        trial.accepts(request);
+        let mut change = (*txn(z(1, 4), 1, Bodies(&trial.history).set_data("/a", "y"))).clone();
+        change.session = SessionId(0x20);
+        trial.accepts(committed(Arc::new(change)));
+        trial.accepts(self::connected());
+        trial.accepts(Event::Rearming {
+            persistent: Vec::new(),
+            recursive: Vec::new(),
+            client: CLIENT,
+            session: SESSION,
+            relative_zxid: z(1, 2),
+            data: vec!["/a".into()],
+            exist: Vec::new(),
+            child: Vec::new(),
+        });
+        trial
+    };
+    // A server behind arms the watch, which fires when the server comes to the change.
+    let mut behind = start();
+    behind.accepts(rearmed(z(1, 3)));
+    behind.accepts(notified(z(1, 4)));
+    // One that has applied it makes the event up, and arms nothing.
+    let mut ahead = start();
+    ahead.accepts(notified(z(1, 4)));
+    ahead.accepts(rearmed(z(1, 4)));
+    assert_eq!(
+        ahead.objects(notified(z(1, 4))),
+        "bridge: the notification NodeDataChanged /a (zxid 1:4) to client 1 comes of no watch of \
+         its connection."
+    );
+    // One that has applied it has something to say, and one that is behind the client no session.
+    assert!(start().objects(rearmed(z(1, 4))).contains("before this was read"));
+    assert!(start().objects(rearmed(z(1, 1))).contains("had been shown 1:2 before"));
+    // What is made up where nothing is missed is invented.
+    assert!(start().objects(notified(z(1, 3))).contains("comes of no watch"));
+}
+
+#[test]
+fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
+    let mut trial = trial();
+    create(&mut trial);
+    let watch = crate::vocabulary::op::Request::Exists { path: "/a".into(), watch: true };
+    trial.accepts(sent(2, watch.clone()));
+    let stat = trial.history.tree().stat("/a").expect("it exists");
+    trial.accepts(replied(2, z(1, 2), watch, Ok(Response::Exists(stat))));
+    trial.accepts(sent(3, set_data_request("/a", "y")));
+    let body = Bodies(&trial.history).set_data("/a", "y");
+    trial.commit(z(1, 3), 3, body);
+    let result = trial.history.applied(z(1, 3)).expect("committed").result.clone();
+    assert_eq!(
+        trial.objects(replied(3, z(1, 3), set_data_request("/a", "y"), result)),
+        "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before this was \
+         read, which comes first: notification NodeDataChanged /a (zxid 1:3)."
+    );
+}
+
+/// Semantics 2.8 rule 3: a client that is configured so needs no server to tell it. The session lives
+/// on, and the next one begins without waiting for its end.
+#[test]
+fn a_client_may_give_its_session_up() {
+    for (gives_up, by, accepted) in
+        [(true, None, true), (true, Some(TWO), false), (false, None, false)]
+    {
+        let mut trial = Trial::new(Bridge::new());
+        let mut config = Config::new(3, 1);
+        config.clients[0].expires_locally = gives_up;
+        trial.monitor.begin(&Arc::new(config));
+        trial.accepts(established(ONE, 1));
+        trial.create_session(z(1, 1));
+        trial.accepts(connected());
+        if gives_up && by.is_none() {
+            let saw = trial.clone_and_object(session(SessionState::Expired, None));
+            assert!(saw.ends_with("to which it is connected."), "{saw}");
+        }
+        trial.accepts(session(SessionState::Disconnected, None));
+        let expired = session(SessionState::Expired, by);
+        if !accepted {
+            trial.objects(expired);
+            continue;
+        }
+        trial.accepts(expired);
+        let (created, connected) = next_session(z(1, 2));
+        trial.accepts(created);
+        trial.accepts(connected);
+    }
+}
+
+/// Semantics 1.9: a client whose identity was refused leaves its session behind. It must have sent one
+/// that servers refuse.
+#[test]
+fn an_identity_is_refused_only_if_it_was_sent() {
+    let authenticating = |scheme: &str| Event::Authenticating {
+        client: CLIENT,
+        session: SESSION,
+        scheme: scheme.into(),
+        auth: Arc::from(*b"ann:secret"),
+    };
+    let failed = || session(SessionState::AuthFailed, None);
+    let accepted = || Event::Authenticated { client: CLIENT, session: SESSION };
+    for scheme in ["digest", "kerberos"] {
+        let mut trial = trial();
+        trial.clone_and_object(accepted());
+        trial.accepts(authenticating(scheme));
+        trial.accepts(sent(1, exists("/")));
+        if scheme == "digest" {
+            let saw = trial.objects(failed());
+            assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
+            continue;
+        }
+        // Behind the refusal there is no answer, and it is none that was accepted.
+        trial.clone_and_object(accepted());
+        let stat = trial.history.tree().stat("/").expect("the root");
+        let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
+        assert!(trial.clone_and_object(answered).contains("was answered before"));
+        trial.accepts(lost(1, exists("/")));
+        trial.accepts(failed());
+        let (created, connected) = next_session(z(1, 2));
+        trial.accepts(created);
+        trial.accepts(connected);
+    }
+}
+
+/// A server that has loaded a snapshot counts its quotas anew, and can come to other numbers.
+#[test]
+fn statistics_of_quotas_may_say_anything() {
+    let mut trial = trial();
+    let quota = "/zookeeper/quota/a";
+    let statistics = format!("{quota}/zookeeper_stats");
+    for (at, path) in [(1, quota), (2, "/zookeeper/quota/a/zookeeper_limits"), (3, &statistics)] {
+        let zxid = z(1, at + 1);
+        trial.accepts(sent(at, create_request(path, "")));
+        let body = Bodies(&trial.history).create(path, "");
+        trial.commit(zxid, at, body);
+        let result = trial.history.applied(zxid).expect("committed").result.clone();
+        trial.accepts(replied(at, zxid, create_request(path, ""), result));
+    }
+    for (at, path) in [(4, statistics.as_str()), (5, quota)] {
+        let stat = trial.history.tree().stat(path).expect("there");
+        let stat = Stat { data_length: 17, ..stat };
+        let result = Ok(Response::Data(Data::from(*b"count=77,bytes=77"), stat));
+        trial.accepts(sent(at, get_data(path)));
+        let event = replied(at, z(1, 4), get_data(path), result);
+        if path == statistics {
+            trial.accepts(event);
+        } else {
+            assert!(trial.objects(event).contains("but at 1:4 the tree says"));
+        }
+    }
+}
+
+/// Its time may be up before its beginning is committed.
+#[test]
+fn a_session_may_be_closing_before_it_has_begun() {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.accepts(Event::Proposed { leader: ONE, txn: close(z(1, 2)) });
+    trial.create_session(z(1, 1));
+    trial.accepts(connected());
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial.accepts(session(SessionState::Expired, Some(ONE)));
+}

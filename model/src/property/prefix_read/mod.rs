@@ -1,0 +1,373 @@
+//! H4: reads are from a prefix.
+//!
+//! A read is answered as the committed history up to the reply's header zxid answers it: data,
+//! children and every field of the Stat (semantics 4.6). The header zxid is the witness, so there
+//! is nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
+//! get older.
+//!
+//! A read-only server's tree can hold what was logged and never committed (semantics 2.7, 9 rule 7).
+//! So on a read-only connection a reply may stand where nothing is committed, and shows what nobody
+//! can judge. Where it stands at a committed transaction it is judged like any other.
+//!
+//! For every path the monitor keeps what it was in every prefix, with the zxid from which it was
+//! so, and for every directory the present names and the changes that led to them. The names that
+//! a stale reader should see are found by undoing the changes since: few, as readers are rarely
+//! far behind.
+
+use super::read_only::ReadOnlySessions;
+use super::{Class, Monitor, Objection, View};
+use crate::tree::{Change, DataTree, quota};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::op::{Data, EventType, Request, Response};
+use crate::vocabulary::path::{ZnodePath, parent};
+use crate::vocabulary::stat::Stat;
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Zxid;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The monitor of H4. It keeps the whole past, so it is for the simulator only; in the explorer, S5
+/// guards the trees that reads are answered from.
+#[derive(Clone, Debug, Hash)]
+pub struct PrefixRead {
+    paths: BTreeMap<ZnodePath, Past>,
+    /// Up to where the past is known.
+    known: Zxid,
+    read_only: ReadOnlySessions,
+}
+
+/// What a path was in every prefix.
+#[derive(Clone, Debug, Default, Hash)]
+struct Past {
+    /// From which zxid the znode was what; `None` where it was absent. In zxid order.
+    versions: Vec<(Zxid, Option<Content>)>,
+    /// The present names of the children, in order.
+    children: Vec<Arc<str>>,
+    /// The changes that led to them.
+    changes: Vec<ChildChange>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Content {
+    data: Data,
+    stat: Stat,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct ChildChange {
+    zxid: Zxid,
+    created: bool,
+    name: Arc<str>,
+}
+
+impl Past {
+    /// What the path was in the prefix up to `zxid`.
+    fn at(&self, zxid: Zxid) -> Option<&Content> {
+        let (since, newest) = self.versions.last()?;
+        if *since <= zxid {
+            return newest.as_ref();
+        }
+        let count = self.versions.partition_point(|(since, _)| *since <= zxid);
+        self.versions[count.checked_sub(1)?].1.as_ref()
+    }
+
+    /// Whether `names` were the children in the prefix up to `zxid`.
+    fn had_children(&self, zxid: Zxid, names: &[Arc<str>]) -> bool {
+        match self.changes.last() {
+            Some(change) if change.zxid > zxid => self.children_at(zxid) == names,
+            _ => self.children == names,
+        }
+    }
+
+    fn children_at(&self, zxid: Zxid) -> Vec<Arc<str>> {
+        let mut names = self.children.clone();
+        for change in self.changes.iter().rev().take_while(|change| change.zxid > zxid) {
+            put(&mut names, &change.name, !change.created);
+        }
+        names
+    }
+}
+
+/// Puts a name into a sorted list, or takes it out.
+fn put(names: &mut Vec<Arc<str>>, name: &Arc<str>, present: bool) {
+    match (names.binary_search(name), present) {
+        (Err(at), true) => names.insert(at, Arc::clone(name)),
+        (Ok(at), false) => {
+            names.remove(at);
+        }
+        _ => {}
+    }
+}
+
+impl Default for PrefixRead {
+    fn default() -> PrefixRead {
+        PrefixRead::new()
+    }
+}
+
+impl PrefixRead {
+    /// Knows an empty database, until it is told how the run is configured.
+    pub fn new() -> PrefixRead {
+        PrefixRead::beginning_with(&DataTree::new())
+    }
+
+    /// Knows the tree as it stands before the first transaction.
+    fn beginning_with(tree: &DataTree) -> PrefixRead {
+        let mut monitor = PrefixRead {
+            paths: BTreeMap::new(),
+            known: Zxid::ZERO,
+            read_only: ReadOnlySessions::default(),
+        };
+        for (path, _) in tree.nodes() {
+            monitor.refresh(tree, Zxid::ZERO, path);
+            monitor.past(path).children = tree.children(path).unwrap_or_default();
+        }
+        monitor
+    }
+
+    fn past(&mut self, path: &str) -> &mut Past {
+        if !self.paths.contains_key(path) {
+            let path = ZnodePath::new(path).expect("a path of the tree is valid");
+            self.paths.insert(path, Past::default());
+        }
+        self.paths.get_mut(path).expect("just put there")
+    }
+
+    /// Takes in a new transaction, of which `tree` is the outcome.
+    fn committed(&mut self, tree: &DataTree, txn: &Txn, changes: &[Change]) {
+        self.known = txn.zxid;
+        for Change { kind, path, .. } in changes {
+            let created = match kind {
+                EventType::NodeCreated => true,
+                EventType::NodeDeleted => false,
+                _ => continue,
+            };
+            let Some(parent) = path.parent() else { continue };
+            let name: Arc<str> = Arc::from(path.name());
+            let past = self.past(parent);
+            put(&mut past.children, &name, created);
+            past.changes.push(ChildChange { zxid: txn.zxid, created, name });
+        }
+        // The body names what is touched even where nothing changes, as a parent's pzxid may
+        // (semantics 1.3 ‡); the changes name what a closeSession does not list (2.5 rule 2).
+        self.touch(tree, txn.zxid, &txn.body);
+        for change in changes {
+            self.refresh_with_parent(tree, txn.zxid, &change.path);
+        }
+    }
+
+    fn touch(&mut self, tree: &DataTree, zxid: Zxid, body: &TxnBody) {
+        match body {
+            TxnBody::Create { path, .. }
+            | TxnBody::Delete { path }
+            | TxnBody::DeleteContainer { path } => {
+                self.refresh_with_parent(tree, zxid, path);
+            }
+            TxnBody::SetData { path, .. } | TxnBody::SetAcl { path, .. } => {
+                self.refresh(tree, zxid, path)
+            }
+            TxnBody::Multi(parts) => {
+                for part in parts {
+                    self.touch(tree, zxid, part);
+                }
+            }
+            TxnBody::CloseSession { ephemerals } => {
+                for path in ephemerals {
+                    self.refresh_with_parent(tree, zxid, path);
+                }
+            }
+            TxnBody::Check { .. }
+            | TxnBody::FailedMulti(_)
+            | TxnBody::CreateSession { .. }
+            | TxnBody::Error(_) => {}
+        }
+    }
+
+    fn refresh_with_parent(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
+        self.refresh(tree, zxid, path);
+        if let Some(parent) = parent(path) {
+            self.refresh(tree, zxid, parent);
+        }
+    }
+
+    /// Notes what a path is from this zxid on, if that is new.
+    fn refresh(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
+        let content = tree.node(path).map(|node| Content {
+            data: Arc::clone(&node.data),
+            stat: node.stat(tree.children_count(path) as u32),
+        });
+        let versions = &mut self.past(path).versions;
+        if versions.last().map(|(_, newest)| newest) != Some(&content) {
+            versions.push((zxid, content));
+        }
+    }
+
+    /// Whether a read of `path` had to be answered like this in the prefix up to `zxid`.
+    fn agrees(
+        &self,
+        request: &Request,
+        path: &str,
+        zxid: Zxid,
+        result: &Result<Response, Error>,
+    ) -> bool {
+        let past = self.paths.get(path);
+        let content = past.and_then(|past| past.at(zxid));
+        match (request, result, past, content) {
+            // Refused before it was evaluated: by the leader's `prep`, which checks the sessions of
+            // its own clients, and for paths that cannot be.
+            (_, Err(Error::SessionExpired), ..) => true,
+            (_, Err(Error::BadArguments), ..) => ZnodePath::new(path).is_err(),
+            // Which identities the connection had is the bridge's affair; that an ACL can refuse at
+            // all needs a znode.
+            (_, Err(Error::NoAuth), _, Some(_)) => true,
+            (_, Err(Error::NoNode), _, None) => true,
+            // What a quota's statistics say is no part of the history (semantics 1.10).
+            (_, Ok(_), _, Some(_)) if quota::is_statistics(path) => {
+                quota::same_answer(request, result, &self.expected(request, path, zxid))
+            }
+            (Request::Exists { .. }, Ok(Response::Exists(stat)), _, Some(content)) => {
+                *stat == content.stat
+            }
+            (Request::GetData { .. }, Ok(Response::Data(data, stat)), _, Some(content)) => {
+                *stat == content.stat && *data == content.data
+            }
+            (
+                Request::GetChildren { .. },
+                Ok(Response::Children(names, stat)),
+                Some(past),
+                Some(content),
+            ) => *stat == content.stat && past.had_children(zxid, names),
+            _ => false,
+        }
+    }
+
+    /// What the prefix up to `zxid` answers.
+    fn expected(&self, request: &Request, path: &str, zxid: Zxid) -> Result<Response, Error> {
+        let past = self.paths.get(path).ok_or(Error::NoNode)?;
+        let content = past.at(zxid).ok_or(Error::NoNode)?.clone();
+        Ok(match request {
+            Request::GetData { .. } => Response::Data(content.data, content.stat),
+            Request::GetChildren { .. } => Response::Children(past.children_at(zxid), content.stat),
+            _ => Response::Exists(content.stat),
+        })
+    }
+}
+
+/// The path of a read.
+fn read_path(request: &Request) -> Option<&str> {
+    match request {
+        Request::Exists { path, .. }
+        | Request::GetData { path, .. }
+        | Request::GetChildren { path, .. } => Some(path),
+        // The bridge compares every answer; here the three that most programs live on are judged
+        // from an account of the past of its own.
+        _ => None,
+    }
+}
+
+/// What is wrong with an answer, in words: where both are of one kind, only what differs.
+fn difference(told: &Result<Response, Error>, expected: &Result<Response, Error>) -> String {
+    let mut words = String::new();
+    let stats = match (told, expected) {
+        (Ok(Response::Exists(told)), Ok(Response::Exists(expected))) => Some((told, expected)),
+        (Ok(Response::Data(data, told)), Ok(Response::Data(right, expected))) => {
+            let text = |data: &Data| String::from_utf8_lossy(data).into_owned();
+            differs(&mut words, "data", &text(data), &text(right));
+            Some((told, expected))
+        }
+        (Ok(Response::Children(names, told)), Ok(Response::Children(right, expected))) => {
+            differs(&mut words, "children", names, right);
+            Some((told, expected))
+        }
+        _ => None,
+    };
+    let Some((told_stat, stat)) = stats else {
+        let brief = |result: &Result<Response, Error>| match result {
+            Ok(response) => format!("{response:?}"),
+            Err(error) => format!("{error:?}"),
+        };
+        return format!("{} instead of {}", brief(told), brief(expected));
+    };
+    let mut zxid = |name, told: Zxid, right: Zxid| {
+        differs(&mut words, name, &format_args!("{told}"), &format_args!("{right}"));
+    };
+    zxid("czxid", told_stat.czxid, stat.czxid);
+    zxid("mzxid", told_stat.mzxid, stat.mzxid);
+    zxid("pzxid", told_stat.pzxid, stat.pzxid);
+    differs(&mut words, "ctime", &told_stat.ctime, &stat.ctime);
+    differs(&mut words, "mtime", &told_stat.mtime, &stat.mtime);
+    differs(&mut words, "version", &told_stat.version, &stat.version);
+    differs(&mut words, "cversion", &told_stat.cversion, &stat.cversion);
+    differs(&mut words, "aversion", &told_stat.aversion, &stat.aversion);
+    differs(&mut words, "ephemeralOwner", &told_stat.ephemeral_owner, &stat.ephemeral_owner);
+    differs(&mut words, "dataLength", &told_stat.data_length, &stat.data_length);
+    differs(&mut words, "numChildren", &told_stat.num_children, &stat.num_children);
+    words
+}
+
+/// Adds one field to the words, if it differs.
+fn differs<T: std::fmt::Debug + ?Sized>(words: &mut String, name: &str, told: &T, right: &T) {
+    let (told, right) = (format!("{told:?}"), format!("{right:?}"));
+    if told != right {
+        let comma = if words.is_empty() { "" } else { ", " };
+        write!(words, "{comma}{name} {told} instead of {right}").expect("a String takes all");
+    }
+}
+
+impl Monitor for PrefixRead {
+    fn name(&self) -> &'static str {
+        "H4 reads are from a prefix"
+    }
+
+    fn class(&self) -> Class {
+        Class::Run
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        *self = PrefixRead::beginning_with(&config.setup.tree());
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.read_only.see(event);
+        match event {
+            Event::Committed { txn, .. } if txn.zxid > self.known => {
+                assert_eq!(view.history.last(), txn.zxid, "commits are reported one by one");
+                let applied = view.history.applied(txn.zxid).expect("the last of the history");
+                self.committed(view.history.tree(), txn, &applied.changes);
+                Ok(())
+            }
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let Some(path) = read_path(request) else { return Ok(()) };
+                if self.read_only.contains(*client, *session) && view.history.get(*zxid).is_none() {
+                    return Ok(());
+                }
+                let is_committed = *zxid <= self.known || zxid.is_opening();
+                if is_committed && self.agrees(request, path, *zxid, result) {
+                    return Ok(());
+                }
+                let saw = match is_committed {
+                    false => format!("at {zxid}, which is not committed"),
+                    true => format!(
+                        "at {zxid} with {}",
+                        difference(result, &self.expected(request, path, *zxid))
+                    ),
+                };
+                let number = xid.0;
+                Err(Objection::new(
+                    self.name(),
+                    format!(
+                        "request {number} of session {session} ({request}, {client}) was \
+                         answered {saw}."
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! A recorded run: everything needed to take the same steps again.
+//!
+//! A seed names a run only for one build of Vivarium; a case names its steps, so it is exact for as
+//! long as they are enabled. One that no longer is gets skipped on replay and reported, and the
+//! hash tells whether the run is still the recorded one.
+
+use crate::property::Objection;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::id::{ClientId, Machine, ServerId};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::timer::{ServerTimer, Timer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// At which grain ZooKeeper is modelled in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrainKind {
+    /// Servers, disks and links ([`crate::ensemble`]).
+    #[default]
+    Ensemble,
+    /// One log, and what each session may have seen of it ([`crate::service`]).
+    Service,
+}
+
+impl fmt::Display for GrainKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GrainKind::Ensemble => "ensemble",
+            GrainKind::Service => "service",
+        })
+    }
+}
+
+/// A recorded run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// Version of this format: [`Case::VERSION`].
+    pub version: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The grain of the run; version 1 knew only one.
+    #[serde(default)]
+    pub grain: GrainKind,
+    /// The scenario's parameters, by name, as text.
+    pub parameters: BTreeMap<String, String>,
+    /// The seed that the steps were drawn from, if any.
+    pub seed: Option<u64>,
+    /// Names of the bugs and mutants that were switched on.
+    pub bugs: Vec<String>,
+    /// Configuration of the ensemble and its clients.
+    pub config: Config,
+    /// The steps, with their virtual times.
+    pub steps: Vec<(Time, Step)>,
+    /// The run's rolling hash after the last step.
+    pub hash: Fingerprint,
+    /// What a monitor had to object at the last step, if one did.
+    pub violation: Option<Objection>,
+}
+
+impl Case {
+    /// The version that this build writes, and the newest that it reads.
+    pub const VERSION: u32 = 2;
+
+    /// Looks for what would make a replay meaningless: machines that the configuration does not
+    /// have, time that runs backwards. A file can hold anything, so this is asked before a replay.
+    ///
+    /// # Errors
+    /// What is wrong, as a clause: `step 7 names server 9, but the ensemble has 3 servers`.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_config()?;
+        let mut last = Time::ZERO;
+        for (number, (at, step)) in (1u64..).zip(&self.steps) {
+            if *at < last {
+                return Err(format!("step {number} at {at} is earlier than the one before it"));
+            }
+            last = *at;
+            for machine in machines(step).into_iter().flatten() {
+                self.check_machine(machine).map_err(|why| format!("step {number} names {why}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_config(&self) -> Result<(), String> {
+        if self.config.servers == 0 {
+            return Err("its ensemble has no servers".to_string());
+        }
+        for (index, client) in self.config.clients.iter().enumerate() {
+            if index >= usize::from(u8::MAX) {
+                return Err("it has more than 255 clients".to_string());
+            }
+            let client_id = ClientId::at(index);
+            if client.servers.is_empty() {
+                return Err(format!("{client_id} has an empty list of servers"));
+            }
+            if !matches!(&*client.chroot, "" | "/") && ZnodePath::new(&*client.chroot).is_err() {
+                return Err(format!("{client_id}'s chroot {:?} is no valid path", client.chroot));
+            }
+            for server in &client.servers {
+                self.check_machine(Machine::Server(*server))
+                    .map_err(|why| format!("{client_id}'s list names {why}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_machine(&self, machine: Machine) -> Result<(), String> {
+        let (number, count, kind) = match machine {
+            Machine::Server(ServerId(number)) => (number, self.config.servers.into(), "servers"),
+            Machine::Client(ClientId(number)) => (number, self.config.clients.len(), "clients"),
+        };
+        if number == 0 || usize::from(number) > count {
+            return Err(format!("{machine}, but the configuration has {count} {kind}"));
+        }
+        Ok(())
+    }
+}
+
+/// The machines that a step names (at most two).
+fn machines(step: &Step) -> [Option<Machine>; 2] {
+    let one = |machine| [Some(machine), None];
+    let server = |server: ServerId| one(Machine::Server(server));
+    let client = |client: ClientId| one(Machine::Client(client));
+    match *step {
+        Step::ToServer(connection) | Step::ToClient(connection) => client(connection.client),
+        Step::ToLeader(connection) | Step::ToLearner(connection) | Step::Stream(connection) => {
+            server(connection.learner)
+        }
+        Step::Vote { from, to } => [Some(Machine::Server(from)), Some(Machine::Server(to))],
+        Step::Append(id)
+        | Step::Fsync(id)
+        | Step::Write(id)
+        | Step::Snapshot(id)
+        | Step::Restart(id)
+        | Step::Rejoin(id)
+        | Step::Propose(id)
+        | Step::FsyncError { server: id, .. }
+        | Step::Crash { server: id, .. } => server(id),
+        Step::Fire(Timer::Server(id, ServerTimer::LearnerSilent(connection))) => {
+            [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))]
+        }
+        Step::Fire(Timer::Server(id, _)) => server(id),
+        Step::Fire(Timer::Client(id, _) | Timer::Sleep(id, _)) => client(id),
+        Step::Start(id)
+        | Step::Input(id)
+        | Step::Random { client: id, .. }
+        | Step::Resource { client: id, .. }
+        | Step::Kill(id)
+        | Step::Pause(id)
+        | Step::Resume(id)
+        | Step::Cancel(id) => client(id),
+        Step::Message { from, to } => [Some(Machine::Client(from)), Some(Machine::Client(to))],
+        Step::BreakClient { connection, .. } => client(connection.client),
+        Step::BreakLearner { connection, .. } => server(connection.learner),
+        Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
+        Step::Serve { client: id, .. } | Step::Notify(id) => client(id),
+        Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) => [None, None],
+        // Of the others, the largest will do: they are only looked up among the servers.
+        Step::Elect { leader, followers } => {
+            [Some(Machine::Server(leader)), followers.iter().last().map(Machine::Server)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(steps: Vec<(Time, Step)>) -> Case {
+        Case {
+            version: Case::VERSION,
+            scenario: "lock".into(),
+            grain: GrainKind::Ensemble,
+            parameters: BTreeMap::new(),
+            seed: Some(1),
+            bugs: Vec::new(),
+            config: Config::new(3, 2),
+            steps,
+            hash: Fingerprint(0),
+            violation: None,
+        }
+    }
+
+    #[test]
+    fn a_sound_case_passes() {
+        let steps = vec![
+            (Time(1), Step::Vote { from: ServerId(1), to: ServerId(3) }),
+            (Time(1), Step::Start(ClientId(2))),
+            (Time(2), Step::Fsync(ServerId(2))),
+        ];
+        assert_eq!(case(steps).check(), Ok(()));
+    }
+
+    #[test]
+    fn machines_that_do_not_exist_are_named() {
+        let found = case(vec![(Time(1), Step::Fsync(ServerId(4)))]).check();
+        assert_eq!(
+            found.unwrap_err(),
+            "step 1 names server 4, but the configuration has 3 servers"
+        );
+        let found = case(vec![(Time(1), Step::Restart(ServerId(0)))]).check();
+        assert_eq!(
+            found.unwrap_err(),
+            "step 1 names server 0, but the configuration has 3 servers"
+        );
+        let cut =
+            Step::Cut { from: Machine::Server(ServerId(1)), to: Machine::Client(ClientId(3)) };
+        let found = case(vec![(Time(1), cut)]).check();
+        assert_eq!(
+            found.unwrap_err(),
+            "step 1 names client 3, but the configuration has 2 clients"
+        );
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_run_is_named() {
+        let mut broken = case(Vec::new());
+        broken.config.clients[1].servers = vec![ServerId(9)];
+        let found = broken.check().unwrap_err();
+        assert_eq!(found, "client 2's list names server 9, but the configuration has 3 servers");
+        broken.config.clients[1].chroot = "/app/".into();
+        let found = broken.check().unwrap_err();
+        assert_eq!(found, "client 2's chroot \"/app/\" is no valid path");
+        broken.config.clients[1].servers.clear();
+        assert_eq!(broken.check().unwrap_err(), "client 2 has an empty list of servers");
+        broken.config.servers = 0;
+        assert_eq!(broken.check().unwrap_err(), "its ensemble has no servers");
+    }
+
+    #[test]
+    fn time_must_not_run_backwards() {
+        let steps = vec![(Time(5), Step::Start(ClientId(1))), (Time(4), Step::Start(ClientId(2)))];
+        let found = case(steps).check().unwrap_err();
+        assert_eq!(found, "step 2 at 0.000004s is earlier than the one before it");
+    }
+}

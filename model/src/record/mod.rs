@@ -1,0 +1,6 @@
+//! What engines write and reports read: cases, verdicts, traces, and the marks that a scenario must reach.
+
+pub mod case;
+pub mod mark;
+pub mod trace;
+pub mod verdict;

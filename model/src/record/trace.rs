@@ -1,0 +1,79 @@
+//! What a reader sees of one step of a run: the lines of a timeline, and of those the milestones.
+
+use crate::vocabulary::event::Event;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::txn::TxnBody;
+
+/// One step with everything worth telling that it caused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceLine {
+    /// Virtual time of the step.
+    pub at: Time,
+    /// The step's number in its run, from 1.
+    pub number: u64,
+    /// The step.
+    pub step: Step,
+    /// Notes of the machines, in order ([`crate::vocabulary::effect::Effects::note`]). For a step that only
+    /// says where something is read, written or handed over, the first note says what.
+    pub notes: Vec<String>,
+    /// Events, in order.
+    pub events: Vec<Event>,
+}
+
+impl Step {
+    /// Whether the step is a turn in a run's story: a fault or the end of one.
+    pub fn is_milestone(&self) -> bool {
+        let mended = matches!(self, Step::Restart(_) | Step::Heal { .. } | Step::Resume(_));
+        self.is_fault() || mended
+    }
+}
+
+impl Event {
+    /// Whether the event is a turn in a run's story: who leads, whose session lives, whose write was
+    /// committed, refused or lost, what programs say. Of some hundreds of steps a few are.
+    pub fn is_milestone(&self) -> bool {
+        match self {
+            Event::Established { .. }
+            | Event::LeftRole { .. }
+            | Event::Exited { .. }
+            | Event::Session { .. }
+            | Event::Observed { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. }
+            | Event::ResourceWrite { .. } => true,
+            Event::Restarted { .. } | Event::Crashed { .. } => true,
+            Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. } => true,
+            Event::Cancelled { .. } => true,
+            Event::Committed { txn, .. } => match txn.body {
+                TxnBody::Create { .. }
+                | TxnBody::Delete { .. }
+                | TxnBody::DeleteContainer { .. }
+                | TxnBody::SetData { .. }
+                | TxnBody::SetAcl { .. }
+                | TxnBody::Multi(_)
+                | TxnBody::CloseSession { .. } => true,
+                TxnBody::CreateSession { .. }
+                | TxnBody::Check { .. }
+                | TxnBody::FailedMulti(_)
+                | TxnBody::Error(_) => false,
+            },
+            Event::Lost { request, .. } => !request.is_read(),
+            Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
+            Event::Elected { .. }
+            | Event::Synchronising { .. }
+            | Event::Proposed { .. }
+            | Event::Applied { .. }
+            | Event::Serving { .. }
+            | Event::Acked { .. }
+            | Event::AckedNewLeader { .. }
+            | Event::Authenticating { .. }
+            | Event::Authenticated { .. }
+            | Event::Sent { .. }
+            | Event::Notified { .. }
+            | Event::Rearming { .. }
+            | Event::Rearmed { .. }
+            | Event::Started { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! One server's disk: the transaction log with its unsynced tail, snapshots, and the two epoch
+//! files (semantics 6.2, 6.9).
+//!
+//! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
+//! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
+
+use super::committed_log::is_gap;
+use crate::tree::DataTree;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::setup::Setup;
+use crate::vocabulary::step::Tail;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A snapshot on disk. Its content may be ahead of its label (fuzzy).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Snapshot {
+    /// The tree's last processed zxid when the snapshot was begun; the name of the file.
+    pub label: Zxid,
+    /// Its content.
+    pub content: Arc<DataTree>,
+    /// Whether it was fsynced: otherwise a crash may lose it.
+    pub durable: bool,
+}
+
+/// The disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    log: Vec<Arc<Txn>>,
+    /// How many of the log's transactions are durable.
+    durable: usize,
+    /// A half-written record stands behind the log: the next start ignores it.
+    torn: bool,
+    /// By label, oldest first. The first one is the empty database of the first start, or the last
+    /// SNAP taken over; the log reaches back to it.
+    snapshots: Vec<Snapshot>,
+    accepted_epoch: Epoch,
+    current_epoch: Epoch,
+    /// `currentEpoch.tmp`, written but not yet renamed (ZOOKEEPER-1653).
+    current_epoch_tmp: Option<Epoch>,
+    /// How often a process has started on this disk; the model's stand-in for the boot time inside
+    /// session ids (semantics 2.2).
+    starts: u16,
+}
+
+impl Disk {
+    /// A disk as the first start leaves it: the database that it begins with, saved (semantics 6.9).
+    pub fn new(content: Arc<DataTree>) -> Disk {
+        Disk {
+            log: Vec::new(),
+            durable: 0,
+            torn: false,
+            snapshots: vec![Snapshot { label: Zxid::ZERO, content, durable: true }],
+            accepted_epoch: Epoch(0),
+            current_epoch: Epoch(0),
+            current_epoch_tmp: None,
+            starts: 0,
+        }
+    }
+
+    /// The epoch that this server has promised to follow.
+    pub fn accepted_epoch(&self) -> Epoch {
+        self.accepted_epoch
+    }
+
+    /// The epoch whose history this server has taken over.
+    pub fn current_epoch(&self) -> Epoch {
+        self.current_epoch
+    }
+
+    /// Replaces `acceptedEpoch`, atomically.
+    pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
+        self.accepted_epoch = epoch;
+    }
+
+    /// Writes `currentEpoch.tmp`.
+    pub fn write_current_epoch_tmp(&mut self, epoch: Epoch) {
+        self.current_epoch_tmp = Some(epoch);
+    }
+
+    /// Renames `currentEpoch.tmp` over `currentEpoch`.
+    pub fn rename_current_epoch(&mut self) {
+        self.current_epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
+    }
+
+    /// `currentEpoch.tmp`, while it has not been renamed.
+    pub fn current_epoch_tmp(&self) -> Option<Epoch> {
+        self.current_epoch_tmp
+    }
+
+    /// The snapshots, by label, oldest first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// The whole log, unsynced tail included.
+    pub fn log(&self) -> &[Arc<Txn>] {
+        &self.log
+    }
+
+    /// The zxid of the last record, durable or not; the newest snapshot's label for an empty log.
+    pub fn last_logged(&self) -> Zxid {
+        let snapshot = self.snapshots.last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
+        self.log.last().map_or(snapshot, |txn| txn.zxid.max(snapshot))
+    }
+
+    /// The last zxid that survives any crash: by the log's durable part or a durable snapshot.
+    pub fn last_durable(&self) -> Zxid {
+        let logged = self.durable.checked_sub(1).map_or(Zxid::ZERO, |at| self.log[at].zxid);
+        let snapshots = self.snapshots.iter().filter(|snapshot| snapshot.durable);
+        snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
+    }
+
+    /// Whether a committed transaction survives any crash: in the durable log, or in a durable
+    /// snapshot that was begun after it.
+    pub fn holds(&self, zxid: Zxid) -> bool {
+        let in_log = self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok();
+        in_log || self.snapshots.iter().any(|snapshot| snapshot.durable && snapshot.label >= zxid)
+    }
+
+    /// How many transactions were appended but not fsynced.
+    pub fn unsynced(&self) -> usize {
+        self.log.len() - self.durable
+    }
+
+    /// Appends a record, buffered. A zxid that the log has already (proposed again after a
+    /// synchronisation by SNAP) is ignored, as `FileTxnLog.append` warns and the replay skips.
+    pub fn append(&mut self, txn: Arc<Txn>) {
+        if self.log.last().is_none_or(|last| last.zxid < txn.zxid) {
+            self.log.push(txn);
+        }
+    }
+
+    /// Everything appended is durable from now on.
+    pub fn fsync(&mut self) {
+        self.durable = self.log.len();
+    }
+
+    /// Adds a snapshot.
+    pub fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
+        let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
+        match self.snapshots.get_mut(at) {
+            // A durable one of that label is as good: recovery from either yields the same.
+            Some(same) if same.label == snapshot.label => {
+                if !same.durable {
+                    *same = snapshot;
+                }
+            }
+            _ => self.snapshots.insert(at, snapshot),
+        }
+        // Older snapshots are of use only where newer ones can be lost or cut away: keep three, as
+        // autopurge does, and the first.
+        if self.snapshots.len() > 4 {
+            self.snapshots.remove(self.to_be_purged(bugs));
+        }
+    }
+
+    /// The oldest snapshot but the first; the one behind it where a crash could take all newer ones.
+    fn to_be_purged(&self, bugs: Bugs) -> usize {
+        let is_needed =
+            self.snapshots[1].durable && !self.snapshots[2..].iter().any(|it| it.durable);
+        if is_needed && !bugs.has(Bug::SnapshotAheadOfLog) { 2 } else { 1 }
+    }
+
+    /// A SNAP was taken over: its snapshot replaces what was there (see [`Bug::SnapKeepsOldLog`]).
+    pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
+        if bugs.has(Bug::SnapKeepsOldLog) {
+            self.add_snapshot(snapshot, bugs);
+        } else {
+            self.snapshots = vec![snapshot];
+            self.log.clear();
+            self.durable = 0;
+        }
+    }
+
+    /// Cuts everything after `zxid` out of the log (semantics 6.9); `setup` is what the first database
+    /// had. Returns `false`, and changes
+    /// nothing, where the history up to `zxid` cannot be rebuilt from what would remain.
+    #[must_use]
+    pub fn truncate(&mut self, zxid: Zxid, setup: &Setup, bugs: Bugs) -> bool {
+        if self.snapshots[0].label > zxid {
+            if zxid > Zxid::ZERO {
+                return false;
+            }
+            // The first database needs nothing to be rebuilt from. (To ask its leader, who has no
+            // more than that, for a snapshot would bring an empty DIFF.)
+            let content = Arc::new(setup.tree());
+            self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
+        }
+        let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
+        let newest = self.snapshots.iter().rfind(|snapshot| snapshot.label <= zxid);
+        let from = newest.map_or(0, |snapshot| self.first_above(snapshot.label));
+        if has_gap(&self.log[from..keep]) && !bugs.has(Bug::SnapKeepsOldLog) {
+            return false;
+        }
+        if bugs.has(Bug::TruncKeepsRecordBeyond)
+            && self.log[..keep].last().is_none_or(|last| last.zxid < zxid)
+        {
+            // HEAD goes to the first record at or above the target and cuts behind it.
+            keep = (keep + 1).min(self.log.len());
+        }
+        self.log.truncate(keep);
+        self.durable = self.durable.min(keep);
+        if !bugs.has(Bug::TruncKeepsNewerSnapshot) {
+            self.snapshots.retain(|snapshot| snapshot.label <= zxid);
+        }
+        true
+    }
+
+    /// The process died: of the unsynced tail only a part remains. Returns how many transactions
+    /// were lost.
+    pub fn crash(&mut self, tail: Tail) -> usize {
+        let lost = self.lose_unsynced(tail.survive);
+        self.torn = tail.torn && lost > 0;
+        if !tail.snapshots {
+            self.snapshots.retain(|snapshot| snapshot.durable);
+        }
+        for snapshot in &mut self.snapshots {
+            snapshot.durable = true;
+        }
+        lost
+    }
+
+    /// Of the log's unsynced tail only so many transactions remain, which are durable then. Returns
+    /// how many were lost.
+    pub fn lose_unsynced(&mut self, survive: u8) -> usize {
+        let before = self.log.len();
+        let keep = self.durable + usize::from(survive).min(self.unsynced());
+        self.log.truncate(keep);
+        self.durable = keep;
+        before - keep
+    }
+
+    /// Whether a half-written record stands behind the log.
+    pub fn is_torn(&self) -> bool {
+        self.torn
+    }
+
+    /// A start takes a half-written record for the end of the log.
+    pub fn mend(&mut self) {
+        self.torn = false;
+    }
+
+    /// Loads the database: the newest snapshot and every logged transaction above its label, in
+    /// order (semantics 6.9). Returns the tree and where in the log the replay began. A torn last
+    /// record is taken for the end of the file (semantics 6.7); whoever starts on it mends that first.
+    pub fn load(&self) -> (DataTree, usize) {
+        let newest = self.snapshots.last().expect("there is always a snapshot");
+        let mut tree = DataTree::clone(&newest.content);
+        tree.set_last_processed(newest.label);
+        tree.count_quotas_anew();
+        let from = self.first_above(newest.label);
+        for txn in &self.log[from..] {
+            tree.apply(txn);
+        }
+        (tree, from)
+    }
+
+    /// Whether a transaction is missing in the log from its record `from` on. What is missing between
+    /// the snapshot and that record is not seen: nobody asks (semantics 6.9).
+    pub fn has_gap(&self, from: usize) -> bool {
+        has_gap(&self.log[from..])
+    }
+
+    /// Where in the log the replay above a snapshot begins.
+    fn first_above(&self, label: Zxid) -> usize {
+        self.log.partition_point(|txn| txn.zxid <= label)
+    }
+
+    /// A process starts: the checks of semantics 6.2 against the loaded database's last zxid.
+    ///
+    /// # Errors
+    /// The sentence with which the server refuses to start.
+    pub fn check_epochs(&mut self, last: Zxid, bugs: Bugs) -> Result<(), &'static str> {
+        if last.epoch() > self.current_epoch {
+            match self.current_epoch_tmp.take() {
+                // A tmp file can be older than this: a crash before its renaming leaves it behind where
+                // the log had not reached a new epoch yet, and nobody asks for it until it has.
+                Some(epoch) if bugs.has(Bug::RefuseNewerZxid) => self.current_epoch = epoch,
+                Some(epoch) => self.current_epoch = epoch.max(last.epoch()),
+                None if bugs.has(Bug::RefuseNewerZxid) => {
+                    return Err("the current epoch is older than the last zxid");
+                }
+                None => self.current_epoch = last.epoch(),
+            }
+        }
+        if self.accepted_epoch < self.current_epoch {
+            return Err("the accepted epoch is less than the current epoch");
+        }
+        Ok(())
+    }
+
+    /// Counts a start and returns its number.
+    pub fn count_start(&mut self) -> u16 {
+        self.starts += 1;
+        self.starts
+    }
+}
+
+fn has_gap(records: &[Arc<Txn>]) -> bool {
+    records.windows(2).any(|pair| is_gap(pair[0].zxid, pair[1].zxid))
+}
+
+impl Hash for Disk {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for txn in &self.log {
+            txn.identity().hash(state);
+        }
+        self.log.len().hash(state);
+        self.durable.hash(state);
+        self.torn.hash(state);
+        self.snapshots.hash(state);
+        (self.accepted_epoch, self.current_epoch, self.current_epoch_tmp, self.starts).hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests;

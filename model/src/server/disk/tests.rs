@@ -1,0 +1,136 @@
+use super::*;
+use crate::tree::{EphemeralType, Znode};
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::Release;
+use crate::vocabulary::setup::Setup;
+use crate::vocabulary::txn::TxnBody;
+
+fn empty() -> Disk {
+    Disk::new(Arc::new(DataTree::new()))
+}
+
+#[test]
+fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
+    let mut disk = empty();
+    let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
+    let content = Arc::new(DataTree::empty());
+    disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
+    assert!(
+        !disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs),
+        "nothing to rebuild 1:2 from"
+    );
+    assert!(disk.truncate(Zxid::ZERO, &Setup::NONE, bugs));
+    let (tree, _) = disk.load();
+    assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
+}
+
+/// The statistics in a snapshot are those of the moment when they were written; whoever loads it
+/// counts what it holds (semantics 1.10).
+#[test]
+fn quotas_are_counted_when_a_snapshot_is_loaded() {
+    let mut content = DataTree::new();
+    let data = |path: &str| if path.ends_with("stats") { &b"count=9,bytes=9"[..] } else { b"x" };
+    let quota = ["/m", "/m/zookeeper_limits", "/m/zookeeper_stats"]
+        .into_iter()
+        .map(|path| format!("{}{path}", crate::tree::quota::ROOT));
+    for (at, path) in quota.chain(["/m".into(), "/m/x".into()]).enumerate() {
+        let (zxid, acl) = (Zxid::new(Epoch(1), at as u32 + 1), AclList::OPEN);
+        let node = Znode::created(zxid, 0, data(&path).into(), EphemeralType::Void, acl);
+        content.load_node(ZnodePath::new(path).expect("valid"), Arc::new(node));
+    }
+    let digest = content.digest();
+    let mut disk = empty();
+    let label = Zxid::new(Epoch(1), 9);
+    let snapshot = Snapshot { label, content: Arc::new(content), durable: true };
+    disk.add_snapshot(snapshot, Release::Repaired.bugs());
+    let (tree, _) = disk.load();
+    let statistics = tree.node("/zookeeper/quota/m/zookeeper_stats").expect("loaded");
+    assert_eq!(String::from_utf8_lossy(&statistics.data), "count=2,bytes=2");
+    assert_eq!(tree.digest(), digest);
+}
+
+/// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
+/// the server crashed before its epoch file.
+fn with_an_old_tmp_file() -> Disk {
+    let (accepted_epoch, current_epoch_tmp) = (Epoch(3), Some(Epoch(2)));
+    Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..empty() }
+}
+
+#[test]
+fn a_start_takes_no_epoch_older_than_its_log() {
+    let mut disk = with_an_old_tmp_file();
+    let last = Epoch(3).opening().next().expect("a new epoch has room");
+    assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+    assert_eq!(disk.current_epoch(), Epoch(3));
+
+    let mut disk = with_an_old_tmp_file();
+    assert_eq!(disk.check_epochs(last, Release::Head.bugs()), Ok(()));
+    assert_eq!(disk.current_epoch(), Epoch(2), "HEAD takes what the file says");
+}
+
+#[test]
+fn a_start_takes_a_tmp_file_that_is_newer_than_its_log() {
+    let mut disk = Disk { accepted_epoch: Epoch(4), ..with_an_old_tmp_file() };
+    disk.write_current_epoch_tmp(Epoch(4));
+    let last = Epoch(3).opening().next().expect("a new epoch has room");
+    assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+    assert_eq!(disk.current_epoch(), Epoch(4));
+}
+
+#[test]
+fn a_tmp_file_is_left_alone_where_the_epoch_is_new_enough() {
+    let mut disk = with_an_old_tmp_file();
+    let last = Epoch(1).opening().next().expect("a new epoch has room");
+    assert_eq!(disk.check_epochs(last, Release::Repaired.bugs()), Ok(()));
+    assert_eq!((disk.current_epoch(), disk.current_epoch_tmp()), (Epoch(1), Some(Epoch(2))));
+}
+
+fn snapshot(counter: u32, durable: bool) -> Snapshot {
+    let content = Arc::new(DataTree::empty());
+    Snapshot { label: Zxid::new(Epoch(1), counter), content, durable }
+}
+
+fn labels(disk: &Disk) -> Vec<u32> {
+    disk.snapshots().iter().map(|snapshot| snapshot.label.counter()).collect()
+}
+
+#[test]
+fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
+    for (release, kept) in [(Release::Repaired, [0, 1, 4, 5]), (Release::Head, [0, 3, 4, 5])] {
+        let mut disk = empty();
+        disk.add_snapshot(snapshot(1, true), release.bugs());
+        (2..6).for_each(|counter| disk.add_snapshot(snapshot(counter, false), release.bugs()));
+        assert_eq!(labels(&disk), kept, "{release:?}");
+        disk.add_snapshot(snapshot(6, true), release.bugs());
+        assert_eq!(labels(&disk), [0, 4, 5, 6], "{release:?}");
+    }
+}
+
+/// Transactions of epoch 1 that say nothing but who they are.
+fn with_a_log(counters: &[u32]) -> Disk {
+    let mut disk = empty();
+    for counter in counters {
+        let (zxid, body) = (Zxid::new(Epoch(1), *counter), TxnBody::Error(Error::NoNode));
+        let (session, cxid) = (SessionId(1), Xid(0));
+        disk.append(Arc::new(Txn { zxid, session, cxid, time: 0, body }));
+    }
+    disk
+}
+
+#[test]
+fn a_gap_matters_above_the_snapshot_that_is_loaded() {
+    let bugs = Release::Repaired.bugs();
+    let mut disk = with_a_log(&[1, 2, 4, 5]);
+    assert!(disk.has_gap(0) && !disk.has_gap(2));
+    let cut = Zxid::new(Epoch(1), 4);
+    assert!(!disk.truncate(cut, &Setup::NONE, bugs), "1:4 cannot be rebuilt without 1:3");
+    assert_eq!(disk.log().len(), 4, "nothing is changed then");
+    disk.add_snapshot(snapshot(3, true), bugs);
+    assert!(disk.truncate(cut, &Setup::NONE, bugs));
+    let (tree, from) = disk.load();
+    assert_eq!((tree.last_processed(), disk.has_gap(from)), (cut, false));
+    assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
+}

@@ -1,0 +1,200 @@
+//! What is fixed for the length of a run: sizes, limits, timeouts, and the release.
+
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::release::Bugs;
+use crate::vocabulary::setup::Setup;
+use crate::vocabulary::time::Duration;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How servers that are LOOKING come to a leader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Election {
+    /// Fast leader election, notification by notification (semantics 5).
+    #[default]
+    Fast,
+    /// An oracle: LOOKING servers exchange nothing, and a [`crate::vocabulary::step::Step::Elect`] gives a quorum
+    /// of them its leader in one step. For searches, which would otherwise see more of elections
+    /// than of what they lead to. A run under the oracle has no clients' timers to miss either, so
+    /// whatever only a clock could tell apart is dropped (see [`crate::server::oracle`]).
+    Oracle,
+}
+
+impl Election {
+    /// Whether it is the oracle.
+    pub fn is_oracle(self) -> bool {
+        self == Election::Oracle
+    }
+}
+
+/// Configuration of an ensemble and its clients (ZooKeeper's own names where it has them).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Config {
+    /// Number of servers, all of them voters.
+    pub servers: u8,
+    /// tickTime.
+    pub tick: Duration,
+    /// initLimit, ticks.
+    pub init_limit: u32,
+    /// syncLimit, ticks.
+    pub sync_limit: u32,
+    /// commitLogCount: transactions kept in memory for DIFF (500 in production).
+    pub commit_log_count: usize,
+    /// snapCount: transactions after which a server takes a snapshot; `u32::MAX` means never.
+    pub snap_count: u32,
+    /// Znodes per piece of a snapshot: the grain at which it is fuzzy.
+    pub snapshot_piece: usize,
+    /// One entry per client machine.
+    pub clients: Vec<ClientConfig>,
+    /// Which defects the servers have.
+    pub bugs: Bugs,
+    /// How leaders are elected.
+    #[serde(default)]
+    pub election: Election,
+    /// What servers are told beside.
+    #[serde(default)]
+    pub options: ServerOptions,
+    /// What is in every server's database from the start.
+    #[serde(default)]
+    pub setup: Setup,
+}
+
+/// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerOptions {
+    /// `minSessionTimeout`; two ticks if absent.
+    pub min_session_timeout: Option<Duration>,
+    /// `maxSessionTimeout`; twenty ticks if absent.
+    pub max_session_timeout: Option<Duration>,
+    /// `zookeeper.skipACL`: no permission is asked for.
+    pub skip_acl: bool,
+    /// `zookeeper.DigestAuthenticationProvider.superDigest`: whoever proves this `user:digest` may do
+    /// everything.
+    pub super_digest: Option<Arc<str>>,
+    /// `zookeeper.enforceQuota`: hard limits refuse writes (semantics 1.10).
+    pub enforce_quota: bool,
+    /// `zookeeper.extendedTypesEnabled`: TTL znodes exist (semantics 1.5).
+    pub extended_types: bool,
+    /// `znode.container.checkIntervalMs`: how often the leader looks for containers and TTL znodes to
+    /// delete.
+    pub container_check_interval: Duration,
+    /// `znode.container.maxNeverUsedIntervalMs`: a container without a child ever is deleted after
+    /// this; `None` for never.
+    pub max_never_used_interval: Option<Duration>,
+    /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (semantics 1.11).
+    pub max_buffer: usize,
+    /// `readonlymode.enabled`: a server without a quorum serves reads (semantics 2.7).
+    pub read_only_mode: bool,
+    /// `localSessionsEnabled`: sessions begin without a transaction (semantics 2.6).
+    pub local_sessions: bool,
+    /// `localSessionsUpgradingEnabled`: the first ephemeral makes a local session a global one.
+    pub local_sessions_upgrading: bool,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            min_session_timeout: None,
+            max_session_timeout: None,
+            skip_acl: false,
+            super_digest: None,
+            enforce_quota: false,
+            extended_types: false,
+            container_check_interval: Duration::from_secs(60),
+            max_never_used_interval: None,
+            max_buffer: 0xf_ffff,
+            read_only_mode: false,
+            local_sessions: false,
+            local_sessions_upgrading: false,
+        }
+    }
+}
+
+/// Configuration of one client machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClientConfig {
+    /// The session timeout it asks for; servers clamp it to 2..=20 ticks (semantics 2.1 rule 3).
+    pub session_timeout: Duration,
+    /// Its list of servers, already shuffled.
+    pub servers: Vec<ServerId>,
+    /// Its IP address, as servers see it.
+    #[serde(default = "localhost")]
+    pub address: Arc<str>,
+    /// Whether a read-only server will do (`canBeReadOnly`; semantics 2.7).
+    #[serde(default)]
+    pub can_be_read_only: bool,
+    /// Whether it gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
+    /// clients do since 3.9.3 (ZOOKEEPER-4508; semantics 2.8 rule 3).
+    #[serde(default)]
+    pub expires_locally: bool,
+    /// What every path of its program is put behind (chroot); empty for none. Events and monitors see
+    /// whole paths; what the program observes of its own it names as it knows it.
+    #[serde(default = "no_chroot")]
+    pub chroot: Arc<str>,
+}
+
+fn localhost() -> Arc<str> {
+    Arc::from("127.0.0.1")
+}
+
+fn no_chroot() -> Arc<str> {
+    Arc::from("")
+}
+
+impl ClientConfig {
+    /// A client with this list of servers, and nothing special about it.
+    pub fn new(session_timeout: Duration, servers: Vec<ServerId>) -> ClientConfig {
+        ClientConfig {
+            session_timeout,
+            servers,
+            address: localhost(),
+            can_be_read_only: false,
+            expires_locally: false,
+            chroot: no_chroot(),
+        }
+    }
+}
+
+impl Config {
+    /// A quiet ensemble with production's timings and `clients` alike.
+    pub fn new(servers: u8, clients: u8) -> Config {
+        let list: Vec<ServerId> = (1..=servers).map(ServerId).collect();
+        let client = |at: u8| {
+            let mut servers = list.clone();
+            servers.rotate_left(usize::from(at) % list.len().max(1));
+            ClientConfig::new(Duration::from_secs(6), servers)
+        };
+        Config {
+            servers,
+            tick: Duration::from_secs(2),
+            init_limit: 10,
+            sync_limit: 5,
+            commit_log_count: 500,
+            snap_count: 100_000,
+            snapshot_piece: 4,
+            clients: (0..clients).map(client).collect(),
+            bugs: Bugs::NONE,
+            election: Election::Fast,
+            options: ServerOptions::default(),
+            setup: Setup::NONE,
+        }
+    }
+
+    /// Whether `count` servers are a majority (semantics 5.4).
+    pub fn is_quorum(&self, count: usize) -> bool {
+        count > usize::from(self.servers) / 2
+    }
+
+    /// All servers.
+    pub fn server_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
+        (1..=self.servers).map(ServerId)
+    }
+
+    /// A session timeout clamped to minSessionTimeout and maxSessionTimeout.
+    pub fn negotiate(&self, timeout: Duration) -> Duration {
+        let least = self.options.min_session_timeout.unwrap_or(self.tick * 2);
+        let most = self.options.max_session_timeout.unwrap_or(self.tick * 20);
+        timeout.max(least).min(most)
+    }
+}

@@ -1,0 +1,22 @@
+//! The words that everything else is told in: identities, requests and replies, transactions, packets, steps
+//! and what they cause, and how a run is configured.
+
+pub mod acl;
+pub mod config;
+pub mod effect;
+pub mod error;
+pub mod event;
+pub mod fingerprint;
+pub mod id;
+pub mod op;
+pub mod packet;
+pub mod path;
+pub mod release;
+pub mod setup;
+pub mod stat;
+pub mod step;
+pub mod time;
+pub mod timer;
+pub mod txn;
+pub mod words;
+pub mod zxid;

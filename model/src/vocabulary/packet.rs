@@ -1,0 +1,239 @@
+//! What goes over the network: the client protocol (semantics 2.1, 2.8), the quorum protocol
+//! (6.1) and election notifications (5.1).
+
+use crate::tree::Znode;
+use crate::vocabulary::acl::Id;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, ServerId, SessionId, Xid};
+use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// From a client machine to a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ClientPacket {
+    /// `ConnectRequest`, the first packet of every connection.
+    Connect {
+        /// The largest zxid of any reply so far; a server behind it hangs up (semantics 2.1 rule 2).
+        last_zxid_seen: Zxid,
+        /// The timeout asked for, also when re-attaching: it is negotiated anew each time.
+        timeout: Duration,
+        /// The session to re-attach, `None` to begin a new one.
+        session: Option<SessionId>,
+        /// Whether a read-only server will do (semantics 2.7).
+        read_only: bool,
+    },
+    /// Proves an identity to the server: `addAuth` (semantics 1.9).
+    Auth {
+        /// The scheme that is to judge.
+        scheme: Arc<str>,
+        /// The proof, `user:password` for the scheme `digest`.
+        auth: Data,
+    },
+    /// A request with its number.
+    Request {
+        /// The number.
+        xid: Xid,
+        /// The request.
+        request: Arc<Request>,
+    },
+    /// Keeps the session alive.
+    Ping,
+    /// Sets the watches again after a reconnect (semantics 3.4): SetWatches, or SetWatches2 if there
+    /// are persistent ones.
+    SetWatches {
+        /// The client's last zxid.
+        relative_zxid: Zxid,
+        /// Paths with data watches.
+        data: Vec<Arc<str>>,
+        /// Absent paths with exist watches.
+        exist: Vec<Arc<str>>,
+        /// Paths with child watches.
+        child: Vec<Arc<str>>,
+        /// Paths with persistent watches.
+        persistent: Vec<Arc<str>>,
+        /// Paths with persistent recursive watches.
+        recursive: Vec<Arc<str>>,
+    },
+}
+
+/// From a server to a client machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ServerPacket {
+    /// `ConnectResponse` with a session.
+    Connected {
+        /// The session, new or re-attached.
+        session: SessionId,
+        /// The negotiated timeout.
+        timeout: Duration,
+        /// Whether the server is a read-only one.
+        read_only: bool,
+    },
+    /// `ConnectResponse` with timeout 0 and id 0: the session is over (semantics 2.1 rule 6).
+    Expired,
+    /// The answer to a request.
+    Reply {
+        /// The request's number.
+        xid: Xid,
+        /// The server's last processed zxid when it built the reply; for a write, the write's own.
+        zxid: Zxid,
+        /// The result.
+        result: Result<Response, Error>,
+    },
+    /// A watch fired.
+    Notification(WatchedEvent),
+    /// The answer to a ping.
+    Pong,
+    /// The answer to [`ClientPacket::Auth`]; after a refusal the server hangs up.
+    Authenticated {
+        /// `AuthFailed`, if it was refused.
+        result: Result<(), Error>,
+    },
+    /// The answer to SetWatches, behind the notifications it made up. The Java client takes it for
+    /// a reply like any other: its zxid advances the client's last one.
+    WatchesSet {
+        /// The server's last processed zxid.
+        zxid: Zxid,
+    },
+}
+
+/// A request as a learner forwards it, or as `prep` gets it from its own clients.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ServerRequest {
+    /// A client's write, sync or close.
+    Client(Arc<Request>),
+    /// A new session whose id the origin server has issued (semantics 2.1 rule 4).
+    CreateSession {
+        /// The negotiated timeout.
+        timeout: Duration,
+    },
+}
+
+/// From a learner to the leader.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LearnerPacket {
+    /// FOLLOWERINFO.
+    FollowerInfo {
+        /// The learner's accepted epoch.
+        accepted_epoch: Epoch,
+    },
+    /// ACKEPOCH.
+    AckEpoch {
+        /// The learner's current epoch; `None` (-1) when it had accepted this epoch before, so it
+        /// does not count towards the quorum (semantics 6.3 rule 4).
+        current_epoch: Option<Epoch>,
+        /// Last processed zxid of the learner's tree.
+        last_zxid: Zxid,
+    },
+    /// ACK of a proposal, of NEWLEADER or of UPTODATE.
+    Ack(Zxid),
+    /// The answer to a PING, with the sessions heard from since the last one (semantics 2.3).
+    Ping {
+        /// Those sessions.
+        touched: Vec<SessionId>,
+    },
+    /// A client's write or sync, forwarded.
+    Request {
+        /// Whose.
+        session: SessionId,
+        /// Its number; 0 for createSession.
+        xid: Xid,
+        /// What.
+        request: ServerRequest,
+        /// The identities of the connection that it came by, for `prep` to check (semantics 1.9).
+        auth: Arc<[Id]>,
+    },
+    /// A session re-attached at this learner: is it alive? (semantics 2.4)
+    Revalidate {
+        /// Which session.
+        session: SessionId,
+        /// The connection that waits for the answer.
+        connection: ClientConnection,
+    },
+}
+
+/// From the leader to a learner.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LeaderPacket {
+    /// LEADERINFO.
+    LeaderInfo {
+        /// The new epoch.
+        epoch: Epoch,
+    },
+    /// DIFF: your history is a prefix of mine; the rest follows.
+    Diff(Zxid),
+    /// TRUNC: forget everything after this zxid.
+    Trunc(Zxid),
+    /// SNAP: a whole snapshot follows in pieces, fuzzy (semantics 6.4).
+    Snap(Zxid),
+    /// First piece of the snapshot: the sessions with their timeouts.
+    SnapSessions(Vec<(SessionId, Duration)>),
+    /// A piece of the snapshot: znodes in path order.
+    SnapNodes(Vec<(ZnodePath, Arc<Znode>)>),
+    /// The end of the snapshot (its signature).
+    SnapEnd,
+    /// PROPOSAL.
+    Proposal(Arc<Txn>),
+    /// COMMIT.
+    Commit(Zxid),
+    /// NEWLEADER.
+    NewLeader(Epoch),
+    /// UPTODATE.
+    UpToDate,
+    /// PING.
+    Ping,
+    /// The answer to REVALIDATE.
+    Revalidated {
+        /// Which session.
+        session: SessionId,
+        /// The connection that waits for it.
+        connection: ClientConnection,
+        /// The session's timeout when it is alive, `None` when it is not.
+        timeout: Option<Duration>,
+    },
+    /// SYNC: everything proposed before this sync has been sent.
+    Synced {
+        /// Whose sync.
+        session: SessionId,
+        /// Its number.
+        xid: Xid,
+    },
+}
+
+/// What a server says of itself in an election notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PeerState {
+    /// Looking for a leader.
+    Looking,
+    /// Follows one.
+    Following,
+    /// Is one.
+    Leading,
+}
+
+/// A vote (semantics 5.1). Ordered by (peer epoch, zxid, server id): the derived order is the
+/// vote order, so the fields must stay in this sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Vote {
+    /// The proposed leader's current epoch.
+    pub peer_epoch: Epoch,
+    /// The proposed leader's last zxid.
+    pub zxid: Zxid,
+    /// The proposed leader.
+    pub leader: ServerId,
+}
+
+/// An election notification (semantics 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Notification {
+    /// The sender's current vote.
+    pub vote: Vote,
+    /// The round the vote belongs to.
+    pub round: u32,
+    /// The sender's state.
+    pub state: PeerState,
+}

@@ -1,0 +1,32 @@
+//! `Stat`: what ZooKeeper tells about a znode besides its data (semantics 1.3).
+
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::zxid::Zxid;
+use serde::{Deserialize, Serialize};
+
+/// A znode's `Stat` as clients see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stat {
+    /// Zxid of the create. The fencing token of lock and election recipes.
+    pub czxid: Zxid,
+    /// Zxid of the last change of the data.
+    pub mzxid: Zxid,
+    /// Zxid of the last change of the set of children.
+    pub pzxid: Zxid,
+    /// Creation time, milliseconds on the clock of the leader of that moment.
+    pub ctime: u64,
+    /// Time of the last change of the data, milliseconds, likewise.
+    pub mtime: u64,
+    /// Number of changes of the data.
+    pub version: i32,
+    /// Creations plus deletions of children: twice the stored counter less the number of children.
+    pub cversion: i32,
+    /// Number of changes of the ACL.
+    pub aversion: i32,
+    /// The owning session of an ephemeral znode.
+    pub ephemeral_owner: Option<SessionId>,
+    /// Length of the data, bytes.
+    pub data_length: u32,
+    /// Number of children.
+    pub num_children: u32,
+}

@@ -1,0 +1,110 @@
+//! Named timers. A machine arms a timer by name and duration; the engine keeps the deadline, so no
+//! state ever holds an instant. Arming an armed timer replaces its deadline.
+
+use crate::vocabulary::id::{CallId, ClientId, LearnerConnection, ServerId, SessionId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A timer and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Timer {
+    /// A server's.
+    Server(ServerId, ServerTimer),
+    /// A client machine's.
+    Client(ClientId, ClientTimer),
+    /// A program's `sleep`.
+    Sleep(ClientId, CallId),
+}
+
+/// The timers of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ServerTimer {
+    /// No notification came for a while: send mine again (5.3; 200 ms, doubling to 60 s).
+    Notification,
+    /// A quorum agrees; no better vote came within 200 ms: decide (5.3).
+    Finalize,
+    /// A learner's next attempt to connect to its leader (5.5; 100 ms apart).
+    ConnectLeader,
+    /// Discovery and synchronisation have taken initLimit ticks (5.5).
+    InitLimit,
+    /// A learner has read nothing from its leader for syncLimit ticks (6.7 rule 4).
+    LeaderSilent,
+    /// The leader has read nothing on this connection for syncLimit ticks.
+    LearnerSilent(LearnerConnection),
+    /// The leader's ping round, every half tick (6.7 rule 3).
+    Ping,
+    /// A session's time is up at the leader (2.3), or at the one server that knows of it (2.6). The engine rounds its deadline up to the next
+    /// tick boundary.
+    SessionExpiry(SessionId),
+    /// A server has been LOOKING for long: it serves reads (2.7; max(2 s, tick)). Only where it may.
+    ReadOnly,
+    /// The leader looks for containers and TTL znodes to delete (1.5; 60 s apart).
+    Containers,
+}
+
+/// The timers of a client machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ClientTimer {
+    /// Wait before the next server of the list is tried (2.8 rule 2).
+    Reconnect,
+    /// The handshake has taken too long (2.8 rule 1).
+    Connect,
+    /// Nothing was read for two thirds of the timeout (2.8 rule 1).
+    Read,
+    /// Nothing was sent for a third of the timeout: send a ping (2.8 rule 1).
+    Ping,
+    /// Nothing was read for four thirds of the timeout: the client gives its session up (2.8 rule 3).
+    /// Only of clients that do so.
+    Expiry,
+    /// Connected to a read-only server: time to look for a better one (2.7; 100 ms, doubling to 60 s).
+    Probe,
+}
+
+impl Timer {
+    /// Whether it fires only to keep connections alive.
+    pub fn is_ping(&self) -> bool {
+        matches!(self, Timer::Server(_, ServerTimer::Ping) | Timer::Client(_, ClientTimer::Ping))
+    }
+}
+
+impl fmt::Display for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Timer::Server(server, timer) => write!(f, "{server} {timer}"),
+            Timer::Client(client, timer) => write!(f, "{client} {timer}"),
+            Timer::Sleep(client, call) => write!(f, "{client} sleep (call {})", call.0),
+        }
+    }
+}
+
+impl fmt::Display for ServerTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerTimer::Notification => f.write_str("no notification, sends its own again"),
+            ServerTimer::Finalize => f.write_str("no better vote, the election ends"),
+            ServerTimer::ConnectLeader => f.write_str("tries to connect to its leader again"),
+            ServerTimer::InitLimit => f.write_str("initLimit"),
+            ServerTimer::LeaderSilent => f.write_str("syncLimit, its leader is silent"),
+            ServerTimer::LearnerSilent(connection) => {
+                write!(f, "syncLimit, {connection} is silent")
+            }
+            ServerTimer::Ping => f.write_str("ping round"),
+            ServerTimer::Containers => f.write_str("looks for containers to delete"),
+            ServerTimer::ReadOnly => f.write_str("no leader for long, serves reads"),
+            ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
+        }
+    }
+}
+
+impl fmt::Display for ClientTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ClientTimer::Reconnect => "tries the next server",
+            ClientTimer::Connect => "connect timeout",
+            ClientTimer::Read => "read timeout",
+            ClientTimer::Ping => "sends a ping",
+            ClientTimer::Expiry => "gives its session up",
+            ClientTimer::Probe => "looks for a server that is not read-only",
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Transactions: what the leader's `prep` makes of a request, what logs hold and trees apply.
+
+use crate::tree::EphemeralType;
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::op::Data;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::words::plural;
+use crate::vocabulary::zxid::Zxid;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A transaction with its header (semantics 4.3).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Txn {
+    /// Its place in the total order.
+    pub zxid: Zxid,
+    /// The session that asked; for an expiry, the session that expires.
+    pub session: SessionId,
+    /// The request's number on that session; 0 for an expiry (semantics 2.3).
+    pub cxid: Xid,
+    /// The leader's wall clock, milliseconds. Always 0 in the explorer.
+    pub time: u64,
+    /// What to do.
+    pub body: TxnBody,
+}
+
+/// The operation of a transaction, with everything decided that `prep` decides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TxnBody {
+    /// Create a znode.
+    Create {
+        /// The final path, sequence number included.
+        path: ZnodePath,
+        /// Content.
+        data: Data,
+        /// Whether and when it goes away by itself.
+        ephemeral_type: EphemeralType,
+        /// Who may do what with it, as fixed up.
+        acl: AclList,
+        /// The parent's stored cversion after this create (semantics 1.3 †).
+        parent_cversion: i32,
+    },
+    /// Delete a znode.
+    Delete {
+        /// Which.
+        path: ZnodePath,
+    },
+    /// Replace a znode's content.
+    SetData {
+        /// Which.
+        path: ZnodePath,
+        /// New content.
+        data: Data,
+        /// The version after the change (absolute, so that replay is idempotent).
+        version: i32,
+    },
+    /// Replace a znode's ACL.
+    SetAcl {
+        /// Which.
+        path: ZnodePath,
+        /// The new ACL, as fixed up.
+        acl: AclList,
+        /// The aversion after the change.
+        aversion: i32,
+    },
+    /// Delete a container or TTL znode that nobody needs any more.
+    DeleteContainer {
+        /// Which.
+        path: ZnodePath,
+    },
+    /// A passed check; only inside a multi.
+    Check {
+        /// Which.
+        path: ZnodePath,
+    },
+    /// All sub-operations under one zxid.
+    Multi(Vec<TxnBody>),
+    /// A multi that failed: per operation the code it is answered with (`None` is code 0).
+    FailedMulti(Vec<Option<Error>>),
+    /// Begin the session of the header.
+    CreateSession {
+        /// Negotiated timeout.
+        timeout: Duration,
+    },
+    /// End the session of the header, deleting these (semantics 2.5; the list since 3.6.0).
+    CloseSession {
+        /// The session's ephemerals at `prep` time, in order.
+        ephemerals: Vec<ZnodePath>,
+    },
+    /// A request that failed validation: it takes a zxid and a quorum round all the same
+    /// (semantics 1.6).
+    Error(Error),
+}
+
+impl TxnBody {
+    /// The create of a znode with which everybody may do everything.
+    pub fn create(
+        path: ZnodePath,
+        data: impl Into<Data>,
+        ephemeral_type: EphemeralType,
+        parent_cversion: i32,
+    ) -> TxnBody {
+        let (data, acl) = (data.into(), AclList::OPEN);
+        TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion }
+    }
+}
+
+impl fmt::Display for TxnBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TxnBody::Create { path, ephemeral_type, .. } => match ephemeral_type {
+                EphemeralType::Void => write!(f, "create {path}"),
+                EphemeralType::Normal(_) => write!(f, "create {path} (ephemeral)"),
+                EphemeralType::Container => write!(f, "create {path} (container)"),
+                EphemeralType::Ttl(ttl) => write!(f, "create {path} (TTL {ttl:?})"),
+            },
+            TxnBody::Delete { path } => write!(f, "delete {path}"),
+            TxnBody::SetData { path, version, .. } => write!(f, "setData {path} v{version}"),
+            TxnBody::SetAcl { path, acl, aversion } => {
+                write!(f, "setACL {path} {acl} v{aversion}")
+            }
+            TxnBody::DeleteContainer { path } => write!(f, "deleteContainer {path}"),
+            TxnBody::Check { path } => write!(f, "check {path}"),
+            TxnBody::Multi(parts) => {
+                write!(f, "multi [")?;
+                for (at, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if at > 0 { ", " } else { "" })?;
+                }
+                write!(f, "]")
+            }
+            TxnBody::FailedMulti(_) => write!(f, "error (multi)"),
+            TxnBody::CreateSession { .. } => write!(f, "createSession"),
+            TxnBody::CloseSession { ephemerals } => {
+                write!(f, "closeSession ({})", plural(ephemerals.len(), "ephemeral"))
+            }
+            TxnBody::Error(error) => write!(f, "error {error:?}"),
+        }
+    }
+}
+
+impl Txn {
+    /// What tells it from every other: an epoch has one leader, who gives each zxid once. For hashes
+    /// of states, which need not read all of it.
+    pub fn identity(&self) -> (Zxid, SessionId, Xid) {
+        (self.zxid, self.session, self.cxid)
+    }
+}
+
+impl fmt::Display for Txn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} by {}", self.zxid, self.body, self.session)
+    }
+}

@@ -1,0 +1,184 @@
+//! Events and observations as sentences without a full stop.
+
+use super::{Answer, list, plural};
+use crate::vocabulary::event::{Event, Observation, Value};
+use crate::vocabulary::id::{ClientId, ServerId, SessionId};
+use crate::vocabulary::op::SessionState;
+use crate::vocabulary::zxid::Zxid;
+use std::fmt::{self, Display};
+
+impl Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&sentence(self))
+    }
+}
+
+/// What a program said, as the rest of a sentence that begins with the program.
+impl Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&predicate(self))
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Bool(truth) => truth.fmt(f),
+            Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Zxid(zxid) => zxid.fmt(f),
+        }
+    }
+}
+
+/// One table, so that no event can be forgotten.
+fn sentence(event: &Event) -> String {
+    match event {
+        // ---- elections, synchronisation, broadcast, and the lives of servers ----
+        Event::Elected { server, leader, round } if server == leader => {
+            format!("{server} ends election round {round}: LEADING")
+        }
+        Event::Elected { server, leader, round } => {
+            format!("{server} ends election round {round}: FOLLOWING {leader}")
+        }
+        Event::Authenticating { client, session, scheme, .. } => {
+            format!("{client} (session {session}) proves an identity by {scheme}")
+        }
+        Event::Authenticated { client, session } => {
+            format!("{client} (session {session}) reads that its identity was accepted")
+        }
+        Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
+        Event::Established { leader, epoch, last_zxid } => {
+            format!("{leader} is established as leader of epoch {epoch}, history up to {last_zxid}")
+        }
+        Event::Synchronising { leader, learner, mode } => {
+            format!("{leader} synchronises {} by {mode}", learner.learner)
+        }
+        Event::Proposed { leader, txn } => format!("{leader} proposes {txn}"),
+        Event::Committed { leader, txn } => format!("{leader} commits {txn}"),
+        Event::Applied { server, txn, .. } => format!("{server} applies {txn}"),
+        Event::Serving { server, zxid, .. } => {
+            format!("{server} serves clients, its tree is at {zxid}")
+        }
+        Event::Acked { server, zxid, durable } => {
+            format!("{server} acknowledges {zxid} (its log is durable up to {durable})")
+        }
+        Event::AckedNewLeader { server, epoch, history, durable, current_epoch } => format!(
+            "{server} acknowledges NEWLEADER of epoch {epoch} with history up to {history} \
+             (durable: log up to {durable}, currentEpoch {current_epoch})"
+        ),
+        Event::Crashed { server, lost: 0 } => format!("{server} crashed, its log lost nothing"),
+        Event::Crashed { server, lost } => {
+            let lost = plural(*lost, "transaction");
+            format!("{server} crashed and lost {lost} at the end of its log")
+        }
+        Event::Restarted { server } => format!("{server} restarted from its disk"),
+        Event::Exited { server, reason } => format!("{server} exited: {reason}"),
+
+        // ---- client machines ----
+        Event::Sent { client, xid, request, connection, .. } => {
+            format!("{client} sends xid {} on connection {}: {request}", xid.0, connection.slot)
+        }
+        Event::Replied { client, xid, zxid, request, result, .. } => {
+            format!("{client} reads xid {}: {request} = {} (zxid {zxid})", xid.0, Answer(result))
+        }
+        Event::Lost { client, xid, request, .. } => {
+            format!("{client} gets ConnectionLoss for xid {}: {request}, outcome unknown", xid.0)
+        }
+        Event::Session { client, session, server, state } => {
+            session_change(*client, *session, *server, *state)
+        }
+        Event::Notified { client, event, .. } => {
+            format!("{client} is notified: {event}")
+        }
+        Event::Rearming { client, relative_zxid, data, exist, child, .. } => {
+            let paths = plural(data.len() + exist.len() + child.len(), "path");
+            format!("{client} sets its watches again ({paths}), having seen {relative_zxid}")
+        }
+        Event::Rearmed { client, zxid, .. } => {
+            format!("{client} reads that its watches are set (zxid {zxid})")
+        }
+
+        // ---- programs ----
+        Event::Observed { client, session, observation, .. } => match session {
+            Some(session) => format!("{client} (session {session}) {observation}"),
+            None => format!("{client} {observation}"),
+        },
+        Event::Started { client } => format!("{client} starts its program"),
+        Event::Finished { client, result: Ok(()) } => format!("{client}'s program returned Ok"),
+        Event::Finished { client, result: Err(message) } => {
+            format!("{client}'s program returned Err: {message}")
+        }
+        Event::Panicked { client, message } => format!("{client}'s program panicked: {message}"),
+        Event::Killed { client } => {
+            format!("{client}'s program was killed, its session lives until it expires")
+        }
+        Event::Paused { client } => format!("{client} stands still"),
+        Event::Resumed { client } => format!("{client} goes on"),
+        Event::Cancelled { client, .. } => {
+            format!("{client}'s program was cancelled at its await point")
+        }
+        Event::ResourceWrite { client, resource, token, accepted } => {
+            resource_write(*client, resource, *token, *accepted)
+        }
+    }
+}
+
+fn session_change(
+    client: ClientId,
+    session: Option<SessionId>,
+    server: Option<ServerId>,
+    state: SessionState,
+) -> String {
+    let session = session.map_or("its session".to_string(), |id| format!("session {id}"));
+    match (state, server) {
+        (SessionState::SyncConnected, Some(server)) => {
+            format!("{client} is SyncConnected to {server} with {session}")
+        }
+        (SessionState::SyncConnected, None) => format!("{client} is SyncConnected with {session}"),
+        (SessionState::ConnectedReadOnly, _) => {
+            format!("{client} is ConnectedReadOnly with {session}")
+        }
+        (SessionState::AuthFailed, _) => format!("{client} is refused its identity: AuthFailed"),
+        (SessionState::Disconnected, _) => {
+            format!("{client} is Disconnected, {session} may live on")
+        }
+        (SessionState::Expired, _) => format!("{client} learns that {session} is Expired"),
+        (SessionState::Closed, _) => format!("{client} has closed {session}"),
+    }
+}
+
+fn predicate(observation: &Observation) -> String {
+    match observation {
+        Observation::Attempt { lock, attempt } => format!("begins attempt {attempt} at {lock}"),
+        Observation::NodeKnown { attempt, node, .. } => {
+            format!("knows that {node} is the znode of attempt {attempt}")
+        }
+        Observation::Waiting { on, attempt, .. } => {
+            format!("waits for {on} to go (attempt {attempt})")
+        }
+        Observation::Granted { lock, node, token, .. } => {
+            format!("believes that it HOLDS {lock} from now on, by {node}, token {token}")
+        }
+        Observation::Lost { lock, token } => {
+            format!("was told that {lock} is LOST, token {token}")
+        }
+        Observation::Releasing { lock, token } => format!("releases {lock}, token {token}"),
+        Observation::Released { lock, token } => format!("has released {lock}, token {token}"),
+        Observation::GaveUp { lock, attempt } => format!("gave up attempt {attempt} at {lock}"),
+        Observation::Custom { name, fields } if fields.is_empty() => format!("says {name}"),
+        Observation::Custom { name, fields } => {
+            let fields = fields.iter().map(|(key, value)| format!("{key} = {value}"));
+            format!("says {name}: {}", list(fields))
+        }
+    }
+}
+
+fn resource_write(client: ClientId, resource: &str, token: Option<Zxid>, accepted: bool) -> String {
+    let token = token.map_or("without a token".to_string(), |token| format!("with token {token}"));
+    if accepted {
+        format!("resource {resource} accepts a write of {client} {token}")
+    } else {
+        format!("resource {resource} REFUSES a write of {client} {token}: it has seen a larger one")
+    }
+}

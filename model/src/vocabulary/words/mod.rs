@@ -1,0 +1,100 @@
+//! How everything that is sent, asked, answered and told reads: on one line, in ZooKeeper's words.
+//!
+//! Packets of the protocols have their names in capitals, as ZooKeeper's sources have them; a zxid
+//! is `epoch:counter`, a session is hexadecimal. What can be long is cut: of a list, what fits and
+//! a count of the rest; of data, its length. These are the words of timelines and determinism
+//! reports, for people only: nothing reads them back.
+
+mod effect;
+mod event;
+mod host;
+mod op;
+mod packet;
+mod server;
+
+use std::any::Any;
+use std::fmt::{self, Display};
+
+pub(crate) use packet::reply_to;
+
+/// So many characters of a list are written out; the rest is counted.
+const LIST_ROOM: usize = 90;
+
+/// Longer data is told by its length alone.
+const DATA_ROOM: usize = 24;
+
+/// Items with commas between them, as many as fit a line and a count of the rest; at least one.
+pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
+    let total = items.len();
+    let mut text = String::new();
+    for (at, item) in items.enumerate() {
+        let item = item.to_string();
+        if at > 0 && text.chars().count() + item.chars().count() > LIST_ROOM {
+            return format!("{text}, … {} more", total - at);
+        }
+        if at > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&item);
+    }
+    text
+}
+
+/// A znode's or message's content: short printable text in quotes, anything else by its length.
+pub(crate) fn data(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.len() <= DATA_ROOM && !text.chars().any(char::is_control) => {
+            format!("\"{text}\"")
+        }
+        _ => plural(bytes.len(), "byte"),
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+pub fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A successful answer, or the name of the error.
+pub(crate) struct Answer<'a, T>(pub(crate) &'a Result<T, crate::vocabulary::error::Error>);
+
+impl<T: Display> Display for Answer<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ok(response) => response.fmt(f),
+            Err(error) => write!(f, "{error:?}"),
+        }
+    }
+}
+
+/// What a panic said.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_cut_and_its_rest_counted() {
+        assert_eq!(list(["a", "b"].iter()), "a, b");
+        assert_eq!(list([""; 0].iter()), "");
+        let names: Vec<String> = (0..40).map(|at| format!("member-{at:010}")).collect();
+        let text = list(names.iter());
+        assert!(text.ends_with(", … 36 more"), "{text}");
+        assert_eq!(text.matches("member-").count(), 4);
+        let giant = "x".repeat(300);
+        assert_eq!(list([&giant].into_iter()), giant, "at least one item is there");
+    }
+
+    #[test]
+    fn data_is_quoted_only_where_it_is_short_text() {
+        assert_eq!(data(b"seven"), "\"seven\"");
+        assert_eq!(data(b""), "\"\"");
+        assert_eq!(data(&[0xff]), "1 byte");
+        assert_eq!(data(b"two\nlines"), "9 bytes");
+        assert_eq!(data(&[b'x'; 100]), "100 bytes");
+    }
+}

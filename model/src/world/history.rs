@@ -1,0 +1,153 @@
+//! The committed history: every transaction in the one total order, and the tree it yields.
+//!
+//! This is the yardstick of most monitors: a serving server's tree must be the fold of a prefix of
+//! it (semantics 8.2 S5), a read must be answered from a prefix of it (H4).
+
+use crate::tree::{Applied, DataTree};
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
+use std::sync::Arc;
+
+/// All committed transactions, in order, with the tree after the last, and what each did: its
+/// result, its changes and the digest after it.
+#[derive(Clone, Debug)]
+pub struct History {
+    txns: Vec<Arc<Txn>>,
+    applied: Vec<Arc<Applied>>,
+    digests: Vec<Fingerprint>,
+    tree: DataTree,
+    initial: Fingerprint,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History::new()
+    }
+}
+
+impl History {
+    /// Before the first transaction.
+    pub fn new() -> History {
+        History::beginning_with(DataTree::new())
+    }
+
+    /// Before the first transaction, over this database.
+    pub fn beginning_with(tree: DataTree) -> History {
+        let initial = tree.digest();
+        History { txns: Vec::new(), applied: Vec::new(), digests: Vec::new(), tree, initial }
+    }
+
+    /// Appends a transaction and returns what it did.
+    ///
+    /// # Panics
+    /// If its zxid does not exceed the last one: whoever commits must have checked that
+    /// ([`crate::property::check_commit`]).
+    pub fn commit(&mut self, txn: Arc<Txn>) -> Arc<Applied> {
+        assert!(txn.zxid > self.last(), "{} committed after {}", txn.zxid, self.last());
+        let applied = Arc::new(self.tree.apply(&txn));
+        self.txns.push(txn);
+        self.applied.push(Arc::clone(&applied));
+        self.digests.push(self.tree.digest());
+        applied
+    }
+
+    /// The zxid of the last committed transaction.
+    pub fn last(&self) -> Zxid {
+        self.txns.last().map_or(Zxid::ZERO, |txn| txn.zxid)
+    }
+
+    /// The tree after the last transaction.
+    pub fn tree(&self) -> &DataTree {
+        &self.tree
+    }
+
+    /// All transactions, in order.
+    pub fn txns(&self) -> &[Arc<Txn>] {
+        &self.txns
+    }
+
+    /// The transaction with this zxid.
+    pub fn get(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
+        self.position(zxid).map(|at| &self.txns[at])
+    }
+
+    /// What the transaction with this zxid did: the answer that its client must get, and the
+    /// changes of the tree.
+    pub fn applied(&self, zxid: Zxid) -> Option<&Arc<Applied>> {
+        self.position(zxid).map(|at| &self.applied[at])
+    }
+
+    /// The first transaction above `zxid`.
+    pub fn next_after(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
+        self.txns.get(self.count_up_to(zxid))
+    }
+
+    /// The zxid of the last transaction that is not above `zxid`, [`Zxid::ZERO`] if there is none:
+    /// where the prefix ends that an opening zxid stands for.
+    pub fn last_up_to(&self, zxid: Zxid) -> Zxid {
+        match self.count_up_to(zxid) {
+            0 => Zxid::ZERO,
+            count => self.txns[count - 1].zxid,
+        }
+    }
+
+    /// The digest of the tree after the last transaction that is not above `zxid`.
+    pub fn digest_at(&self, zxid: Zxid) -> Fingerprint {
+        match self.count_up_to(zxid) {
+            0 => self.initial,
+            count => self.digests[count - 1],
+        }
+    }
+
+    /// How many transactions are not above `zxid`. Most questions are about the newest one, so that
+    /// one is looked at first.
+    fn count_up_to(&self, zxid: Zxid) -> usize {
+        if zxid >= self.last() {
+            return self.txns.len();
+        }
+        self.txns.partition_point(|txn| txn.zxid <= zxid)
+    }
+
+    fn position(&self, zxid: Zxid) -> Option<usize> {
+        let at = self.count_up_to(zxid).checked_sub(1)?;
+        (self.txns[at].zxid == zxid).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{Bodies, txn, z};
+
+    #[test]
+    fn an_opening_zxid_stands_for_the_prefix_below_it() {
+        let mut history = History::new();
+        assert_eq!(history.digest_at(z(1, 0)), DataTree::new().digest());
+        let mut digests = Vec::new();
+        for (zxid, path) in [(z(1, 1), "/a"), (z(1, 2), "/b"), (z(2, 1), "/c")] {
+            let body = Bodies(&history).create(path, "");
+            history.commit(txn(zxid, 0, body));
+            digests.push(history.tree().digest());
+        }
+        assert_eq!(history.last_up_to(z(1, 0)), Zxid::ZERO);
+        assert_eq!(history.last_up_to(z(2, 0)), z(1, 2));
+        assert_eq!(history.digest_at(z(2, 0)), digests[1]);
+        assert_eq!(history.digest_at(z(1, 1)), digests[0]);
+        assert_eq!(history.digest_at(z(9, 0)), digests[2]);
+        assert_eq!(history.next_after(z(2, 0)).map(|txn| txn.zxid), Some(z(2, 1)));
+        assert_eq!(history.next_after(z(2, 1)), None);
+        assert_eq!(history.get(z(2, 0)), None);
+        assert_eq!(history.applied(z(1, 2)).map(|applied| applied.changes.len()), Some(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "1:1 committed after 1:1")]
+    fn no_zxid_is_committed_twice() {
+        let mut history = History::new();
+        for _ in 0..2 {
+            let body = Bodies(&history).create("/a", "");
+            history.commit(txn(z(1, 1), 0, body));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The world: one grain of ZooKeeper, the host of its programs, the committed history and the
+//! monitors.
+//!
+//! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and
+//! the replay of cases differ only in how they choose the next one. A world is cheap to clone: what
+//! a step does not change is shared.
+
+pub mod grain;
+pub mod history;
+pub mod witnesses;
+
+use crate::ensemble::Ensemble;
+use crate::program::host::{self, Host, Output};
+use crate::program::machines::ProgramState;
+use crate::property::{Monitor, Monitors, Objection};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::id::ClientId;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
+use crate::world::grain::Grain;
+use crate::world::history::History;
+use crate::world::witnesses::Witnesses;
+use std::sync::Arc;
+
+/// Everything that a run can change.
+#[derive(Clone)]
+pub struct World<H, G = Ensemble> {
+    grain: G,
+    host: H,
+    witnesses: Witnesses,
+    outputs: Vec<Output>,
+}
+
+impl<H: Host> World<H> {
+    /// A world of servers before its first step.
+    pub fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H> {
+        World::over(Ensemble::new(config), host, monitors)
+    }
+
+    /// The servers, disks, links and clients.
+    pub fn ensemble(&self) -> &Ensemble {
+        &self.grain
+    }
+}
+
+impl<H: Host, G: Grain> World<H, G> {
+    /// A world before its first step.
+    pub fn over(grain: G, host: H, mut monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
+        monitors.iter_mut().for_each(|monitor| monitor.begin(grain.config()));
+        let history = History::beginning_with(grain.config().setup.tree());
+        World {
+            grain,
+            host,
+            witnesses: Witnesses::new(Arc::new(history), Monitors::new(monitors)),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Before the first step: servers start, every program's start is due.
+    pub fn begin(&mut self, effects: &mut Effects) {
+        self.grain.begin(effects);
+    }
+
+    /// ZooKeeper and its clients.
+    pub fn grain(&self) -> &G {
+        &self.grain
+    }
+
+    /// The same, to prepare a step.
+    pub fn grain_mut(&mut self) -> &mut G {
+        &mut self.grain
+    }
+
+    /// The host of the programs.
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// The committed history.
+    pub fn history(&self) -> &History {
+        self.witnesses.history()
+    }
+
+    /// The host of the programs.
+    pub fn host_mut(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The monitors.
+    pub fn monitors(&self) -> &Monitors {
+        self.witnesses.monitors()
+    }
+
+    /// Fingerprint of the grain, the history and the event monitors. (A host's programs are
+    /// functions of their inputs; an engine that needs them told apart adds its own part.)
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.with_witnesses(self.grain.fingerprint())
+    }
+
+    /// The fingerprint without any cache.
+    pub fn recomputed_fingerprint(&self) -> Fingerprint {
+        self.with_witnesses(self.grain.recomputed_fingerprint())
+    }
+
+    fn with_witnesses(&self, grain: Fingerprint) -> Fingerprint {
+        let mut whole = grain;
+        whole.add(self.witnesses.fingerprint());
+        whole
+    }
+
+    /// Does one step at this time. `effects` must be cleared by the caller between steps.
+    ///
+    /// # Errors
+    /// A monitor's objection to what happened.
+    pub fn apply(
+        &mut self,
+        at: Time,
+        step: &Step,
+        effects: &mut Effects,
+    ) -> Result<Status, Objection> {
+        let status = match *step {
+            Step::Input(client) => match self.grain.take_input(client) {
+                Ok(input) => {
+                    effects.absorb(&(at, step));
+                    effects.note(|| format!("{client}'s program is told: {input}"));
+                    self.host.feed(client, input, &mut self.outputs);
+                    self.carry_out(client, at, effects);
+                    if let Some(client) = self.host.woken_from_outside() {
+                        let saw = host::woken_from_outside(client);
+                        return Err(Objection::new(host::FUNCTION_OF_ITS_INPUTS, saw));
+                    }
+                    Status::Done
+                }
+                Err(status) => status,
+            },
+            _ => self.grain.apply(at, step, effects),
+        };
+        if status != Status::Done {
+            debug_assert!(effects.events.is_empty(), "{step} did nothing and said something");
+            return Ok(status);
+        }
+        match *step {
+            Step::Start(client) => self.host.start(client),
+            Step::Kill(client) => self.host.kill(client),
+            Step::Input(_) => {}
+            _ => {}
+        }
+        if !matches!(step, Step::Input(_)) {
+            effects.absorb(&(at, step));
+        }
+        self.witnesses.witness(at, &mut effects.events)?;
+        Ok(Status::Done)
+    }
+
+    /// In words: what a client's program waits for.
+    pub fn waits_for(&self, client: ClientId) -> String {
+        let words = self.grain.waits_for(client);
+        let runs = self.grain.program(client) == ProgramState::Running;
+        match runs && !self.host.awaits_its_handle(client) {
+            true => host::awaits_another_future(&words),
+            false => words,
+        }
+    }
+
+    /// The run is over, healed and quiet: what should have happened by now?
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn end(&mut self, at: Time) -> Result<(), Objection> {
+        self.witnesses.end(at)
+    }
+
+    fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
+        for output in self.outputs.drain(..) {
+            effects.absorb(&output);
+            let words = effects.notes.is_some().then(|| format!("it {output}"));
+            let events = effects.events.len();
+            self.grain.output(client, output, at, effects);
+            // What has become an event (a request sent, an observation) is told by that.
+            if let Some(words) = words.filter(|_| effects.events.len() == events) {
+                effects.note(|| words);
+            }
+        }
+    }
+
+    /// The same world with this grain, host, history and these monitors: how a search puts a world
+    /// together that it keeps in pieces.
+    pub fn of_pieces(grain: G, host: H, history: Arc<History>, monitors: Monitors) -> World<H, G> {
+        World { grain, host, witnesses: Witnesses::new(history, monitors), outputs: Vec::new() }
+    }
+
+    /// The same grain and host with these witnesses.
+
+    pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
+        World { grain, host, witnesses, outputs: Vec::new() }
+    }
+
+    /// The witnesses.
+
+    pub fn witnesses(&self) -> &Witnesses {
+        &self.witnesses
+    }
+
+    /// The committed history, to be shared.
+    pub fn shared_history(&self) -> &Arc<History> {
+        self.witnesses.shared_history()
+    }
+
+    /// Asks the monitors whether all is as it must be when nothing can happen but that time passes.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
+        self.witnesses.at_rest(at)
+    }
+}

@@ -1,0 +1,159 @@
+//! What is no part of ZooKeeper and watches it: the committed history, what is proposed, the monitors.
+
+use crate::property::{Commit, Monitors, Objection, View, check_commit};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::{Fingerprint, StableHasher};
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::time::Time;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
+use crate::world::history::History;
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// The witnesses of a world. They depend on its events and on nothing else.
+#[derive(Clone)]
+pub struct Witnesses {
+    history: Arc<History>,
+    /// Proposed and not committed: what an activated leader's history is looked up in.
+    proposed: BTreeMap<Zxid, Arc<Txn>>,
+    monitors: Monitors,
+}
+
+impl Witnesses {
+    /// With this history, and nothing proposed.
+    pub fn new(history: Arc<History>, monitors: Monitors) -> Witnesses {
+        Witnesses { history, proposed: BTreeMap::new(), monitors }
+    }
+
+    /// The committed history.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The committed history, to be shared.
+    pub fn shared_history(&self) -> &Arc<History> {
+        &self.history
+    }
+
+    /// The monitors.
+    pub fn monitors(&self) -> &Monitors {
+        &self.monitors
+    }
+
+    /// Fingerprint of the history, the event monitors and what is proposed.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut whole = self.monitors.fingerprint();
+        let history = (self.history.last(), self.history.tree().digest());
+        whole.add(Fingerprint::of(&("history", history)));
+        if !self.proposed.is_empty() {
+            // A zxid names its transaction: its epoch has one leader.
+            let mut hasher = StableHasher::new();
+            self.proposed.keys().for_each(|zxid| zxid.hash(&mut hasher));
+            whole.add(hasher.finished());
+        }
+        whole
+    }
+
+    /// Whether an event of this kind can move any of them.
+    pub fn concerns(&self, event: &Event) -> bool {
+        let own = matches!(
+            event,
+            Event::Proposed { .. } | Event::Committed { .. } | Event::Established { .. }
+        );
+        own || self.monitors.concerns(event)
+    }
+
+    /// Takes the events of a step in, and adds what an activation commits.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn witness(&mut self, at: Time, events: &mut Vec<Event>) -> Result<(), Objection> {
+        // What an activation commits belongs behind the rest.
+        let mut added = Vec::new();
+        let result = events.iter().try_for_each(|event| self.one_event(at, event, &mut added));
+        events.append(&mut added);
+        result
+    }
+
+    /// Nothing can happen any more but that time passes.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
+        self.monitors.at_rest(View::new(at, &self.history))
+    }
+
+    /// The run is over.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn end(&mut self, at: Time) -> Result<(), Objection> {
+        self.monitors.end(View::new(at, &self.history))
+    }
+
+    fn one_event(
+        &mut self,
+        at: Time,
+        event: &Event,
+        added: &mut Vec<Event>,
+    ) -> Result<(), Objection> {
+        match event {
+            Event::Proposed { txn, .. } => {
+                self.proposed.insert(txn.zxid, Arc::clone(txn));
+            }
+            Event::Committed { txn, .. } => return self.committed(at, txn, event),
+            _ => {}
+        }
+        self.monitors.event(View::new(at, &self.history), event)?;
+        if let Event::Established { leader, epoch, last_zxid } = *event {
+            self.commit_initial_history(at, leader, last_zxid, added)?;
+            // What an older epoch proposed and this leader does not have is dead: every later leader
+            // has this one's history, or S4 objects.
+            self.proposed.retain(|zxid, _| zxid.epoch() >= epoch);
+        }
+        Ok(())
+    }
+
+    /// Takes a commit in and tells it; `event` is of this transaction.
+    fn committed(&mut self, at: Time, txn: &Arc<Txn>, event: &Event) -> Result<(), Objection> {
+        let view = match check_commit(&self.history, txn)? {
+            Commit::New => {
+                Arc::make_mut(&mut self.history).commit(Arc::clone(txn));
+                self.proposed.remove(&txn.zxid);
+                View::of_new(at, &self.history)
+            }
+            Commit::Known => View::new(at, &self.history),
+        };
+        self.monitors.event(view, event)
+    }
+
+    /// An activation commits all of the leader's history. What of it is new here are proposals of
+    /// the epoch of its last zxid: that epoch's own leader was established first, and so had its
+    /// initial history committed.
+    fn commit_initial_history(
+        &mut self,
+        at: Time,
+        leader: ServerId,
+        last_zxid: Zxid,
+        added: &mut Vec<Event>,
+    ) -> Result<(), Objection> {
+        let mut next = self.history.last().max(last_zxid.epoch().opening());
+        while next < last_zxid {
+            next = next.next().expect("it is below another zxid of its epoch");
+            let Some(txn) = self.proposed.get(&next).cloned() else {
+                return Err(Objection::new(
+                    "S2 committed prefix",
+                    format!(
+                        "{leader} was established with a history up to {last_zxid}, but nobody has proposed {next}"
+                    ),
+                ));
+            };
+            let event = Event::Committed { leader, txn: Arc::clone(&txn) };
+            self.committed(at, &txn, &event)?;
+            added.push(event);
+        }
+        Ok(())
+    }
+}
