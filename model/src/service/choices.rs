@@ -46,6 +46,22 @@ impl Service {
         }
     }
 
+    /// Whether anything can happen, faults apart.
+    pub fn can_go_on(&self) -> bool {
+        let mut steps = Vec::new();
+        self.client_ids().for_each(|client| self.sleeps(client, &mut steps));
+        !steps.is_empty() || self.has_ordinary_step()
+    }
+
+    /// Whether anything but a program's timer and a fault can happen.
+    pub fn has_ordinary_step(&self) -> bool {
+        let mut steps = Vec::new();
+        self.client_ids().any(|client| {
+            self.enabled(client, Prefixes::Shortest, &mut steps);
+            !steps.is_empty() || self.draws(client).next().is_some()
+        })
+    }
+
     /// The timers of a sleeping program.
     pub fn sleeps(&self, client: ClientId, steps: &mut Vec<Step>) {
         let sleeping = self.clients[client.index()].sleeping.iter();

@@ -31,7 +31,6 @@ mod choices;
 pub(crate) mod link;
 pub(crate) mod log;
 mod pieces;
-pub mod retake;
 mod serve;
 mod steady;
 

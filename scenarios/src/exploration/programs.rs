@@ -16,18 +16,19 @@ use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Class;
-use vivarium_model::service::retake::Retaken;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
-use vivarium_sim::every::programs::{Action, Budget, Recipes, Shortest};
+use vivarium_sim::every::Shortest;
+use vivarium_sim::every::programs::{Action, Budget, Recipes};
 use vivarium_sim::every::trie::Told;
 use vivarium_sim::every::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
-use vivarium_sim::service::{monitors, retake};
+use vivarium_sim::service::{monitors, replay_steps};
+use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Drawn, Scenario, Search};
 
 /// In so many states a shorter way is looked for. The bound is one of states and not of time, so
@@ -230,8 +231,8 @@ impl Question {
             proven: false,
         });
         let Shortest { steps, objection, left_out, proven } = shortest;
-        let retaken = retake(&self.scenario, &self.drawn, &steps);
-        let Retaken { hash, lines, .. } = retaken.expect("programs can be explored");
+        let replayed = replay_steps(&self.scenario, &self.drawn, &steps);
+        let Replayed { hash, lines, .. } = replayed.expect("programs can be explored");
         let violation = Violation {
             objection: objection.clone(),
             seed: None,

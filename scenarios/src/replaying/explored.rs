@@ -3,10 +3,10 @@
 use super::{Commands, INCONCLUSIVE, Told, skipped, title};
 use std::fmt::Write as _;
 use vivarium_model::case::Case;
-use vivarium_model::service::retake::Retaken;
 use vivarium_reports::table::grouped;
 use vivarium_reports::timeline::steps;
 use vivarium_sim::service::ServiceReplay;
+use vivarium_sim::steps::Replayed;
 
 /// Tells what came of the case's steps. `last` asks for so many of the last ones.
 pub(crate) fn told(
@@ -16,7 +16,7 @@ pub(crate) fn told(
     last: Option<usize>,
     commands: &Commands,
 ) -> Told {
-    let code = match (&replayed.retaken.objection, replayed.same) {
+    let code = match (&replayed.replayed.objection, replayed.same) {
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
@@ -31,7 +31,7 @@ fn report(
     last: Option<usize>,
     commands: &Commands,
 ) -> String {
-    let Retaken { taken, lines, skipped: skips, hash, objection } = &replayed.retaken;
+    let Replayed { taken, lines, skipped: skips, hash, objection } = &replayed.replayed;
     let title = title(&case.scenario, &case.bugs);
     let mut text = String::new();
     match objection {
@@ -66,7 +66,7 @@ fn report(
 
 /// Whether it is the recorded run, and ends as that did.
 fn comparison(case: &Case, replayed: &ServiceReplay, recorded: &str) -> String {
-    let Retaken { hash, objection, .. } = &replayed.retaken;
+    let Replayed { hash, objection, .. } = &replayed.replayed;
     let mut text = if replayed.same {
         format!("The replay of {recorded} steps gave the recorded run: hash {hash}\n")
     } else {

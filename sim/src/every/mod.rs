@@ -16,6 +16,7 @@ mod progress;
 mod search;
 mod second_opinion;
 pub mod servers;
+mod shortest;
 pub mod trie;
 mod visited;
 
@@ -24,3 +25,4 @@ pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 pub use progress::{Observer, Progress, Silent};
 pub use search::{Options, Strategy, search};
 pub use second_opinion::{SecondOpinion, cross_check, serve};
+pub use shortest::Shortest;

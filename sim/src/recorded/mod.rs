@@ -2,7 +2,9 @@
 
 pub(crate) mod determinism;
 pub mod embed;
+pub mod minimise;
 pub(crate) mod repeat;
 pub(crate) mod replay;
 pub mod servers;
 pub mod service;
+pub mod steps;

@@ -1,7 +1,7 @@
 //! The same run once more: of a sweep's first violation, and of any seed to see that it is one.
 
 use super::determinism::{self, Difference, Way, compare};
-use super::replay::Retake;
+use super::replay::ReplayIn;
 use crate::run::pulse::Pulses;
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::with_world;
@@ -69,9 +69,9 @@ fn once_more(
         return (again.report, None);
     };
     // Its steps are known. Taken once more, they may come to the same.
-    let retaken = get(Way::Recording(host), Some(&first.report), keep.clone()).report;
-    let run = match retaken.hash == first.report.hash {
-        true => RunReport { trace: retaken.trace, story: retaken.story, ..first.report },
+    let replayed = get(Way::Recording(host), Some(&first.report), keep.clone()).report;
+    let run = match replayed.hash == first.report.hash {
+        true => RunReport { trace: replayed.trace, story: replayed.story, ..first.report },
         false => first.report,
     };
     (run, Some(difference))
@@ -87,7 +87,7 @@ fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep:
             Way::Recording(host) => {
                 let first = first.expect("a run to replay");
                 let expected = first.violation.as_ref().map(|violation| &violation.objection);
-                let with = Retake { drawn: &drawn, steps: &first.recorded, expected, keep };
+                let with = ReplayIn { drawn: &drawn, steps: &first.recorded, expected, keep };
                 with_world(scenario, &drawn, host, with).0
             }
         }

@@ -3,7 +3,9 @@
 //! A step that is not possible (any more) is skipped and reported. Where nothing was skipped and
 //! the hash is the recorded one, it is the same run.
 
-use crate::run::programs::{PROGRESS, Programs};
+use super::steps::{Taker, Took, take_all};
+use crate::run::demands::PROGRESS;
+use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::{Subject, WithSubject, with_world};
 use crate::run::{RunOptions, RunReport};
@@ -55,66 +57,76 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
     let drawn = drawn(scenario, case)?;
     let expected = case.violation.as_ref();
     let keep = Keep::from(*options);
-    let with = Retake { drawn: &drawn, steps: &case.steps, expected, keep };
+    let with = ReplayIn { drawn: &drawn, steps: &case.steps, expected, keep };
     let (closed, skipped) = with_world(scenario, &drawn, options.host, with);
     let same = skipped.is_empty() && closed.report.hash == case.hash;
     Ok(Replay { report: closed.report, skipped, same })
 }
 
-/// [`retake`], for a world under any host.
-pub(super) struct Retake<'a> {
+/// [`replay_in`], for a world under any host.
+pub(super) struct ReplayIn<'a> {
     pub(super) drawn: &'a Drawn,
     pub(super) steps: &'a [(Time, Step)],
     pub(super) expected: Option<&'a Objection>,
     pub(super) keep: Keep,
 }
 
-impl WithSubject for Retake<'_> {
+impl WithSubject for ReplayIn<'_> {
     type Result = (Closed, Vec<(u64, Time, Step)>);
 
     fn run<S: Subject>(self, subject: S) -> Self::Result {
-        retake(subject, self.drawn, self.steps, self.expected, self.keep)
+        replay_in(subject, self.drawn, self.steps, self.expected, self.keep)
     }
 }
 
 /// Takes these steps again. `expected` is what the recorded run had against its last step.
-pub(crate) fn retake<S: Subject>(
+pub(crate) fn replay_in<S: Subject>(
     mut subject: S,
     drawn: &Drawn,
     steps: &[(Time, Step)],
     expected: Option<&Objection>,
     keep: Keep,
 ) -> (Closed, Vec<(u64, Time, Step)>) {
-    let (mut record, mut effects) = Record::begin(drawn.seed, keep);
-    let mut programs = Programs::new(usize::from(drawn.clients));
-    let mut skipped = Vec::new();
-    let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
+    let (record, mut effects) = Record::begin(drawn.seed, keep);
     subject.begin(&mut effects);
-    for (number, (at, step)) in (1..).zip(steps) {
-        effects.clear();
-        record.begins(step);
-        let outcome = match subject.step(*at, step, &mut effects) {
-            Ok(Status::Blocked(_) | Status::NotEnabled) => {
-                skipped.push((number, *at, *step));
-                continue;
-            }
-            Ok(Status::Done) => read(&mut programs, &effects),
-            Err(objection) => Err(objection),
-        };
-        let view = View::new(*at, subject.history());
-        record.step(*step, &effects, view);
-        if outcome.is_err() {
-            return (record.close(drawn, outcome, &effects, view, &[]), skipped);
-        }
+    let programs = Programs::new(usize::from(drawn.clients));
+    let mut run = Run { subject, programs, record, last: Time::ZERO };
+    let Took { skipped, outcome } = take_all(&mut run, steps, &mut effects);
+    let Run { mut subject, programs, record, last } = run;
+    if outcome.is_err() {
+        let view = View::new(last, subject.history());
+        return (record.close(drawn, outcome, &effects, view, &[]), skipped);
     }
+    let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
     let outcome = finale(&mut subject, &programs, end, expected);
     let view = View::new(end, subject.history());
     let unfinished = programs.blamed(&outcome);
     (record.close(drawn, outcome, &effects, view, &unfinished), skipped)
 }
 
-fn read(programs: &mut Programs, effects: &Effects) -> Result<(), Objection> {
-    effects.events.iter().try_for_each(|event| programs.event(event))
+/// A run of a scenario, of which is kept what a seeded one keeps.
+struct Run<S> {
+    subject: S,
+    programs: Programs,
+    record: Record,
+    /// When the last step was taken.
+    last: Time,
+}
+
+impl<S: Subject> Taker for Run<S> {
+    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        self.record.begins(step);
+        let status = self.subject.step(at, step, effects)?;
+        if status == Status::Done {
+            effects.events.iter().try_for_each(|event| self.programs.event(event))?;
+        }
+        Ok(status)
+    }
+
+    fn taken(&mut self, at: Time, step: Step, effects: &Effects) {
+        self.last = at;
+        self.record.step(step, effects, View::new(at, self.subject.history()));
+    }
 }
 
 /// Demands what the driver demanded at that point, as far as it got: the end's properties where

@@ -3,22 +3,27 @@
 //! The search keeps programs as places in a trie; here they are plain futures again. What they do
 //! at the same steps, and so the hash, must be the same.
 
+use super::steps::{Replayed, replayed};
 use crate::host::DirectHost;
+use crate::run::demands::{all_have_finished, asserted, ends_well};
 use crate::scenario::{Explored, Scenario};
 use crate::seeded::options::{Drawn, Search};
 use std::sync::Arc;
 use vivarium_model::case::Case;
-use vivarium_model::property::{Class, Monitor};
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::host::Host;
+use vivarium_model::property::{Class, Monitor, Objection};
 use vivarium_model::service::Service;
-use vivarium_model::service::retake::{Retaken, retake as take_again};
 use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
 /// What a replay of a case saw.
 #[derive(Clone, Debug)]
 pub struct ServiceReplay {
     /// The steps and where they led.
-    pub retaken: Retaken,
+    pub replayed: Replayed,
     /// Whether it was the recorded run: nothing skipped, and the same hash.
     pub same: bool,
 }
@@ -27,14 +32,18 @@ pub struct ServiceReplay {
 ///
 /// # Errors
 /// The scenario cannot be explored at this grain: why.
-pub fn retake(scenario: &Scenario, drawn: &Drawn, steps: &[Step]) -> Result<Retaken, String> {
+pub fn replay_steps(
+    scenario: &Scenario,
+    drawn: &Drawn,
+    steps: &[Step],
+) -> Result<Replayed, String> {
     if !matches!(scenario.explored, Explored::Programs { .. }) {
         return Err(format!("`{}` has no runs at the service grain", scenario.name));
     }
     let host = DirectHost::new((scenario.programs)(drawn));
     let service = Service::new(Arc::new(drawn.config.clone()));
     let world = World::over(service, host, monitors(scenario, drawn));
-    Ok(take_again(world, steps, true, &mut |_world, _step| true))
+    Ok(replay_in(world, steps, true, &mut |_world, _step| true))
 }
 
 /// The scenario's monitors that a search can ask.
@@ -55,7 +64,47 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<ServiceReplay, String>
     let search = Search { cancels: asked("cancels"), timers: asked("timers") };
     let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };
     let steps: Vec<Step> = case.steps.iter().map(|(_at, step)| *step).collect();
-    let retaken = retake(scenario, &drawn, &steps)?;
-    let same = retaken.skipped.is_empty() && retaken.hash == case.hash;
-    Ok(ServiceReplay { retaken, same })
+    let replayed = replay_steps(scenario, &drawn, &steps)?;
+    let same = replayed.skipped.is_empty() && replayed.hash == case.hash;
+    Ok(ServiceReplay { replayed, same })
+}
+
+/// Takes these steps in a world that has not begun. `allow` is asked before each; one that it refuses is
+/// skipped. `keep` the lines for people. What is objected to is what a search objects to: a monitor's
+/// objection, a program that fails, somebody who waits for ever.
+pub(crate) fn replay_in<H: Host>(
+    mut world: World<H, Service>,
+    steps: &[Step],
+    keep: bool,
+    allow: &mut dyn FnMut(&World<H, Service>, &Step) -> bool,
+) -> Replayed {
+    let mut effects = Effects::hashed();
+    effects.notes = keep.then(Vec::new);
+    world.begin(&mut effects);
+    let mut replayed = replayed(steps, &mut effects, &mut |step, effects| {
+        if !allow(&world, step) {
+            return Ok(Status::NotEnabled);
+        }
+        take(&mut world, step, effects)
+    });
+    if replayed.objection.is_none() && !world.grain().can_go_on() {
+        let at_rest = all_have_finished(&world).and_then(|()| world.at_rest(Time::ZERO));
+        replayed.objection = at_rest.and_then(|()| world.end(Time::ZERO)).err();
+    }
+    replayed
+}
+
+/// Takes a step; where only time can pass, all is at rest before it does.
+fn take<H: Host>(
+    world: &mut World<H, Service>,
+    step: &Step,
+    effects: &mut Effects,
+) -> Result<Status, Objection> {
+    let passing = matches!(step, Step::Fire(Timer::Sleep(..)));
+    if passing && !world.grain().has_ordinary_step() {
+        world.at_rest(Time::ZERO)?;
+    }
+    let status = asserted(|| world.apply(Time::ZERO, step, effects)).and_then(|applied| applied)?;
+    effects.events.iter().try_for_each(ends_well)?;
+    Ok(status)
 }

@@ -1,5 +1,6 @@
 //! What one run is asked and what it reports.
 
+pub mod demands;
 pub(crate) mod programs;
 pub(crate) mod pulse;
 pub(crate) mod record;

@@ -1,16 +1,11 @@
-//! Which programs are done, and the two things that every program must do: end well, and end.
+//! Which programs are done, and whether they do the two things that every program must: end well, and end.
 
+use crate::run::demands::{PROGRESS, ends_well};
 use crate::run::subject::Subject;
 use std::collections::BTreeMap;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::Objection;
-
-/// The property that a program neither panics nor returns an error.
-pub(crate) const PROGRAM: &str = "program";
-
-/// The property that a healed world gets everything done.
-pub(crate) const PROGRESS: &str = "progress";
 
 /// Which programs have finished.
 #[derive(Debug)]
@@ -33,30 +28,17 @@ impl Programs {
     /// # Errors
     /// A program panicked or returned an error.
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), Objection> {
-        let saw = match event {
+        match event {
             Event::Finished { client, result: Ok(()) } => {
                 let finished = &mut self.finished[client.index()];
                 self.unfinished -= usize::from(!*finished);
                 *finished = true;
-                return Ok(());
             }
-            Event::Finished { client, result: Err(why) } => {
-                format!("the program of {client} returned an error: {why}")
-            }
-            Event::Panicked { client, message } => {
-                format!("the program of {client} panicked: {message}")
-            }
-            Event::Exited { server, reason } => {
-                self.exited.insert(*server, reason);
-                return Ok(());
-            }
-            Event::Restarted { server } => {
-                self.exited.remove(server);
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
-        Err(Objection::new(PROGRAM, saw))
+            Event::Exited { server, reason } => _ = self.exited.insert(*server, reason),
+            Event::Restarted { server } => _ = self.exited.remove(server),
+            _ => {}
+        }
+        ends_well(event)
     }
 
     /// Whether all programs have finished.

@@ -5,11 +5,11 @@ use crate::host::DirectHost;
 use crate::host::MadsimHost;
 use crate::host::timed::TimedHost;
 use crate::run::HostKind;
+use crate::run::demands::asserted;
 use crate::scenario::Scenario;
 use crate::seeded::faults::Look;
 use crate::seeded::options::Drawn;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use vivarium_model::config::Config;
@@ -25,11 +25,7 @@ use vivarium_model::property::disks::Disks;
 use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
-use vivarium_model::words::panic_message;
 use vivarium_model::world::World;
-
-/// The property that the model's own assertions hold.
-pub(crate) const ASSERTION: &str = "assertion";
 
 /// A world under a driver.
 pub(crate) trait Subject: Look {
@@ -48,9 +44,7 @@ pub(crate) trait Subject: Look {
     /// # Errors
     /// An objection.
     fn step(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
-        let apply = AssertUnwindSafe(|| self.apply(at, step, effects));
-        catch_unwind(apply)
-            .unwrap_or_else(|panic| Err(Objection::new(ASSERTION, panic_message(&*panic))))
+        asserted(|| self.apply(at, step, effects)).and_then(|applied| applied)
     }
 
     /// After the last step.

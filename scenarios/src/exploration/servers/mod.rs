@@ -1,7 +1,6 @@
 //! Servers alone over the ensemble grain, explored.
 
 mod report;
-mod way;
 
 use super::{Answer, Exploration, MOST_SERVERS, figures};
 use std::net::SocketAddr;
@@ -16,11 +15,12 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::ExplorationReport;
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::bounds::within;
-use vivarium_sim::every::servers::{Action, Budget, EnsembleModel};
-use vivarium_sim::every::{Counterexample, Observer, Outcome, search, serve as serve_model};
+use vivarium_sim::every::servers::{Action, Budget, EnsembleModel, stuck};
+use vivarium_sim::every::{
+    Counterexample, Observer, Outcome, Shortest, search, serve as serve_model,
+};
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Scenario, Servers};
-use way::Shortest;
 
 /// Everything about the question but the search itself.
 struct Question<'a> {
@@ -105,12 +105,12 @@ pub(super) fn explore(
 /// # Errors
 /// One sentence about what is wrong with the case.
 pub(super) fn replay(case: &Case) -> Result<ServiceReplay, String> {
-    let mut retaken = vivarium_sim::servers::replay(case)?;
-    if retaken.objection.is_none() {
-        retaken.objection = way::stuck(&case.config, &retaken.taken);
+    let mut replayed = vivarium_sim::servers::replay(case)?;
+    if replayed.objection.is_none() {
+        replayed.objection = stuck(&case.config, &replayed.taken);
     }
-    let same = retaken.skipped.is_empty() && retaken.hash == case.hash;
-    Ok(ServiceReplay { retaken, same })
+    let same = replayed.skipped.is_empty() && replayed.hash == case.hash;
+    Ok(ServiceReplay { replayed, same })
 }
 
 impl Question<'_> {
@@ -146,19 +146,16 @@ impl Question<'_> {
     ) -> Case {
         let unreduced = self.model(false);
         let options = &self.exploration.options;
-        let shortest = match found.shortest && !self.exploration.reductions {
-            true => Shortest::proven(model, found),
-            false => way::shortest(model, &unreduced, found, options, observer),
-        };
+        let shortest = model.shortest(&unreduced, found, options, observer);
         let Shortest { steps, objection, left_out, proven } = shortest;
         let config = model.config();
-        let retaken = vivarium_sim::servers::retake(config, &steps);
+        let replayed = vivarium_sim::servers::replay_steps(config, &steps);
         let violation = Violation {
             objection: objection.clone(),
             seed: None,
             at: Time::ZERO,
             step: steps.len() as u64,
-            hash: retaken.hash,
+            hash: replayed.hash,
         };
         report.verdict = Verdict::Violated(Box::new(violation.clone()));
         report.finding = Some(Finding {
@@ -170,14 +167,14 @@ impl Question<'_> {
             replay: String::new(),
             every_step: String::new(),
             story: Vec::new(),
-            trace: retaken.lines,
+            trace: replayed.lines,
             way: Some(Way { length: steps.len(), left_out, proven }),
             unrepeated: None,
             shorter: None,
             stopped: None,
             panicked_at: None,
         });
-        self.case(config, steps, retaken.hash, objection)
+        self.case(config, steps, replayed.hash, objection)
     }
 
     fn case(

@@ -52,7 +52,6 @@ pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::{Action, TIMERS_KEPT};
 pub use reductions::{Flaw, Reductions};
-pub use shorten::Shortest;
 pub use state::{MAX_CLIENTS, State};
 
 use crate::every::memo::Memo;

@@ -5,13 +5,13 @@ use super::pieces::{Choices, Number, Transition};
 use super::scene::Scene;
 use super::state::State;
 use crate::every::Model;
+use crate::run::demands::all_have_finished;
 use stateright::Property;
 use std::sync::Arc;
 use vivarium_model::effect::Effects;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
-use vivarium_model::service::retake::waiting;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
@@ -183,7 +183,7 @@ impl Model for Recipes {
             return Ok(());
         }
         let mut scene = self.scene(state);
-        waiting(&scene.world)?;
+        all_have_finished(&scene.world)?;
         scene.world.at_rest(Time::ZERO)?;
         scene.world.end(Time::ZERO)
     }

@@ -2,11 +2,11 @@
 
 use super::Budget;
 use crate::every::memo::Memo;
+use crate::run::demands::ends_well;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
 use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
-use vivarium_model::service::retake::judge;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
@@ -30,7 +30,7 @@ impl Scene {
         if status != Status::Done {
             return Ok(status);
         }
-        judge(&effects.events)?;
+        effects.events.iter().try_for_each(ends_well)?;
         match self.world.host().dependent() {
             Some(why) => Err(Objection::new(FUNCTION_OF_ITS_INPUTS, why)),
             None => Ok(status),

@@ -3,11 +3,9 @@
 use super::super::model::Model;
 use super::super::visited::Id;
 use super::shared::{Found, Shared};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::run::demands::asserted;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
-use vivarium_model::service::retake::PANIC;
-use vivarium_model::words::panic_message;
 
 /// What came of an action.
 pub(super) enum Taken<S> {
@@ -38,7 +36,7 @@ impl<M: Model> Shared<'_, M> {
         actions: &mut Vec<M::Action>,
     ) -> Result<(), Objection> {
         actions.clear();
-        caught(|| {
+        asserted(|| {
             model.actions(state, actions);
             if let Some(reason) = model.withheld(state) {
                 self.withhold(reason);
@@ -52,13 +50,13 @@ impl<M: Model> Shared<'_, M> {
     /// # Errors
     /// The state is stuck, or the model panicked.
     pub(super) fn rest(&self, model: &M, state: &M::State) -> Result<(), Objection> {
-        let is_withheld = caught(|| model.withheld(state).is_some())?;
-        if is_withheld { Ok(()) } else { caught(|| model.at_rest(state))? }
+        let is_withheld = asserted(|| model.withheld(state).is_some())?;
+        if is_withheld { Ok(()) } else { asserted(|| model.at_rest(state))? }
     }
 
     /// Looks at an initial state: its fingerprint, unless it is objectionable itself.
     pub(super) fn initial(&self, state: &M::State, place: u32) -> Option<Fingerprint> {
-        let looked = caught(|| match self.model.objection(state) {
+        let looked = asserted(|| match self.model.objection(state) {
             Some(objection) => Err(objection.clone()),
             None => Ok(self.model.fingerprint(state)),
         });
@@ -92,7 +90,7 @@ impl<M: Model> Shared<'_, M> {
 
     /// Takes an action in a state.
     pub(super) fn take(&self, model: &M, state: &M::State, action: M::Action) -> Taken<M::State> {
-        let taken = caught(|| {
+        let taken = asserted(|| {
             let Some(next) = model.next_state(state, action) else {
                 return Taken::Nothing;
             };
@@ -109,10 +107,4 @@ impl<M: Model> Shared<'_, M> {
         });
         taken.unwrap_or_else(|objection| Taken::Objected(objection, 1))
     }
-}
-
-/// Runs the model's code; a panic is an objection.
-fn caught<T>(what: impl FnOnce() -> T) -> Result<T, Objection> {
-    catch_unwind(AssertUnwindSafe(what))
-        .map_err(|payload| Objection::new(PANIC, panic_message(&*payload)))
 }

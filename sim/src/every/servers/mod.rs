@@ -40,6 +40,7 @@ mod renewal;
 mod rest;
 #[cfg(debug_assertions)]
 mod second;
+mod shorten;
 mod state;
 mod tables;
 mod view;
@@ -48,6 +49,7 @@ mod weights;
 pub use actions::Charge;
 pub use pieces::Pieces;
 pub use reductions::Reductions;
+pub use shorten::stuck;
 pub use state::{MAX_SERVERS, State};
 pub use vivarium_model::config::Election;
 pub use vivarium_model::server::eager::Flaw;

@@ -1,7 +1,7 @@
 //! The determinism check must see a planted difference, and no other.
 
 use super::*;
-use crate::recorded::replay::retake;
+use crate::recorded::replay::replay_in;
 use crate::seeded::driver::simulate;
 use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
@@ -20,7 +20,7 @@ fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
         Way::Seed { .. } => simulate(Mock::new(&drawn, Defects::default()), &drawn, keep),
         Way::Recording(_) => {
             let world = Mock::new(&drawn, Defects::default());
-            retake(world, &drawn, &first.unwrap().recorded, None, keep).0
+            replay_in(world, &drawn, &first.unwrap().recorded, None, keep).0
         }
     };
     compare(seed, &HOSTS, &get)

@@ -1,7 +1,7 @@
 //! The driver on the toy world.
 
 use super::simulate;
-use crate::recorded::replay::retake;
+use crate::recorded::replay::replay_in;
 use crate::run::record::Keep;
 use crate::run::{RunOptions, RunReport};
 use crate::seeded::faults::FaultSet;
@@ -126,7 +126,8 @@ fn a_recording_is_the_same_run() {
         let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
         let expected = report.violation.as_ref().map(|violation| &violation.objection);
         let world = Mock::new(&drawn, defects);
-        let (again, skipped) = retake(world, &drawn, &report.recorded, expected, Keep::default());
+        let (again, skipped) =
+            replay_in(world, &drawn, &report.recorded, expected, Keep::default());
         assert_eq!((again.report.hash, skipped.as_slice()), (report.hash, &[][..]));
         let property = |report: &RunReport| {
             report.violation.as_ref().map(|violation| violation.objection.property.clone())
@@ -143,7 +144,7 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     steps.insert(10, impossible);
     let drawn = Drawn::draw(&scenario(FaultSet::NONE), 7);
     let world = Mock::new(&drawn, Defects::default());
-    let (_, skipped) = retake(world, &drawn, &steps, None, Keep::default());
+    let (_, skipped) = replay_in(world, &drawn, &steps, None, Keep::default());
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
 }
 

@@ -3,6 +3,7 @@
 use super::super::Budget;
 use super::*;
 use crate::every::Silent;
+use crate::every::{Ending, Strategy, search};
 use stateright::Model as _;
 use vivarium_model::event::Event;
 use vivarium_model::handle::{Program, ZooKeeper, program};

@@ -1,0 +1,134 @@
+//! The shortest way to a violation by programs.
+
+use super::{Action, Budget, Recipes, Reductions};
+use crate::every::{Counterexample, Observer, Options, Shortest};
+use crate::recorded::minimise::minimise;
+use crate::recorded::service::replay_in;
+use crate::recorded::steps::Replayed;
+use std::sync::Arc;
+use vivarium_model::grain::Grain;
+use vivarium_model::host::Host;
+use vivarium_model::id::ClientId;
+use vivarium_model::machines::ProgramState;
+use vivarium_model::property::Objection;
+use vivarium_model::service::Service;
+use vivarium_model::step::Step;
+use vivarium_model::timer::Timer;
+use vivarium_model::world::World;
+
+/// Shorter ways than this are worth a search.
+const WORTH: usize = 200;
+
+impl Recipes {
+    /// Makes a counterexample shorter, and looks within the bounds of these options whether there is
+    /// anything shorter still. `None` if taking its steps again does not lead to an objection: a
+    /// program that is no function of its inputs.
+    ///
+    /// Which way it is does not depend on the threads. With a bound of time it can depend on that.
+    pub fn shortest(
+        &self,
+        counterexample: &Counterexample<Action>,
+        options: &Options,
+        observer: &dyn Observer,
+    ) -> Option<Shortest> {
+        let all = self.all_steps(counterexample);
+        let (steps, objection) = self.shorten(&all, &counterexample.objection.property)?;
+        let mut shortest = Shortest::of(&all, (steps, objection));
+        let length = shortest.steps.len();
+        if counterexample.shortest || length > WORTH {
+            shortest.proven = counterexample.shortest;
+            return Some(shortest);
+        }
+        let reduced = self.with_reductions(Reductions::ALL);
+        let max_depth = Some(u32::try_from(length).unwrap_or(u32::MAX));
+        let options = Options { max_depth, ..options.clone() };
+        Some(shortest.or_shorter(&reduced, &options, observer, |found| reduced.all_steps(found)))
+    }
+
+    /// Leaves steps out as long as the same property is violated at the end, within the budget: steps that
+    /// stand together, and the last steps of one client.
+    pub fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
+        let of = |at| move |step: &Step| client_of(step).is_some_and(|owner| owner.index() == at);
+        let clients: Vec<_> = (0..self.config.clients.len()).map(of).collect();
+        let kinds: Vec<&dyn Fn(&Step) -> bool> = clients.iter().map(|own| own as _).collect();
+        minimise(steps, &kinds, &mut |steps| self.violating(steps, property))
+    }
+
+    /// The steps that can be taken of these within the budget, if at their end the property is
+    /// violated.
+    fn violating(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
+        let mut left = self.budget;
+        let mut allow = |world: &World<_, Service>, step: &Step| left.spend(world, step);
+        let Replayed { taken, objection, .. } = replay_in(self.world(), steps, false, &mut allow);
+        let objection = objection.filter(|objection| objection.property == property)?;
+        Some((taken, objection))
+    }
+
+    /// The same with these reductions; its programs share what they have been through.
+    pub fn with_reductions(&self, reductions: Reductions) -> Recipes {
+        Recipes {
+            config: Arc::clone(&self.config),
+            trie: Arc::clone(&self.trie),
+            monitors: self.monitors.clone(),
+            looks_back: self.looks_back,
+            told_matters: self.told_matters,
+            budget: self.budget,
+            reductions,
+            flaw: self.flaw,
+            rarity: self.rarity,
+            tables: super::expand::Tables::new(),
+            beginning_of_each: None,
+        }
+    }
+}
+
+impl Budget {
+    /// Whether a step may be taken: a search would offer it, and what it takes is left. Takes it.
+    fn spend<H: Host>(&mut self, world: &World<H, Service>, step: &Step) -> bool {
+        let service = world.grain();
+        let left = match step {
+            Step::BreakClient { .. } => &mut self.lost,
+            Step::Cancel(_) => &mut self.cancels,
+            Step::Kill(_) => &mut self.kills,
+            Step::Expire(session) if !service.is_orphan(*session) => &mut self.expiries,
+            Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
+            _ => return true,
+        };
+        let timer = matches!(step, Step::Fire(_));
+        let running = client_of(step).is_none_or(|client| {
+            client.index() < service.config().clients.len()
+                && service.program(client) == ProgramState::Running
+        });
+        if *left == 0 || !(timer || running && service.can_go_on()) {
+            return false;
+        }
+        *left -= 1;
+        true
+    }
+}
+
+/// Whose step it is. At this grain a session's number begins with its client's.
+fn client_of(step: &Step) -> Option<ClientId> {
+    match *step {
+        Step::ToServer(connection)
+        | Step::ToClient(connection)
+        | Step::BreakClient { connection, .. } => Some(connection.client),
+        Step::Serve { client, .. }
+        | Step::Notify(client)
+        | Step::Start(client)
+        | Step::Input(client)
+        | Step::Random { client, .. }
+        | Step::Resource { client, .. }
+        | Step::Kill(client)
+        | Step::Cancel(client)
+        | Step::Message { to: client, .. }
+        | Step::Fire(Timer::Client(client, _) | Timer::Sleep(client, _)) => Some(client),
+        Step::Expire(session) | Step::Late(session) | Step::CloseSession(session) => {
+            Some(ClientId((session.0 >> 56) as u8)).filter(|client| client.0 > 0)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Makes a list shorter as long as it still shows what it shows (delta debugging: Zeller and Hildebrandt 2002).
+
+/// A list, and what it shows.
+pub type Shows<T, W> = (Vec<T>, W);
+
+/// Leaves items out, in ever smaller groups that stand together, and of each kind the last ones.
+///
+/// `shows` tells what a list shows, if it is what it should be, together with the items that it needs for
+/// that (not all of them may be possible without the others). `kinds` are what can lose its tail: the steps of
+/// one client, say, which do nothing without those before them. `None` if the whole list shows nothing.
+///
+/// What is found is a list from which no group of a size that was tried can be left out. It depends on
+/// nothing but the arguments.
+pub fn minimise<T: Clone, W>(
+    whole: &[T],
+    kinds: &[&dyn Fn(&T) -> bool],
+    shows: &mut dyn FnMut(&[T]) -> Option<Shows<T, W>>,
+) -> Option<Shows<T, W>> {
+    let best = shows(whole)?;
+    let mut minimiser = Minimiser { best, shows };
+    loop {
+        let before = minimiser.best.0.len();
+        let mut size = before / 2;
+        while size > 0 {
+            minimiser.leave_out_groups(size);
+            size /= 2;
+        }
+        kinds.iter().for_each(|is_own| minimiser.leave_out_tails(is_own));
+        if minimiser.best.0.len() == before {
+            return Some(minimiser.best);
+        }
+    }
+}
+
+struct Minimiser<'a, T, W> {
+    best: Shows<T, W>,
+    shows: &'a mut dyn FnMut(&[T]) -> Option<Shows<T, W>>,
+}
+
+impl<T: Clone, W> Minimiser<'_, T, W> {
+    /// Groups that stand together, from the last to the first.
+    fn leave_out_groups(&mut self, size: usize) {
+        let mut end = self.best.0.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            self.try_shorter(&[&self.best.0[..start], &self.best.0[end..]].concat());
+            end = start.min(self.best.0.len());
+        }
+    }
+
+    /// The last of a kind, the most first.
+    fn leave_out_tails(&mut self, is_own: &dyn Fn(&T) -> bool) {
+        let mut kept = 0;
+        while kept < self.best.0.iter().filter(|item| is_own(item)).count() {
+            let mut seen = 0;
+            let is_kept = |item: &&T| {
+                seen += usize::from(is_own(item));
+                !is_own(item) || seen <= kept
+            };
+            let without: Vec<T> = self.best.0.iter().filter(is_kept).cloned().collect();
+            if !self.try_shorter(&without) {
+                kept += 1;
+            }
+        }
+    }
+
+    /// Takes this list if it shows the same and needs fewer items.
+    fn try_shorter(&mut self, without: &[T]) -> bool {
+        let shorter = (self.shows)(without).filter(|(items, _)| items.len() < self.best.0.len());
+        let found = shorter.is_some();
+        shorter.into_iter().for_each(|shorter| self.best = shorter);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An item is possible behind the one before it.
+    fn shows(needed: &[u32], items: &[u32]) -> Option<Shows<u32, usize>> {
+        let mut possible: Vec<u32> = Vec::new();
+        for item in items {
+            if *item == 0 || possible.contains(&(item - 1)) {
+                possible.push(*item);
+            }
+        }
+        needed.iter().all(|item| possible.contains(item)).then_some((possible, needed.len()))
+    }
+
+    #[test]
+    fn what_is_needed_stays_and_nothing_else() {
+        let whole: Vec<u32> = (0..100).collect();
+        let (items, what) =
+            minimise(&whole, &[], &mut |items| shows(&[3], items)).expect("it shows");
+        assert_eq!((items, what), (vec![0, 1, 2, 3], 1));
+    }
+
+    #[test]
+    fn a_list_that_shows_nothing_is_not_made_shorter() {
+        assert_eq!(minimise(&[1, 2], &[], &mut |items| shows(&[5], items)), None);
+    }
+
+    /// 10 and 12 only go together, with 11 needed between them: no group that stands together does.
+    #[test]
+    fn the_last_of_a_kind_go_though_they_do_not_stand_together() {
+        let whole = vec![10, 0, 12, 1, 14, 2];
+        let mut shows = |items: &[u32]| {
+            let evens = items.iter().filter(|item| **item >= 10).count();
+            let small = items.iter().filter(|item| **item < 10).count();
+            ((evens == 0 || evens == 3) && small == 3).then(|| (items.to_vec(), ()))
+        };
+        let is_own = |item: &u32| *item >= 10;
+        let alone = minimise(&whole, &[], &mut shows).expect("it shows").0;
+        assert_eq!(alone.len(), 6, "groups do not help");
+        let both = minimise(&whole, &[&is_own], &mut shows).expect("it shows").0;
+        assert_eq!(both, vec![0, 1, 2]);
+    }
+}

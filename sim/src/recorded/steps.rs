@@ -1,0 +1,106 @@
+//! Recorded steps, taken again: the one loop, for every grain and host. No clock, no draws.
+//!
+//! A step that is not possible (any more) is skipped and reported, so that a record survives a change of the
+//! code as far as it makes sense.
+
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::property::Objection;
+use vivarium_model::step::Step;
+use vivarium_model::time::Time;
+use vivarium_model::trace::TraceLine;
+
+/// What takes the steps: a world, and all that is asked of it.
+pub(crate) trait Taker {
+    /// Takes a step, and looks at what it may have broken.
+    ///
+    /// # Errors
+    /// An objection.
+    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection>;
+
+    /// Hears of a step that was done or objected to, and what it caused.
+    fn taken(&mut self, at: Time, step: Step, effects: &Effects);
+}
+
+/// What came of recorded steps.
+pub(crate) struct Took {
+    /// Those that were not possible, with their numbers in the record, from 1.
+    pub(crate) skipped: Vec<(u64, Time, Step)>,
+    /// What was objected to: the steps after that were not taken.
+    pub(crate) outcome: Result<(), Objection>,
+}
+
+/// Takes these steps in a world that has begun, up to an objection.
+pub(crate) fn take_all<'a>(
+    taker: &mut impl Taker,
+    steps: impl IntoIterator<Item = &'a (Time, Step)>,
+    effects: &mut Effects,
+) -> Took {
+    let mut skipped = Vec::new();
+    for (number, (at, step)) in (1..).zip(steps) {
+        effects.clear();
+        let outcome = match taker.take(*at, step, effects) {
+            Ok(Status::Blocked(_) | Status::NotEnabled) => {
+                skipped.push((number, *at, *step));
+                continue;
+            }
+            Ok(Status::Done) => Ok(()),
+            Err(objection) => Err(objection),
+        };
+        taker.taken(*at, *step, effects);
+        if outcome.is_err() {
+            return Took { skipped, outcome };
+        }
+    }
+    Took { skipped, outcome: Ok(()) }
+}
+
+/// A run of recorded steps of a search, which has no times and no seed.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The steps that were taken, the one objected to included.
+    pub taken: Vec<Step>,
+    /// Those that were not possible, with their numbers in the record, from 1.
+    pub skipped: Vec<(u64, Step)>,
+    /// The steps taken as people read them, if they were to be kept.
+    pub lines: Vec<TraceLine>,
+    /// The rolling hash over (step, effects), as the simulator's.
+    pub hash: Fingerprint,
+    /// What was objected to: the steps after that were not taken.
+    pub objection: Option<Objection>,
+}
+
+/// Takes one step of a world without times.
+pub(crate) type Take<'a> = dyn FnMut(&Step, &mut Effects) -> Result<Status, Objection> + 'a;
+
+/// Takes these steps, all at time zero, in a world that has begun with these effects.
+pub(crate) fn replayed(steps: &[Step], effects: &mut Effects, take: &mut Take<'_>) -> Replayed {
+    let steps: Vec<(Time, Step)> = steps.iter().map(|step| (Time::ZERO, *step)).collect();
+    let mut timeless = Timeless { take, taken: Vec::new(), lines: Vec::new() };
+    let Took { skipped, outcome } = take_all(&mut timeless, &steps, effects);
+    let Timeless { taken, lines, .. } = timeless;
+    let skipped = skipped.into_iter().map(|(number, _, step)| (number, step)).collect();
+    let hash = effects.hasher.as_ref().expect("it was made with one").fingerprint();
+    Replayed { taken, skipped, lines, hash, objection: outcome.err() }
+}
+
+struct Timeless<'a, 'b> {
+    take: &'a mut Take<'b>,
+    taken: Vec<Step>,
+    lines: Vec<TraceLine>,
+}
+
+impl Taker for Timeless<'_, '_> {
+    fn take(&mut self, _at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        (self.take)(step, effects)
+    }
+
+    fn taken(&mut self, at: Time, step: Step, effects: &Effects) {
+        self.taken.push(step);
+        if let Some(notes) = &effects.notes {
+            let (notes, events) = (notes.clone(), effects.events.clone());
+            let number = self.taken.len() as u64;
+            self.lines.push(TraceLine { at, number, step, notes, events });
+        }
+    }
+}
