@@ -219,7 +219,7 @@ fn a_panic_in_the_model_is_a_violation_with_its_path() {
     graph.panicking.insert(3);
     for options in ways() {
         let found = counterexample(&graph, &options);
-        assert_eq!(found.objection.to_string(), "panic: node 3 must never be");
+        assert_eq!(found.objection.to_string(), "assertion: node 3 must never be");
         assert_eq!(found.path, [0, 0, 0]);
     }
 }

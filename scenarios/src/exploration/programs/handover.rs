@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_model::property::{Class, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
+use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario, Search};
@@ -111,10 +112,10 @@ fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> 
 fn is_same(swept: &Objection, searched: &Objection) -> bool {
     let fails = |objection: &Objection| {
         let after = |mark: &str| Some(objection.saw.split_once(mark)?.1.to_string());
-        ["error: ", "panicked: ", "failed: "].into_iter().find_map(after)
+        ["returned an error: ", "panicked: "].into_iter().find_map(after)
     };
     swept.property == searched.property
-        && (swept.property != "program" || fails(swept) == fails(searched))
+        && (swept.property != PROGRAM || fails(swept) == fails(searched))
 }
 
 /// As few clients as the scenario has, but two if the run had as many; `None` if those are too many.
@@ -163,8 +164,8 @@ mod tests {
         };
         assert!(same(("lock M1", "client 1 and client 2"), ("lock M1", "client 3 and client 1")));
         assert!(!same(("lock M1", "both"), ("lock M5", "both")));
-        let swept = ("program", "the program of client 1 returned an error: too late");
-        assert!(same(swept, ("program", "client 2's program failed: too late")));
-        assert!(!same(swept, ("program", "client 2's program failed: too early")));
+        let swept = (PROGRAM, "the program of client 1 returned an error: too late");
+        assert!(same(swept, (PROGRAM, "the program of client 2 returned an error: too late")));
+        assert!(!same(swept, (PROGRAM, "the program of client 2 returned an error: too early")));
     }
 }

@@ -262,7 +262,8 @@ impl World {
             *self.clients[to].under_way.entry(at).or_default() += 1;
         }
         if let Some(why) = deeds.failed {
-            self.failed = Some(format!("program: client {}'s program failed: {why}", at + 1));
+            self.failed =
+                Some(format!("program: the program of client {} returned an error: {why}", at + 1));
         }
     }
 
