@@ -7,7 +7,7 @@
 //! has the fewest; or depth first, which needs little memory beyond the table of visited states.
 //! It never calls an early stop a success: [`Ending`] tells exhausted, bounded and violated apart.
 
-mod arena;
+mod intern;
 pub mod memo;
 mod model;
 mod outcome;

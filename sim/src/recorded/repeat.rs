@@ -7,7 +7,7 @@ use crate::run::record::{Closed, Keep};
 use crate::run::subject::with_world;
 use crate::run::{HostKind, RunOptions, RunReport};
 use crate::scenario::Scenario;
-use crate::seeded::options::Drawn;
+use crate::scenario::drawn::Drawn;
 use crate::seeded::simulate;
 use crate::seeded::sweep::{self, SweepOptions, SweepReport, Totals};
 use std::ops::ControlFlow;

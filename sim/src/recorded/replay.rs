@@ -10,7 +10,7 @@ use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::{Subject, WithSubject, with_world};
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::Scenario;
-use crate::seeded::options::Drawn;
+use crate::scenario::drawn::Drawn;
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::property::{Objection, View};

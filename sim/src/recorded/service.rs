@@ -6,8 +6,8 @@
 use super::steps::{Replayed, replayed};
 use crate::host::DirectHost;
 use crate::run::demands::{all_have_finished, asserted, ends_well};
+use crate::scenario::drawn::{Drawn, Search};
 use crate::scenario::{Explored, Scenario};
-use crate::seeded::options::{Drawn, Search};
 use std::sync::Arc;
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};

@@ -124,7 +124,7 @@ pub struct RunReport {
     pub stopped: Option<Stopped>,
     /// The drawn options and the fault plan, printed.
     pub options_text: String,
-    /// What a case must note beside the configuration ([`crate::seeded::options::Drawn::parameters`]).
+    /// What a case must note beside the configuration ([`crate::scenario::drawn::Drawn::parameters`]).
     pub parameters: BTreeMap<String, String>,
     /// The configuration of the ensemble and its clients.
     pub config: Config,

@@ -1,11 +1,10 @@
 //! What is kept of a run while it runs: counts always, steps, trace lines and hashes on demand.
 
-use crate::recorded::determinism::Caused;
 use crate::run::pulse::{Pulse, Pulses};
 use crate::run::standstill::Standstills;
 use crate::run::{RunOptions, RunReport};
+use crate::scenario::drawn::Drawn;
 use crate::seeded::faults::Fault;
-use crate::seeded::options::Drawn;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +41,15 @@ impl From<RunOptions> for Keep {
     fn from(options: RunOptions) -> Keep {
         Keep { steps: options.keep_steps, trace_last: options.trace_last, ..Keep::default() }
     }
+}
+
+/// All that a step caused, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caused {
+    /// In words, one line per note, event and effect.
+    pub words: String,
+    /// Every field of every event and effect: words leave out data, digests and the like.
+    pub full: String,
 }
 
 /// What has been kept so far.

@@ -2,11 +2,12 @@
 //! must hold all the same. A seed picks one run out of it ([`Drawn`]).
 
 pub mod bounds;
+pub(crate) mod drawn;
 pub(crate) mod settings;
 
+use crate::scenario::drawn::Drawn;
 use crate::scenario::settings::Settings;
 use crate::seeded::faults::FaultSet;
-use crate::seeded::options::Drawn;
 use crate::seeded::random::Random;
 use std::fmt;
 use std::sync::Arc;

@@ -5,37 +5,13 @@
 //! before it. Faults can slow a machine's links down for a while, or make a disk stand still; and in some runs
 //! some are slow now and then ([`crate::seeded::pace`]).
 
-use crate::seeded::options::Timings;
 use crate::seeded::pace::{SlowReactions, Stretch, Stretched};
-use crate::seeded::random::{Random, Ratio, Seeds};
+use crate::seeded::random::{Random, Seeds};
+use crate::seeded::timings::{Latency, Outlier, Timings};
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
-
-/// A latency: never below its base, mostly below base plus jitter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
-    /// The least.
-    pub base: Duration,
-    /// Up to so much more, uniformly.
-    pub jitter: Duration,
-}
-
-impl Latency {
-    fn draw(self, random: &mut Random) -> Duration {
-        self.base + random.span(Duration::ZERO, self.jitter)
-    }
-}
-
-/// Now and then something takes much longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlier {
-    /// How often.
-    pub ratio: Ratio,
-    /// How much longer, on average (nearly exponentially distributed).
-    pub mean: Duration,
-}
 
 /// When each queue's last step is due: the next one is not due before.
 #[derive(Clone, Debug, Default)]
@@ -315,6 +291,7 @@ const MESSAGE_QUEUES: usize = 512;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seeded::random::Ratio;
     use proptest::prelude::*;
     use vivarium_model::id::{CallId, ClientConnection, LearnerConnection};
 

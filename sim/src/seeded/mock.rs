@@ -2,11 +2,11 @@
 //! that only count. No ZooKeeper, but the same steps, effects and blockers.
 
 use crate::run::subject::Subject;
+use crate::scenario::drawn::Drawn;
 use crate::scenario::settings::Settings;
 use crate::scenario::{Choice, Explored, Limits, Scenario};
 use crate::seeded::faults::FaultSet;
 use crate::seeded::faults::Look;
-use crate::seeded::options::Drawn;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::effect::{Blocker, Effect, Effects, Status};

@@ -6,18 +6,19 @@ mod heap;
 pub mod latency;
 #[cfg(test)]
 pub(crate) mod mock;
-pub mod options;
+mod options;
 pub mod pace;
 pub mod plan;
 pub mod random;
 pub(crate) mod sweep;
 mod timers;
+pub mod timings;
 
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::{Subject, WithSubject, with_timed_world, with_world};
 use crate::run::{HostKind, RunOptions, RunReport};
 use crate::scenario::Scenario;
-use options::Drawn;
+use crate::scenario::drawn::Drawn;
 use std::cell::Cell;
 use std::rc::Rc;
 use vivarium_model::time::Duration;

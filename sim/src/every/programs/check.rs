@@ -136,7 +136,7 @@ fn saw(took: &Took) -> Option<&str> {
 
 /// Equal ones are equal states.
 fn pieces(state: &State) -> (Vec<Option<Place>>, super::Budget) {
-    let place = |client: &Option<super::pieces::Number>| {
+    let place = |client: &Option<crate::every::intern::Number>| {
         let (shared, witnesses, left) = (state.shared, state.witnesses, state.left);
         client.map(|client| Place { client, shared, witnesses, left })
     };

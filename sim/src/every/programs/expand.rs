@@ -1,10 +1,11 @@
 //! States unfolded into worlds and folded again, and the tables that their pieces are kept in.
 
 use super::Recipes;
-use super::pieces::{Choices, Client, Number, Shared, Steps, Table, WitnessPiece};
+use super::pieces::{Choices, Client, Shared, Steps, WitnessPiece};
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
+use crate::every::intern::{Number, Table};
 use crate::every::memo::Memo;
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;

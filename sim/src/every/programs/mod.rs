@@ -81,7 +81,7 @@ pub struct Recipes {
     told_matters: bool,
     tables: expand::Tables,
     /// The piece of each client at the beginning, where clients are interchangeable.
-    beginning_of_each: Option<[Option<pieces::Number>; MAX_CLIENTS]>,
+    beginning_of_each: Option<[Option<crate::every::intern::Number>; MAX_CLIENTS]>,
 }
 
 impl Recipes {

@@ -1,10 +1,11 @@
 //! The search's questions, answered.
 
 use super::Recipes;
-use super::pieces::{Choices, Number, Transition};
+use super::pieces::{Choices, Transition};
 use super::scene::Scene;
 use super::state::State;
 use crate::every::Model;
+use crate::every::intern::Number;
 use crate::run::demands::all_have_finished;
 use stateright::Property;
 use std::sync::Arc;

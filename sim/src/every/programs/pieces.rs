@@ -6,22 +6,17 @@
 //! once and looked up ever after.
 
 use super::Budget;
-use crate::every::arena::{Arena, Weighed};
+use crate::every::intern::{Fold, Number, Weighed};
 use crate::every::trie::NodeId;
-use hashbrown::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use hashbrown::HashSet;
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
 use vivarium_model::property::{Monitors, Objection};
 use vivarium_model::service::{Common, Share};
 use vivarium_model::step::Step;
 use vivarium_model::zxid::Zxid;
-
-/// The number of a piece in its table.
-pub(super) type Number = NonZeroU32;
 
 /// All that is one client's.
 #[derive(Clone)]
@@ -153,111 +148,8 @@ pub(super) struct Choices {
     pub(super) depends_on_others: bool,
 }
 
-/// Everything of one kind, once, by fingerprint.
-pub(super) struct Table<T> {
-    entries: Arena<T>,
-    numbers: Index,
-    /// What the entries hold, in bytes.
-    heap: AtomicU64,
-}
-
-impl<T: Weighed> Table<T> {
-    pub(super) fn new() -> Table<T> {
-        Table { entries: Arena::new(), numbers: Index::new(), heap: AtomicU64::new(0) }
-    }
-
-    pub(super) fn get(&self, number: Number) -> &T {
-        self.entries.get(number)
-    }
-
-    pub(super) fn len(&self) -> u32 {
-        self.entries.len()
-    }
-
-    /// About what it takes in memory.
-    pub(super) fn bytes(&self) -> u64 {
-        self.entries.bytes() + self.numbers.bytes() + self.heap.load(Ordering::Relaxed)
-    }
-
-    /// The number of the entry under this key, made if there is none.
-    pub(super) fn number(&self, key: u128, make: impl FnOnce() -> T) -> Number {
-        self.numbers.get_or_insert(key, || self.add(make()))
-    }
-
-    pub(super) fn find(&self, key: u128) -> Option<Number> {
-        self.numbers.find(key)
-    }
-
-    /// An entry under no key.
-    pub(super) fn add(&self, entry: T) -> Number {
-        let number = self.entries.reserve();
-        self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
-        self.entries.put(number, entry);
-        number
-    }
-}
-
-const SHARDS: usize = 256;
-
-/// Numbers by key. Many read and few write, each in one of many parts.
-struct Index(Vec<RwLock<HashMap<u128, Number, BuildHasherDefault<Fold>>>>);
-
-impl Index {
-    fn new() -> Index {
-        Index((0..SHARDS).map(|_| RwLock::default()).collect())
-    }
-
-    fn shard(&self, key: u128) -> &RwLock<HashMap<u128, Number, BuildHasherDefault<Fold>>> {
-        &self.0[(folded(key) >> 56) as usize % SHARDS]
-    }
-
-    fn bytes(&self) -> u64 {
-        let shards = self.0.iter().map(|shard| shard.read().expect("no writer panics"));
-        shards.map(|shard| shard.allocation_size() as u64).sum()
-    }
-
-    fn find(&self, key: u128) -> Option<Number> {
-        self.shard(key).read().expect("no writer panics").get(&key).copied()
-    }
-
-    fn get_or_insert(&self, key: u128, make: impl FnOnce() -> Number) -> Number {
-        if let Some(number) = self.find(key) {
-            return number;
-        }
-        let mut shard = self.shard(key).write().expect("no writer panics");
-        *shard.entry(key).or_insert_with(make)
-    }
-}
-
-fn folded(key: u128) -> u64 {
-    let low = (key as u64 ^ 0x9e37_79b9_7f4a_7c15) as u128;
-    let product = low * ((key >> 64) as u64 ^ 0xd6e8_feb8_6659_fd93) as u128;
-    let mixed = (product as u64 ^ (product >> 64) as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    mixed ^ (mixed >> 32)
-}
-
 /// A set of keys.
 pub(super) type Keys = HashSet<u128, BuildHasherDefault<Fold>>;
-
-/// Hashes a key that is one number. It never leaves the process.
-#[derive(Default)]
-pub(super) struct Fold(u64);
-
-impl Hasher for Fold {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = folded(u128::from(self.0) << 64 | u128::from(*byte));
-        }
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.0 = folded(key);
-    }
-}
 
 /// What a client's machine, its connection and its program's calls hold; what the log and the sessions
 /// hold beyond those before; what the monitors that changed hold; an allocation. Estimates.

@@ -4,23 +4,10 @@
 //! Every number is a new one; nothing that can be seen depends on them.
 
 use super::expand::Tables;
-use super::pieces::{Choices, Number, Table, Transition};
+use super::pieces::{Choices, Transition};
 use super::{Recipes, State};
-use crate::every::arena::Weighed;
+use crate::every::intern::{Number, Renumbered};
 use std::sync::Arc;
-
-/// New numbers by old ones.
-struct Renumbered(Vec<Option<Number>>);
-
-impl Renumbered {
-    fn of<T: Weighed>(table: &Table<T>) -> Renumbered {
-        Renumbered(vec![None; table.len() as usize + 1])
-    }
-
-    fn or_keep(&mut self, old: Number, keep: impl FnOnce() -> Number) -> Number {
-        *self.0[old.get() as usize].get_or_insert_with(keep)
-    }
-}
 
 /// Old tables on their way into new ones.
 struct Renewal<'a> {
@@ -97,7 +84,7 @@ impl Renewal<'_> {
     }
 
     fn choices(&mut self, key: u128, number: Number) {
-        if self.choices.0[number.get() as usize].is_some() {
+        if self.choices.is_kept(number) {
             return;
         }
         let choices = self.old.choices.get(number);

@@ -1,7 +1,8 @@
 //! A state of the search over programs: numbers of its pieces.
 
-use super::pieces::{Number, Place, Transition};
+use super::pieces::{Place, Transition};
 use super::{Budget, Recipes};
+use crate::every::intern::Number;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;

@@ -27,10 +27,11 @@
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
 use super::Recipes;
-use super::pieces::{Number, Place, Steps, Took, Transition};
+use super::pieces::{Place, Steps, Took, Transition};
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::State;
+use crate::every::intern::Number;
 use crate::every::trie::random_number;
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};

@@ -123,8 +123,8 @@ pub fn search<M: Model>(
         peak_frontier: shared.peak_frontier(),
         peak_frontier_bytes: shared.peak_bytes(),
         visited_bytes: progress.visited_bytes,
-        peak_pieces_bytes: shared.peak_pieces_bytes(),
-        renewals: shared.renewals(),
+        peak_pieces_bytes: shared.renewal.peak_pieces_bytes(model),
+        renewals: shared.renewal.renewals(),
         cycles: cycles(&shared, &ending),
     };
     Outcome { ending, statistics }

@@ -10,7 +10,6 @@
 
 use super::super::model::Model;
 use super::Options;
-use super::shared::Shared;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -49,46 +48,46 @@ impl<M> Renewal<M> {
     }
 }
 
-impl<M: Model> Shared<'_, M> {
+impl<M: Model> Renewal<M> {
     /// The newest model; none as long as it is the one that the search was given.
     pub(super) fn newest(&self) -> Option<Arc<M>> {
-        self.renewal.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes the model anew if it has grown enough. These are all states that wait. Answers with the
-    /// model that nobody needs any more.
+    /// Makes the model anew if it has grown enough; `first` is the one that the search was given, and these
+    /// are all states that wait. Answers with the model that nobody needs any more.
     pub(super) fn renew_if_due(
         &self,
+        first: &M,
+        options: &Options,
         states: &mut dyn Iterator<Item = &mut M::State>,
     ) -> Option<Arc<M>> {
         let newest = self.newest();
-        let model = newest.as_deref().unwrap_or(self.model);
+        let model = newest.as_deref().unwrap_or(first);
         let bytes = model.pieces_bytes();
-        self.renewal.peak.fetch_max(self.pieces_bytes(), Ordering::Relaxed);
-        if bytes <= self.renewal.limit.load(Ordering::Relaxed) || self.is_halted() {
+        self.peak.fetch_max(self.pieces_bytes(first), Ordering::Relaxed);
+        if bytes <= self.limit.load(Ordering::Relaxed) {
             return None;
         }
         let successor = model.renewed(states)?;
-        let limit = limit(self.options, successor.pieces_bytes());
-        self.renewal.limit.store(limit, Ordering::Relaxed);
-        self.renewal.count.fetch_add(1, Ordering::Relaxed);
-        let mut place = self.renewal.newest.write().unwrap_or_else(PoisonError::into_inner);
+        self.limit.store(limit(options, successor.pieces_bytes()), Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut place = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         place.replace(Arc::new(successor))
     }
 
     /// About what the models hold.
-    pub(super) fn pieces_bytes(&self) -> u64 {
-        let newest = self.newest().map_or(0, |model| model.pieces_bytes());
-        self.model.pieces_bytes() + newest
+    pub(super) fn pieces_bytes(&self, first: &M) -> u64 {
+        first.pieces_bytes() + self.newest().map_or(0, |model| model.pieces_bytes())
     }
 
     /// About what the models held at most.
-    pub(super) fn peak_pieces_bytes(&self) -> u64 {
-        self.renewal.peak.load(Ordering::Relaxed).max(self.pieces_bytes())
+    pub(super) fn peak_pieces_bytes(&self, first: &M) -> u64 {
+        self.peak.load(Ordering::Relaxed).max(self.pieces_bytes(first))
     }
 
     /// How often the model was made anew.
     pub(super) fn renewals(&self) -> u64 {
-        self.renewal.count.load(Ordering::Relaxed)
+        self.count.load(Ordering::Relaxed)
     }
 }

@@ -8,7 +8,7 @@ use super::renewal::Renewal;
 use super::{Options, Strategy};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
@@ -121,6 +121,22 @@ impl<'a, M: Model> Shared<'a, M> {
     /// thread, where the states on the current way are known.
     pub(super) fn has_colours(&self) -> bool {
         self.options.strategy == Strategy::DepthFirst && self.options.threads.get() == 1
+    }
+
+    /// The newest model; none as long as it is the one that the search was given.
+    pub(super) fn newest(&self) -> Option<Arc<M>> {
+        self.renewal.newest()
+    }
+
+    /// Makes the model anew if it has grown enough, see [`Renewal::renew_if_due`].
+    pub(super) fn renew_if_due(
+        &self,
+        states: &mut dyn Iterator<Item = &mut M::State>,
+    ) -> Option<Arc<M>> {
+        if self.is_halted() {
+            return None;
+        }
+        self.renewal.renew_if_due(self.model, self.options, states)
     }
 
     /// Whether to stop.
@@ -243,7 +259,7 @@ impl<'a, M: Model> Shared<'a, M> {
             depth: self.depth.load(Ordering::Relaxed),
             visited_bytes: self.visited.bytes(),
             frontier_bytes: self.bytes(&self.held),
-            pieces_bytes: self.pieces_bytes(),
+            pieces_bytes: self.renewal.pieces_bytes(self.model),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can happen in a state, and what it costs.
 
-use super::pieces::Scene;
+use super::scene::Scene;
 use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;

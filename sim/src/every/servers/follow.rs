@@ -1,9 +1,9 @@
 //! From state to state by what was worked out before.
 
 use super::actions::Kind;
+use super::pieces::Number;
 use super::pieces::Witnessed;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
-use super::tables::Number;
 use super::view::{Move, Unfolded};
 use super::{Action, EnsembleModel, Reductions};
 use crate::every::Model;
@@ -22,14 +22,14 @@ impl EnsembleModel {
         let mut ensemble = vivarium_model::ensemble::Ensemble::new(Arc::clone(&self.config));
         let mut effects = Effects::default();
         ensemble.begin(&mut effects);
-        let mut scene = super::pieces::Scene { ensemble, timers: Default::default() };
+        let mut scene = super::scene::Scene { ensemble, timers: Default::default() };
         if !self.config.election.is_oracle() {
             scene.keep_timers(&Step::Propose(ServerId(1)), &effects);
         }
         self.state_of(&scene)
     }
 
-    fn state_of(&self, scene: &super::pieces::Scene) -> State {
+    fn state_of(&self, scene: &super::scene::Scene) -> State {
         let mut state = State {
             numbers: self.fold(scene, &[0; PLACES]),
             witnesses: self.witnesses(&self.first_witnesses),
@@ -217,7 +217,7 @@ impl EnsembleModel {
     /// What the witnesses make of these events.
     fn witnessed(&self, witnesses: Number, events: Number) -> &Witnessed {
         let tables = &self.tables;
-        let number = tables.witnessed_index.number([witnesses, events], || {
+        let number = tables.witnessed.number([witnesses, events], || {
             let before = tables.witnesses.get(witnesses);
             let mut after = before.value.clone();
             let mut told = tables.events.get(events).clone();
@@ -226,7 +226,7 @@ impl EnsembleModel {
             let mut difference = tables.witnesses.get(number).fingerprint;
             difference.subtract(before.fingerprint);
             let longer = after.history().last() > before.value.history().last();
-            tables.witnessed.add(Witnessed { witnesses: number, difference, longer, objection })
+            Witnessed { witnesses: number, difference, longer, objection }
         });
         tables.witnessed.get(number)
     }
@@ -242,12 +242,12 @@ impl EnsembleModel {
         let witnesses = tables.witnesses.get(state.witnesses);
         let number = state.numbers[server_at(server)];
         let key = [number, witnesses.history, u32::from(disk_changed)];
-        let objection = tables.judged_index.number(key, || {
+        let judged = tables.judged.number(key, || {
             let node = &tables.servers.get(number).value;
             let (process, history) = (node.process.as_ref(), witnesses.value.history());
             invariants::of_server(server, &node.disk, process, history, disk_changed)
-                .map_or_else(|objection| tables.judged.add(Arc::new(objection)), |()| 0)
+                .map_err(Arc::new)
         });
-        if objection == 0 { Ok(()) } else { Err(Arc::clone(tables.judged.get(objection))) }
+        tables.judged.get(judged).clone()
     }
 }

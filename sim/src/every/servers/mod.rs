@@ -38,11 +38,11 @@ mod reduction;
 mod reductions;
 mod renewal;
 mod rest;
+mod scene;
 #[cfg(debug_assertions)]
 mod second;
 mod shorten;
 mod state;
-mod tables;
 mod view;
 mod weights;
 
@@ -126,7 +126,7 @@ impl Host for NoPrograms {
 
 /// An action: the number of a choice that was worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Action(tables::Number);
+pub struct Action(pieces::Number);
 
 /// An ensemble under a budget.
 pub struct EnsembleModel {

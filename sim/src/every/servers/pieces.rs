@@ -4,32 +4,23 @@
 //! handful of numbers: there are far fewer different pieces than states. So what a step makes of the
 //! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
 
+use super::scene::Scene;
 use super::state::{MAX_SERVERS, Numbers, REST, State, links_at, packed, server_at, unpacked};
-use super::tables::{Index, List, Number};
 use super::view::{Choice, Move, View, ViewKey};
 use super::{Charge, EnsembleModel};
-use crate::every::arena::Weighed;
+use crate::every::intern::{Index, Table, Weighed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::{Ensemble, ServerNode};
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::{Fingerprint, Tracked};
 use vivarium_model::network::{LearnerLinks, Mailbox, Network};
 use vivarium_model::property::Objection;
-use vivarium_model::step::Step;
-use vivarium_model::time::Time;
-use vivarium_model::timer::{ServerTimer, Timer};
+use vivarium_model::timer::Timer;
 use vivarium_model::witnesses::Witnesses;
 
-/// An ensemble and the armed timers of its elections.
-#[derive(Clone)]
-pub(super) struct Scene {
-    pub(super) ensemble: Ensemble,
-    /// None under the oracle. (All other timers are time limits, which are [`Step::Rejoin`] here,
-    /// and pings.)
-    pub(super) timers: BTreeSet<Timer>,
-}
+/// The number of a piece in its table; 0 where there is none.
+pub(super) type Number = u32;
 
 /// One of the pieces.
 #[derive(Clone)]
@@ -64,80 +55,54 @@ pub(super) struct Witnessed {
 
 /// All tables of a search.
 pub(super) struct Tables {
-    pub(super) servers: List<Piece<Tracked<ServerNode>>>,
-    pub(super) server_index: Index<u128>,
-    pub(super) links: List<Piece<Tracked<LearnerLinks>>>,
-    pub(super) links_index: Index<u128>,
-    pub(super) rest: List<Piece<Rest>>,
-    pub(super) rest_index: Index<u128>,
-    pub(super) witnesses: List<WitnessPiece>,
-    pub(super) witnesses_index: Index<u128>,
-    pub(super) histories: List<()>,
-    pub(super) history_index: Index<u128>,
-    pub(super) events: List<Vec<Event>>,
-    event_index: Index<u128>,
-    pub(super) witnessed: List<Witnessed>,
-    pub(super) witnessed_index: Index<[u32; 2]>,
-    pub(super) judged: List<Arc<Objection>>,
-    pub(super) judged_index: Index<[u32; 3]>,
-    pub(super) views: List<View>,
-    /// By view.
-    pub(super) view_index: Index<ViewKey>,
+    pub(super) servers: Table<Piece<Tracked<ServerNode>>>,
+    pub(super) links: Table<Piece<Tracked<LearnerLinks>>>,
+    pub(super) rest: Table<Piece<Rest>>,
+    pub(super) witnesses: Table<WitnessPiece>,
+    pub(super) histories: Table<()>,
+    pub(super) events: Table<Vec<Event>>,
+    /// By witnesses and events.
+    pub(super) witnessed: Table<Witnessed, [u32; 2]>,
+    /// By server, history, and whether its disk changed.
+    pub(super) judged: Table<Judged, [u32; 3]>,
+    pub(super) views: Table<View, ViewKey>,
     /// By view and eager step.
-    pub(super) move_index: Index<ViewKey>,
+    pub(super) moves: Table<Move, ViewKey>,
+    /// By no key: a view has its own.
+    pub(super) choices: Table<Choice>,
+    /// Choices, by who elects whom; 0 where nothing comes of it.
     pub(super) elections: Index<ViewKey>,
-    pub(super) choices: List<Choice>,
-    pub(super) moves: List<Move>,
 }
+
+/// What is objected to in a server's state, if anything is.
+pub(super) type Judged = Result<(), Arc<Objection>>;
 
 impl Tables {
     pub(super) fn new() -> Tables {
         Tables {
-            servers: List::new(),
-            server_index: Index::new(),
-            links: List::new(),
-            links_index: Index::new(),
-            rest: List::new(),
-            rest_index: Index::new(),
-            witnesses: List::new(),
-            witnesses_index: Index::new(),
-            histories: List::new(),
-            history_index: Index::new(),
-            events: List::new(),
-            event_index: Index::new(),
-            witnessed: List::new(),
-            witnessed_index: Index::new(),
-            judged: List::new(),
-            judged_index: Index::new(),
-            views: List::new(),
-            view_index: Index::new(),
-            move_index: Index::new(),
+            servers: Table::new(),
+            links: Table::new(),
+            rest: Table::new(),
+            witnesses: Table::new(),
+            histories: Table::new(),
+            events: Table::new(),
+            witnessed: Table::new(),
+            judged: Table::new(),
+            views: Table::new(),
+            moves: Table::new(),
+            choices: Table::new(),
             elections: Index::new(),
-            choices: List::new(),
-            moves: List::new(),
         }
     }
 
     /// About what they take in memory.
     pub(super) fn bytes(&self) -> u64 {
-        let Tables { servers, links, rest, witnesses, histories, events, .. } = self;
-        let pieces = [servers.bytes(), links.bytes(), rest.bytes(), witnesses.bytes()];
-        let said = [histories.bytes(), events.bytes(), self.witnessed.bytes(), self.judged.bytes()];
-        let worked_out = [self.views.bytes(), self.choices.bytes(), self.moves.bytes()];
-        let by_fingerprint = [
-            &self.server_index,
-            &self.links_index,
-            &self.rest_index,
-            &self.witnesses_index,
-            &self.history_index,
-            &self.event_index,
-        ];
-        let by_view = [&self.view_index, &self.move_index, &self.elections];
-        pieces.iter().chain(&said).chain(&worked_out).sum::<u64>()
-            + by_fingerprint.map(Index::bytes).iter().sum::<u64>()
-            + by_view.map(Index::bytes).iter().sum::<u64>()
-            + self.witnessed_index.bytes()
-            + self.judged_index.bytes()
+        let pieces =
+            [self.servers.bytes(), self.links.bytes(), self.rest.bytes(), self.witnesses.bytes()];
+        let said = [self.histories.bytes(), self.events.bytes(), self.witnessed.bytes()];
+        let worked_out =
+            [self.judged.bytes(), self.views.bytes(), self.choices.bytes(), self.moves.bytes()];
+        pieces.iter().chain(&said).chain(&worked_out).sum::<u64>() + self.elections.bytes()
     }
 }
 
@@ -195,15 +160,13 @@ impl EnsembleModel {
             let number = &mut numbers[server_at(id)];
             if *number == 0 || !tables.servers.get(*number).value.shares(node) {
                 let fingerprint = Fingerprint::of(&("server", id, node.fingerprint()));
-                let index = &tables.server_index;
-                *number = piece(index, &tables.servers, fingerprint, || node.clone());
+                *number = piece(&tables.servers, fingerprint, || node.clone());
             }
             let links = scene.ensemble.network().links(id);
             let number = &mut numbers[links_at(id)];
             if *number == 0 || !tables.links.get(unpacked(*number)).value.shares(links) {
                 let fingerprint = Fingerprint::of(&("links", id, links.fingerprint()));
-                let index = &tables.links_index;
-                let found = piece(index, &tables.links, fingerprint, || links.clone());
+                let found = piece(&tables.links, fingerprint, || links.clone());
                 let (targets, several) = links.targets();
                 *number = packed(found, targets, several);
             }
@@ -213,7 +176,7 @@ impl EnsembleModel {
             let (mail, timers) = (scene.ensemble.network().mailboxes(), &scene.timers);
             let fingerprint = Fingerprint::of(&("rest", mail, timers));
             let rest = || Rest { mail: mail.to_vec(), timers: timers.clone() };
-            numbers[REST] = piece(&tables.rest_index, &tables.rest, fingerprint, rest);
+            numbers[REST] = piece(&tables.rest, fingerprint, rest);
         }
         numbers
     }
@@ -231,15 +194,11 @@ impl EnsembleModel {
     /// The number of these witnesses.
     pub(super) fn witnesses(&self, witnesses: &Witnesses) -> Number {
         let fingerprint = Fingerprint::of(&("witnesses", witnesses.fingerprint()));
-        self.tables.witnesses_index.number(fingerprint.0, || {
-            let (index, histories) = (&self.tables.history_index, &self.tables.histories);
-            let history = index.number(history_key(witnesses), || histories.add(()));
-            self.tables.witnesses.add(WitnessPiece {
-                value: witnesses.clone(),
-                history,
-                fingerprint,
-            })
-        })
+        let make = || {
+            let history = self.tables.histories.number(history_key(witnesses), || ()).get();
+            WitnessPiece { value: witnesses.clone(), history, fingerprint }
+        };
+        self.tables.witnesses.number(fingerprint.0, make).get()
     }
 
     /// The number of a list of events, without those that no witness takes notice of.
@@ -248,8 +207,7 @@ impl EnsembleModel {
         if events.is_empty() {
             return 0;
         }
-        let fingerprint = Fingerprint::of(&events);
-        self.tables.event_index.number(fingerprint.0, || self.tables.events.add(events))
+        self.tables.events.number(Fingerprint::of(&events).0, || events).get()
     }
 
     /// What is left of a budget, as a part of a fingerprint.
@@ -286,54 +244,9 @@ pub(super) fn history_key(witnesses: &Witnesses) -> u128 {
     Fingerprint::of(&(witnesses.history().last(), witnesses.history().tree().digest())).0
 }
 
-fn piece<T>(
-    index: &Index<u128>,
-    list: &List<Piece<T>>,
-    fingerprint: Fingerprint,
-    value: impl FnOnce() -> T,
-) -> Number
+fn piece<T>(table: &Table<Piece<T>>, fingerprint: Fingerprint, value: impl FnOnce() -> T) -> Number
 where
     Piece<T>: Weighed,
 {
-    index.number(fingerprint.0, || list.add(Piece { value: value(), fingerprint }))
-}
-
-impl Scene {
-    /// Takes one step of the world.
-    pub(super) fn take(&mut self, step: &Step, effects: &mut Effects) -> Status {
-        effects.clear();
-        let status = self.ensemble.apply(Time::ZERO, step, effects);
-        if !self.ensemble.config().election.is_oracle() {
-            self.keep_timers(step, effects);
-        }
-        status
-    }
-
-    /// Which of an election's timers are armed.
-    pub(super) fn keep_timers(&mut self, step: &Step, effects: &Effects) {
-        use vivarium_model::effect::Effect;
-        if let Step::Fire(timer) = step {
-            self.timers.remove(timer);
-        }
-        for effect in &effects.effects {
-            match effect {
-                Effect::Arm {
-                    timer:
-                        timer @ Timer::Server(
-                            _,
-                            ServerTimer::Notification
-                            | ServerTimer::Finalize
-                            | ServerTimer::ConnectLeader,
-                        ),
-                    ..
-                } => {
-                    self.timers.insert(*timer);
-                }
-                Effect::Disarm(timer) => {
-                    self.timers.remove(timer);
-                }
-                _ => {}
-            }
-        }
-    }
+    table.number(fingerprint.0, || Piece { value: value(), fingerprint }).get()
 }

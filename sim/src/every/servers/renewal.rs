@@ -6,28 +6,10 @@
 //! can be seen depends on numbers.
 
 use super::EnsembleModel;
-use super::pieces::{Tables, WitnessPiece, history_key};
+use super::pieces::{Number, Piece, Tables, WitnessPiece, history_key};
 use super::state::{MAX_SERVERS, REST, State, has_several, packed, targets, unpacked};
-use super::tables::{Index, List, Number};
-use crate::every::arena::Weighed;
+use crate::every::intern::{self, Renumbered, Table, Weighed};
 use vivarium_model::id::{ServerId, ServerSet};
-
-/// New numbers by old ones; 0: not kept.
-struct Renumbered(Vec<Number>);
-
-impl Renumbered {
-    fn of<T: Weighed>(list: &List<T>) -> Renumbered {
-        Renumbered(vec![0; list.len() as usize + 1])
-    }
-
-    /// The new number, which `keep` makes if there is none yet.
-    fn or_keep(&mut self, old: Number, keep: impl FnOnce() -> Number) -> Number {
-        if old != 0 && self.0[old as usize] == 0 {
-            self.0[old as usize] = keep();
-        }
-        self.0[old as usize]
-    }
-}
 
 /// Old tables on their way into new ones.
 struct Renewal<'a> {
@@ -37,7 +19,6 @@ struct Renewal<'a> {
     links: Renumbered,
     rest: Renumbered,
     witnesses: Renumbered,
-    histories: Renumbered,
 }
 
 impl EnsembleModel {
@@ -70,7 +51,6 @@ impl<'a> Renewal<'a> {
             links: Renumbered::of(&old.links),
             rest: Renumbered::of(&old.rest),
             witnesses: Renumbered::of(&old.witnesses),
-            histories: Renumbered::of(&old.histories),
             old,
         }
     }
@@ -80,44 +60,36 @@ impl<'a> Renewal<'a> {
         let (old, new) = (self.old, &self.new);
         match place {
             _ if number == 0 => 0,
-            REST => self.rest.or_keep(number, || {
-                kept(&new.rest_index, &new.rest, old.rest.get(number), |it| it.fingerprint.0)
-            }),
-            ..MAX_SERVERS => self.servers.or_keep(number, || {
-                let piece = old.servers.get(number);
-                kept(&new.server_index, &new.servers, piece, |it| it.fingerprint.0)
-            }),
+            REST => self.rest.or_keep(number, || kept(&new.rest, old.rest.get(number))).get(),
+            ..MAX_SERVERS => {
+                self.servers.or_keep(number, || kept(&new.servers, old.servers.get(number))).get()
+            }
             _ => {
-                let plain = self.links.or_keep(unpacked(number), || {
-                    let piece = old.links.get(unpacked(number));
-                    kept(&new.links_index, &new.links, piece, |it| it.fingerprint.0)
-                });
-                repacked(number, plain)
+                let plain = unpacked(number);
+                let links = || kept(&new.links, old.links.get(plain));
+                repacked(number, self.links.or_keep(plain, links).get())
             }
         }
     }
 
     fn witnesses(&mut self, number: Number) -> Number {
-        let (old, new, histories) = (self.old, &self.new, &mut self.histories);
-        self.witnesses.or_keep(number, || {
+        let (old, new) = (self.old, &self.new);
+        let keep = || {
             let witnesses = old.witnesses.get(number);
-            let history = histories.or_keep(witnesses.history, || new.histories.add(()));
-            let key = history_key(&witnesses.value);
-            new.history_index.number(key, || history);
+            let history = new.histories.number(history_key(&witnesses.value), || ()).get();
             let witnesses = WitnessPiece { history, ..witnesses.clone() };
-            kept(&new.witnesses_index, &new.witnesses, &witnesses, |it| it.fingerprint.0)
-        })
+            new.witnesses.number(witnesses.fingerprint.0, || witnesses)
+        };
+        self.witnesses.or_keep(number, keep).get()
     }
 }
 
 /// Puts a piece where it will be found.
-fn kept<T: Clone + Weighed>(
-    index: &Index<u128>,
-    list: &List<T>,
-    piece: &T,
-    key: impl FnOnce(&T) -> u128,
-) -> Number {
-    index.number(key(piece), || list.add(piece.clone()))
+fn kept<T: Clone>(table: &Table<Piece<T>>, piece: &Piece<T>) -> intern::Number
+where
+    Piece<T>: Weighed,
+{
+    table.number(piece.fingerprint.0, || piece.clone())
 }
 
 /// What is packed into a number of links, around another number.

@@ -73,7 +73,7 @@ impl EnsembleModel {
     fn step(
         &self,
         world: &mut World<NoPrograms>,
-        scene: &mut super::pieces::Scene,
+        scene: &mut super::scene::Scene,
         step: &Step,
     ) -> Option<vivarium_model::property::Objection> {
         let taker = world.ensemble().taker(step);

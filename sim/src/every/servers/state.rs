@@ -1,7 +1,7 @@
 //! A state of the search over servers: numbers of its pieces.
 
 use super::Budget;
-use super::tables::Number;
+use super::pieces::Number;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;

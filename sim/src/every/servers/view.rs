@@ -8,11 +8,11 @@
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
-use super::pieces::Scene;
+use super::pieces::Number;
 use super::reduction::Sight;
 use super::reductions::Reductions;
+use super::scene::Scene;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
-use super::tables::Number;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use vivarium_model::effect::{Effects, Status};
@@ -90,16 +90,17 @@ fn code(step: &Step) -> u32 {
 
 impl EnsembleModel {
     pub(super) fn view(&self, server: ServerId, state: &Unfolded<'_>) -> Number {
-        self.tables.view_index.number(self.key(server, state.numbers, 0), || {
+        let view = || {
             let node = &self.tables.servers.get(state.numbers[server_at(server)]).value;
             let looking = node.process.as_ref().filter(|process| process.is_looking());
             let vote = looking.map(|process| process.vote(node.disk.current_epoch()));
-            self.tables.views.add(View {
+            View {
                 choices: Default::default(),
                 looking: vote.map(|vote| (vote, node.disk.accepted_epoch())),
                 can_be_joined: OnceLock::new(),
-            })
-        })
+            }
+        };
+        self.tables.views.number(self.key(server, state.numbers, 0), view).get()
     }
 
     /// What tells a server's view, and what is done in it, from others.
@@ -178,11 +179,13 @@ impl EnsembleModel {
             members().for_each(|member| key[member.index()] = views[member.index()]);
             key[PLACES] = u32::from(leader.0);
         }
-        self.tables.elections.number(key, || {
-            let offer = Offer::free(Step::Elect { leader, followers });
-            let may_change = self.reach(followers.with(leader), state.numbers);
-            self.choice(state.scene(self), state.numbers, offer, &may_change)
-        })
+        if let Some(choice) = self.tables.elections.find(key) {
+            return choice;
+        }
+        let offer = Offer::free(Step::Elect { leader, followers });
+        let may_change = self.reach(followers.with(leader), state.numbers);
+        let choice = self.choice(state.scene(self), state.numbers, offer, &may_change);
+        self.tables.elections.number(key, || choice)
     }
 
     /// The first eager step of an ensemble and whose it is.
@@ -211,13 +214,13 @@ impl EnsembleModel {
     ) -> &Move {
         let mut kept = scene.take();
         let key = self.key(server, numbers, code(&step));
-        let number = self.tables.move_index.number(key, || {
+        let number = self.tables.moves.number(key, || {
             let mut here = kept.take().unwrap_or_else(|| self.unfold(numbers));
             let may_change = self.reach(ServerSet::default().with(server), numbers);
             let took = self.take(&mut here, numbers, step, &may_change);
             let (took, _) = took.unwrap_or_else(|| panic!("{step} was offered and is not enabled"));
             *scene = Some(here);
-            self.tables.moves.add(took)
+            took
         });
         self.tables.moves.get(number)
     }
@@ -260,7 +263,7 @@ impl EnsembleModel {
                 }
             }
         }
-        self.tables.choices.add(Choice { offer, moves: moves.into() })
+        self.tables.choices.add(Choice { offer, moves: moves.into() }).get()
     }
 
     /// The outcome of a step; `None` where it is not possible.

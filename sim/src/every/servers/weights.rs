@@ -4,9 +4,9 @@
 //! maps hold, which searches over three servers have shown to be about right. What a piece shares with
 //! the one that it came from (transactions, trees, monitors that did not change) is not counted.
 
-use super::pieces::{Piece, Rest, WitnessPiece, Witnessed};
+use super::pieces::{Judged, Piece, Rest, WitnessPiece, Witnessed};
 use super::view::{Choice, Move, View};
-use crate::every::arena::Weighed;
+use crate::every::intern::Weighed;
 use std::sync::Arc;
 use vivarium_model::ensemble::ServerNode;
 use vivarium_model::event::Event;
@@ -75,9 +75,10 @@ impl Weighed for Witnessed {
     }
 }
 
-impl Weighed for Arc<Objection> {
+impl Weighed for Judged {
     fn heap_bytes(&self) -> usize {
-        size_of::<Objection>() + self.saw.len() + ALLOCATION
+        let objection = |it: &Arc<Objection>| size_of::<Objection>() + it.saw.len() + ALLOCATION;
+        self.as_ref().err().map_or(0, objection)
     }
 }
 

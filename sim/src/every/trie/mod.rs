@@ -43,7 +43,7 @@ mod tests;
 
 pub use node::{Edge, Node, NodeId, NodeState};
 
-use crate::every::arena::Arena;
+use crate::every::intern::Arena;
 use foreign::ForeignWakers;
 use node::{Origin, Waits};
 use normal::normalised;

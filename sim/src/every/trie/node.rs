@@ -1,14 +1,13 @@
 //! Places of programs, and what leads from one to the next.
 
-use super::rounds::Beginning;
 use super::table::Table;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::handle::Process;
 use vivarium_model::handle::port::Pending;
 use vivarium_model::handle::transport::Unseen;
+use vivarium_model::handle::{Carried, Process};
 use vivarium_model::host::{Input, Output};
 use vivarium_model::id::{CallId, ClientId};
 
@@ -188,4 +187,11 @@ impl fmt::Debug for Node {
             .field("pending", &self.waits.pending)
             .finish_non_exhaustive()
     }
+}
+
+/// The beginning of a round.
+pub(super) struct Beginning {
+    pub(super) state: Carried,
+    /// What the program does before its first input.
+    pub(super) outputs: Arc<[Output]>,
 }

@@ -16,7 +16,7 @@
 //! * A way that closes a circle of rounds is gone round again and again by one and the same process,
 //!   which then does some of what is known besides.
 
-use super::node::Origin;
+use super::node::{Beginning, Origin};
 use super::replay::{Run, Way, difference, parted};
 use super::{Edge, Node, NodeId, NodeState, Trie, Waits, lock};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -45,13 +45,6 @@ const WALKS: usize = 8;
 
 /// A circle is looked for among so many rounds at most.
 const NEAR: usize = 16;
-
-/// The beginning of a round.
-pub(super) struct Beginning {
-    pub(super) state: Carried,
-    /// What the program does before its first input.
-    pub(super) outputs: Arc<[Output]>,
-}
 
 /// One program's rounds.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Is a run really a function of its seed? Runs it several times, under each host and from its own
 //! recording, and names the first step that differs, with both sides' text.
 
-use crate::run::record::{Closed, Keep};
+use crate::run::record::{Caused, Closed, Keep};
 use crate::run::{HostKind, RunReport};
 use std::fmt;
 use std::ops::Range;
@@ -57,15 +57,6 @@ pub struct Side {
     /// All that the step caused. `None` where the run had ended, or where the same way, gone once
     /// more to get the text, led elsewhere.
     pub caused: Option<Caused>,
-}
-
-/// All that a step caused, as text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caused {
-    /// In words, one line per note, event and effect.
-    pub words: String,
-    /// Every field of every event and effect: words leave out data, digests and the like.
-    pub full: String,
 }
 
 impl Caused {

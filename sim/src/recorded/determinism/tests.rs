@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::recorded::replay::replay_in;
+use crate::scenario::drawn::Drawn;
 use crate::seeded::driver::simulate;
 use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
-use crate::seeded::options::Drawn;
 use std::cell::Cell;
 
 const HOSTS: [HostKind; 2] = [HostKind::Direct, HostKind::Madsim];

@@ -4,7 +4,7 @@ use super::same::{Names, plain};
 use super::script::{Does, Script, Turn};
 use super::{Cost, Embedded};
 use crate::host::DirectHost;
-use crate::seeded::options::Drawn;
+use crate::scenario::drawn::Drawn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};

@@ -30,7 +30,7 @@ mod script;
 
 use crate::run::{HostKind, RunOptions};
 use crate::scenario::Scenario;
-use crate::seeded::options::Drawn;
+use crate::scenario::drawn::Drawn;
 use guide::Guide;
 use script::Script;
 use std::fmt;

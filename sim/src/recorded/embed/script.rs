@@ -2,7 +2,7 @@
 //! at the end (which proposals are committed, where servers stood when they answered).
 
 use crate::host::DirectHost;
-use crate::seeded::options::Drawn;
+use crate::scenario::drawn::Drawn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};

@@ -9,13 +9,13 @@
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::Subject;
+use crate::scenario::drawn::Drawn;
 use crate::seeded::faults::Fault;
 use crate::seeded::faults::ambush::Ambushes;
 use crate::seeded::faults::lost_reply::LostReplies;
 use crate::seeded::faults::{Order, clipped, strike};
 use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
-use crate::seeded::options::Drawn;
 use crate::seeded::pace::Waiting;
 use crate::seeded::plan;
 use crate::seeded::random::Seeds;

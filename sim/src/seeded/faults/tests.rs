@@ -3,9 +3,9 @@
 use super::lost_reply::LostReplies;
 use super::*;
 use crate::run::subject::Subject;
+use crate::scenario::drawn::Drawn;
 use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
-use crate::seeded::options::Drawn;
 use crate::seeded::plan::{self, Plan};
 use crate::seeded::random::Seeds;
 use std::collections::BTreeSet;

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::run::record::Keep;
+use crate::scenario::drawn::Drawn;
 use crate::seeded::driver::simulate;
 use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
-use crate::seeded::options::Drawn;
 
 fn run(seed: u64, is_defect: bool) -> Closed {
     let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);

@@ -1,0 +1,152 @@
+//! Intern tables: what states are made of is kept once, and a state is a handful of numbers.
+//!
+//! There are far fewer different pieces than states. Entries never move and are never taken away; a model that
+//! has grown too large is replaced by one with new tables ([`Renumbered`]). Which number an entry gets depends on
+//! the threads; nothing that can be seen depends on numbers.
+
+mod arena;
+mod index;
+
+pub(in crate::every) use arena::{Arena, Weighed};
+pub(in crate::every) use index::{Fold, Index};
+
+use index::Key;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of an entry in its table.
+pub(in crate::every) type Number = NonZeroU32;
+
+/// What names an entry. In states whose pieces are packed a number is a `u32`, with 0 for none.
+pub(in crate::every) trait Numbered {
+    /// The number.
+    fn number(self) -> Number;
+}
+
+impl Numbered for Number {
+    fn number(self) -> Number {
+        self
+    }
+}
+
+impl Numbered for u32 {
+    fn number(self) -> Number {
+        NonZeroU32::new(self).expect("there is such a piece")
+    }
+}
+
+/// Everything of one kind, once, by key. The usual key is a fingerprint.
+pub(in crate::every) struct Table<T, K = u128> {
+    entries: Arena<T>,
+    numbers: Index<K>,
+    /// What the entries hold, in bytes.
+    heap: AtomicU64,
+}
+
+impl<T: Weighed, K: Key> Table<T, K> {
+    pub(in crate::every) fn new() -> Table<T, K> {
+        Table { entries: Arena::new(), numbers: Index::new(), heap: AtomicU64::new(0) }
+    }
+
+    pub(in crate::every) fn get(&self, number: impl Numbered) -> &T {
+        self.entries.get(number.number())
+    }
+
+    pub(in crate::every) fn len(&self) -> u32 {
+        self.entries.len()
+    }
+
+    /// About what it takes in memory.
+    pub(in crate::every) fn bytes(&self) -> u64 {
+        self.entries.bytes() + self.numbers.bytes() + self.heap.load(Ordering::Relaxed)
+    }
+
+    /// The number of the entry under this key, made if there is none. Two threads may both make it; one of the
+    /// two is kept.
+    pub(in crate::every) fn number(&self, key: K, make: impl FnOnce() -> T) -> Number {
+        if let Some(number) = self.find(key) {
+            return number;
+        }
+        let made = make();
+        self.numbers.number(key, || self.add(made).get()).number()
+    }
+
+    pub(in crate::every) fn find(&self, key: K) -> Option<Number> {
+        self.numbers.find(key).map(Numbered::number)
+    }
+
+    /// An entry under no key.
+    pub(in crate::every) fn add(&self, entry: T) -> Number {
+        let number = self.entries.reserve();
+        self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
+        self.entries.put(number, entry);
+        number
+    }
+}
+
+/// New numbers by old ones, for tables that are made anew with some of the old entries.
+pub(in crate::every) struct Renumbered(Vec<Option<Number>>);
+
+impl Renumbered {
+    /// None is kept yet.
+    pub(in crate::every) fn of<T: Weighed, K: Key>(table: &Table<T, K>) -> Renumbered {
+        Renumbered(vec![None; table.len() as usize + 1])
+    }
+
+    /// Whether this entry is kept.
+    pub(in crate::every) fn is_kept(&self, old: impl Numbered) -> bool {
+        self.0[old.number().get() as usize].is_some()
+    }
+
+    /// The new number, which `keep` makes if there is none yet.
+    pub(in crate::every) fn or_keep(
+        &mut self,
+        old: impl Numbered,
+        keep: impl FnOnce() -> Number,
+    ) -> Number {
+        *self.0[old.number().get() as usize].get_or_insert_with(keep)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Weighed for u64 {
+        fn heap_bytes(&self) -> usize {
+            8
+        }
+    }
+
+    #[test]
+    fn two_threads_get_the_same_numbers_and_nothing_is_kept_twice() {
+        let table: Table<u64> = Table::new();
+        let each = || -> Vec<Number> {
+            (0..10_000_u64).map(|at| table.number(u128::from(at % 1_000), || at % 1_000)).collect()
+        };
+        let (one, other) = std::thread::scope(|scope| {
+            let other = scope.spawn(each);
+            (each(), other.join().expect("nothing panics in there"))
+        });
+        assert_eq!(one, other);
+        assert_eq!(table.len(), 1_000);
+        assert!(
+            one.iter().enumerate().all(|(at, number)| *table.get(*number) == at as u64 % 1_000)
+        );
+    }
+
+    #[test]
+    fn what_is_kept_has_one_new_number() {
+        let old: Table<u64> = Table::new();
+        let numbers: Vec<Number> = (0..4_u64).map(|at| old.number(at.into(), || at)).collect();
+        let (new, mut renumbered) = (Table::<u64>::new(), Renumbered::of(&old));
+        let mut keep = |number: Number| {
+            renumbered
+                .or_keep(number, || new.number(u128::from(*old.get(number)), || *old.get(number)))
+        };
+        let kept = [keep(numbers[3]), keep(numbers[1]), keep(numbers[3])];
+        assert_eq!(kept[0], kept[2]);
+        assert_eq!((*new.get(kept[0]), *new.get(kept[1]), new.len()), (3, 1, 2));
+        assert!(renumbered.is_kept(numbers[1]) && !renumbered.is_kept(numbers[0]));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run is of its scenario: every number that was left open, decided, and printed.
+
+use crate::seeded::pace::Pace;
+use crate::seeded::plan::Plan;
+use crate::seeded::timings::Timings;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use vivarium_model::config::Config;
+use vivarium_model::time::Duration;
+
+/// The options of one run.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// How many client machines there are.
+    pub clients: u8,
+    /// The role of each client, where they have different ones.
+    pub roles: Vec<Arc<str>>,
+    /// How often each program does what it does.
+    pub rounds: u32,
+    /// The ensemble and its clients.
+    pub config: Config,
+    /// How long things take.
+    pub timings: Timings,
+    /// Which faults happen, and when or how often.
+    pub plan: Plan,
+    /// Who is fast and who is slow while they do.
+    pub pace: Pace,
+    /// For how long faults happen.
+    pub chaos: Duration,
+    /// How long after that everything must be done.
+    pub progress_bound: Duration,
+    /// If this is no run of a seed but a search: what it can do to programs that let it.
+    pub search: Option<Search>,
+}
+
+/// What a search can do to programs that give it an opportunity. Each one that they give and it
+/// does not take costs states, so they should give no other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// It cancels.
+    pub cancels: bool,
+    /// It lets a timer fire although something else could happen first.
+    pub timers: bool,
+}
+
+impl Drawn {
+    /// Whether this is for a search.
+    pub fn is_explored(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// What a replay must know beside the configuration, by name, as text.
+    pub fn parameters(&self) -> BTreeMap<String, String> {
+        let rounds = ("rounds".to_string(), self.rounds.to_string());
+        BTreeMap::from([rounds])
+    }
+}
+
+impl fmt::Display for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        writeln!(f, "scenario           {}, seed {}", self.scenario, self.seed)?;
+        writeln!(
+            f,
+            "sizes              {} servers, {} clients, {} rounds",
+            config.servers, self.clients, self.rounds
+        )?;
+        writeln!(
+            f,
+            "ensemble           tickTime {:?}, initLimit {}, syncLimit {}, commitLogCount {}, \
+             snapCount {}, {} znodes per snapshot piece",
+            config.tick,
+            config.init_limit,
+            config.sync_limit,
+            config.commit_log_count,
+            config.snap_count,
+            config.snapshot_piece
+        )?;
+        for (number, client) in (1..).zip(&config.clients) {
+            let list: Vec<String> = client.servers.iter().map(|id| id.0.to_string()).collect();
+            let timeout = client.session_timeout;
+            let role = self.roles.get(number - 1).map(|role| format!("{role}, "));
+            let chroot = match &*client.chroot {
+                "" | "/" => String::new(),
+                chroot => format!(", chroot {chroot}"),
+            };
+            writeln!(
+                f,
+                "client {number:<11} {}session timeout {timeout:?}, servers {}{chroot}",
+                role.unwrap_or_default(),
+                list.join(",")
+            )?;
+        }
+        self.timings.fmt(f)?;
+        writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
+        if self.plan.is_empty() && self.pace.is_empty() {
+            return writeln!(f, "faults             none");
+        }
+        self.plan.fmt(f)?;
+        self.pace.fmt(f)
+    }
+}
