@@ -21,8 +21,9 @@
 //!
 //! Versions are raised as those of [`crate::json`].
 
+use crate::numbers::{grouped, span};
 use crate::summary::Finding;
-use crate::table::{grouped, new_table, span};
+use crate::table::new_table;
 use crate::violation::violation_report;
 use serde::Serialize;
 use std::fmt::Write as _;

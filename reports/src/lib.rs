@@ -13,8 +13,10 @@ pub mod folding;
 pub mod json;
 #[cfg(feature = "junit")]
 pub mod junit;
+pub mod numbers;
 mod story;
 pub mod summary;
 pub mod table;
+mod telling;
 pub mod timeline;
 pub mod violation;

@@ -5,7 +5,7 @@
 //! and servers it named, then what happened last.
 
 use crate::folding::fold;
-use crate::timeline::{WIDTH, digits, is_the_step, tell};
+use crate::telling::{WIDTH, digits, is_the_step, tell};
 use std::collections::BTreeSet;
 use vivarium_model::event::Event;
 use vivarium_model::step::Step;

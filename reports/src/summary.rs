@@ -1,7 +1,7 @@
 //! The data of a report: what was run, what happened in it, and the verdict.
 
 use crate::determinism::Difference;
-use crate::table::grouped;
+use crate::numbers::grouped;
 use std::fmt;
 use std::time::Duration;
 use vivarium_model::config::Config;

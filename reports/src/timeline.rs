@@ -1,20 +1,11 @@
 //! Timelines: the steps of a run as text, each with what it caused.
-//!
-//! A step and what it caused are told once: where the first note says what was read, written or
-//! handed over, it stands for the step, and an event that is the step itself (a crash, a pause) or
-//! says what the note said is not repeated.
 
 use crate::folding::fold;
 use crate::story::story;
+use crate::telling::{Telling, WIDTH, digits, tell};
 use std::fmt::Write as _;
-use vivarium_model::event::Event;
-use vivarium_model::step::{Step, Tail};
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
-use vivarium_model::zxid::Zxid;
-
-/// Longer lines are broken.
-pub(crate) const WIDTH: usize = 160;
 
 /// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
 /// timeline of its last steps, each under a line that says what it is; `until` says up to where, if that
@@ -82,127 +73,4 @@ pub fn steps(lines: &[TraceLine]) -> String {
         }
     }
     text
-}
-
-/// How wide the numbers of these steps are.
-pub(crate) fn digits(lines: &[TraceLine]) -> usize {
-    lines.last().map_or(1, |line| line.number.to_string().len())
-}
-
-/// A step and what it caused, each thing once.
-pub(crate) struct Telling<'a> {
-    pub(crate) headline: String,
-    notes: &'a [String],
-    events: Vec<String>,
-}
-
-/// Tells a step.
-pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
-    let TraceLine { step, notes, events, .. } = line;
-    let rest: Vec<&Event> = events.iter().filter(|event| !is_the_step(step, event)).collect();
-    let itself = events.iter().find(|event| is_the_step(step, event));
-    let is_noted = is_told_by_note(step) && !notes.is_empty();
-    let (headline, notes) = match (step, itself) {
-        (Step::Serve { prefix, .. }, _) if is_noted && *prefix > Zxid::ZERO => {
-            (format!("{}, and shows the log up to {prefix}", notes[0]), &notes[1..])
-        }
-        _ if is_noted => (notes[0].clone(), &notes[1..]),
-        (Step::Crash { tail, .. }, Some(Event::Crashed { lost, .. })) => {
-            (format!("{step}: {}", loss(*tail, *lost)), &notes[..])
-        }
-        (Step::Resource { .. }, Some(event)) => (event.to_string(), &notes[..]),
-        (Step::Fsync(_), _) => (fsync(step, &rest), &notes[..]),
-        _ => (step.to_string(), &notes[..]),
-    };
-    let is_said = |event: &&Event| match event {
-        Event::Replied { .. } | Event::Notified { .. } | Event::Rearmed { .. } => is_noted,
-        Event::Acked { .. } => matches!(step, Step::Fsync(_)),
-        _ => false,
-    };
-    let rest: Vec<&Event> = rest.into_iter().filter(|event| !is_said(event)).collect();
-    Telling { headline, notes, events: sentences(&rest) }
-}
-
-/// Whether the step itself only says where something is read, written or handed over.
-fn is_told_by_note(step: &Step) -> bool {
-    matches!(
-        step,
-        Step::ToServer(_)
-            | Step::ToClient(_)
-            | Step::ToLeader(_)
-            | Step::ToLearner(_)
-            | Step::Vote { .. }
-            | Step::Append(_)
-            | Step::Write(_)
-            | Step::Input(_)
-            | Step::Serve { .. }
-            | Step::Notify(_)
-            | Step::Late(_)
-    )
-}
-
-/// Whether the event says no more than that the step happened.
-pub(crate) fn is_the_step(step: &Step, event: &Event) -> bool {
-    matches!(
-        (step, event),
-        (Step::Crash { .. }, Event::Crashed { .. })
-            | (Step::Restart(_), Event::Restarted { .. })
-            | (Step::Start(_), Event::Started { .. })
-            | (Step::Kill(_), Event::Killed { .. })
-            | (Step::Pause(_), Event::Paused { .. })
-            | (Step::Resume(_), Event::Resumed { .. })
-            | (Step::Cancel(_), Event::Cancelled { .. })
-            | (Step::Resource { .. }, Event::ResourceWrite { .. })
-    )
-}
-
-/// What a crash left.
-fn loss(tail: Tail, lost: usize) -> String {
-    match lost {
-        0 => "its log lost nothing".to_string(),
-        _ => {
-            let torn = if tail.torn { ", half of the first one is left" } else { "" };
-            format!("its log lost its last {}{torn}", plural(lost, "transaction"))
-        }
-    }
-}
-
-/// A log's fsync with the acknowledgements that it lets go.
-fn fsync(step: &Step, events: &[&Event]) -> String {
-    let acked = events.iter().filter_map(|event| match event {
-        Event::Acked { zxid, .. } => Some(*zxid),
-        _ => None,
-    });
-    let acked: Vec<_> = acked.collect();
-    match (acked.first(), acked.last()) {
-        (Some(first), Some(last)) if first < last => {
-            format!("{step}, acknowledges {first} to {last}")
-        }
-        (Some(only), _) => format!("{step}, acknowledges {only}"),
-        _ => step.to_string(),
-    }
-}
-
-/// The events as sentences; what a leader applies as it commits it is one.
-fn sentences(events: &[&Event]) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    let mut committed: Vec<(usize, &Event)> = Vec::new();
-    for event in events {
-        if let Event::Applied { server, txn, .. } = event {
-            let at = committed.iter().position(|(_, earlier)| {
-                matches!(earlier, Event::Committed { leader, txn: other }
-                    if leader == server && other.zxid == txn.zxid)
-            });
-            if let Some(at) = at {
-                let (place, _) = committed.remove(at);
-                sentences[place] = format!("{server} commits and applies {txn}");
-                continue;
-            }
-        }
-        if matches!(event, Event::Committed { .. }) {
-            committed.push((sentences.len(), event));
-        }
-        sentences.push(event.to_string());
-    }
-    sentences
 }

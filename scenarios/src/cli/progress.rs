@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use vivarium_reports::table::grouped;
+use vivarium_reports::numbers::grouped;
 use vivarium_sim::every::{Observer, Progress};
 
 /// How long a log stays without a line.

@@ -21,8 +21,9 @@ use vivarium_reports::determinism::{
 };
 use vivarium_reports::json::json_report;
 use vivarium_reports::junit::junit_report;
+use vivarium_reports::numbers::span;
 use vivarium_reports::summary::{Finding, ScenarioReport};
-use vivarium_reports::table::{WIDTH, span, tables};
+use vivarium_reports::table::{WIDTH, tables};
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 

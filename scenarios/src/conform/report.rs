@@ -7,7 +7,8 @@ use super::run::{Finding, Outcome, Plan};
 use super::tally::Tally;
 use std::fmt::Write;
 use vivarium_model::error::Error;
-use vivarium_reports::table::{grouped, of_rows};
+use vivarium_reports::numbers::grouped;
+use vivarium_reports::table::of_rows;
 
 /// The mix of operations and codes, what is the release's own, and the verdict.
 pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {

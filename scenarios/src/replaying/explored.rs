@@ -3,7 +3,7 @@
 use super::{Commands, INCONCLUSIVE, Told, skipped, title};
 use std::fmt::Write as _;
 use vivarium_model::case::Case;
-use vivarium_reports::table::grouped;
+use vivarium_reports::numbers::grouped;
 use vivarium_reports::timeline::steps;
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::steps::Replayed;

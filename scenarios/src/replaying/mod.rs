@@ -6,7 +6,7 @@ pub(crate) mod explored;
 use crate::engine::{self, LAST_STEPS};
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
-use vivarium_reports::table::{grouped, span};
+use vivarium_reports::numbers::{grouped, span};
 use vivarium_reports::timeline::last_steps;
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{Replay, RunOptions, RunReport, Scenario};

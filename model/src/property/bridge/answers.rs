@@ -7,7 +7,7 @@
 //! SetWatches makes up names where its server stood (3.4), and so does the answer to SetWatches.
 
 use super::Bridge;
-use super::sessions::{Account, Client, Connection};
+use super::account::{Account, Client, Connection};
 use crate::server::local::creates_ephemeral;
 use crate::service::link::{Link, is_refused, is_write, with_identity};
 use crate::service::log::{Entry, Log};

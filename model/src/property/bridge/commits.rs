@@ -19,11 +19,10 @@
 //! it has no effect.
 
 use super::Bridge;
-use super::sessions::Account;
+use super::account::{Account, Write};
 use crate::server::prep::{Asker, Prep};
 use crate::server::tracker::Owner;
 use crate::service::link::is_write;
-use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientId, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::Request;
@@ -32,19 +31,6 @@ use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Epoch;
 use std::sync::Arc;
-
-/// A write that was sent and has no place in the log yet.
-#[derive(Clone, Debug, Hash)]
-pub(super) struct Write {
-    pub(super) xid: Xid,
-    pub(super) request: Arc<Request>,
-    /// The identities of the connection when it was sent (semantics 1.9).
-    pub(super) auth: Arc<[Id]>,
-    /// Which of the session's connections it was sent by.
-    pub(super) connection: u32,
-    /// Its connection broke.
-    pub(super) lost: bool,
-}
 
 impl Bridge {
     pub(super) fn committed(&mut self, txn: &Arc<Txn>) -> Result<(), String> {

@@ -34,6 +34,7 @@
 //! * A deposed leader that has not noticed accepts a session after its successor closed it, or
 //!   refuses one that it does not know.
 
+mod account;
 mod answers;
 mod commits;
 mod sessions;
@@ -46,7 +47,7 @@ use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::packet::ClientPacket;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::zxid::Zxid;
-use sessions::{Account, Client, Leaders};
+use account::{Account, Client, Leaders};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Who can be elected by whom, under the oracle.
 
-use super::pieces::Number;
 use super::state::MAX_SERVERS;
+use super::state::Number;
 use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
 use vivarium_model::id::{ServerId, ServerSet};

@@ -1,8 +1,8 @@
 //! From state to state by what was worked out before.
 
 use super::actions::Kind;
-use super::pieces::Number;
 use super::pieces::Witnessed;
+use super::state::Number;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
 use super::view::{Move, Unfolded};
 use super::{Action, EnsembleModel, Reductions};

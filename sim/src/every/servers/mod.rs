@@ -126,7 +126,7 @@ impl Host for NoPrograms {
 
 /// An action: the number of a choice that was worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Action(pieces::Number);
+pub struct Action(state::Number);
 
 /// An ensemble under a budget.
 pub struct EnsembleModel {

@@ -5,7 +5,9 @@
 //! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
 
 use super::scene::Scene;
-use super::state::{MAX_SERVERS, Numbers, REST, State, links_at, packed, server_at, unpacked};
+use super::state::{
+    MAX_SERVERS, Number, Numbers, REST, State, links_at, packed, server_at, unpacked,
+};
 use super::view::{Choice, Move, View, ViewKey};
 use super::{Charge, EnsembleModel};
 use crate::every::intern::{Index, Table, Weighed};
@@ -18,9 +20,6 @@ use vivarium_model::network::{LearnerLinks, Mailbox, Network};
 use vivarium_model::property::Objection;
 use vivarium_model::timer::Timer;
 use vivarium_model::witnesses::Witnesses;
-
-/// The number of a piece in its table; 0 where there is none.
-pub(super) type Number = u32;
 
 /// One of the pieces.
 #[derive(Clone)]

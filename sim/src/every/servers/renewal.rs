@@ -6,7 +6,8 @@
 //! can be seen depends on numbers.
 
 use super::EnsembleModel;
-use super::pieces::{Number, Piece, Tables, WitnessPiece, history_key};
+use super::pieces::{Piece, Tables, WitnessPiece, history_key};
+use super::state::Number;
 use super::state::{MAX_SERVERS, REST, State, has_several, packed, targets, unpacked};
 use crate::every::intern::{self, Renumbered, Table, Weighed};
 use vivarium_model::id::{ServerId, ServerSet};

@@ -1,12 +1,14 @@
 //! A state of the search over servers: numbers of its pieces.
 
 use super::Budget;
-use super::pieces::Number;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::property::Objection;
+
+/// The number of a piece in its table; 0 where there is none.
+pub(super) type Number = u32;
 
 /// How many servers a search can have.
 pub const MAX_SERVERS: usize = 5;

@@ -8,10 +8,10 @@
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
-use super::pieces::Number;
 use super::reduction::Sight;
 use super::reductions::Reductions;
 use super::scene::Scene;
+use super::state::Number;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
 use std::cell::OnceCell;
 use std::sync::OnceLock;
