@@ -64,7 +64,9 @@ pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;
 
-// So that a test needs no other dependency than this one.
+// So that a test needs no other dependency than this one. (What derives `Serialize` by the prelude has to say
+// where serde is: `#[serde(crate = "vivarium::serde")]`.)
+pub use serde;
 pub use vivarium_model as model;
 pub use vivarium_recipes as recipes;
 pub use vivarium_recipes::helpers;

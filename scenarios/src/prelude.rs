@@ -1,5 +1,5 @@
-//! What a test needs: the handle and its vocabulary, helpers of programs, faults, and what a property is
-//! made of.
+//! What a test needs: the handle and its vocabulary, helpers of programs, faults, and what a property and
+//! an observation are made of.
 
 #[cfg(feature = "explore")]
 pub use crate::exploration::Exploration;
@@ -9,11 +9,12 @@ pub use crate::properties::{
 };
 pub use crate::role::Role;
 pub use crate::test::Test;
+pub use serde::Serialize;
 pub use std::time::Duration;
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 pub use vivarium_model::config::ServerOptions;
 pub use vivarium_model::error::Error;
-pub use vivarium_model::event::{Event, Observation, Value};
+pub use vivarium_model::event::Event;
 pub use vivarium_model::fingerprint::Fingerprint;
 pub use vivarium_model::handle::{
     Cancelled, Either, MultiError, PersistentWatch, Round, SessionEvents, TimedOut, Watch,
@@ -21,6 +22,7 @@ pub use vivarium_model::handle::{
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, SessionId};
+pub use vivarium_model::observation::{Custom, Observation, Value};
 pub use vivarium_model::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
     SessionState, Version, WatchedEvent, WatcherType,

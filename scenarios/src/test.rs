@@ -10,8 +10,6 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
-#[cfg(doc)]
-use vivarium_model::event::Observation;
 use vivarium_model::handle::{Round, ZooKeeper, program, rounds};
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::release::Release;
@@ -239,9 +237,9 @@ impl Test {
         self
     }
 
-    /// Demands that in some run a program makes the observation of this name ([`Observation::name`]:
-    /// what it gives to [`ZooKeeper::custom`], or one such as `granted`). What holds where nobody ever
-    /// comes so far says nothing.
+    /// Demands that in some run a program makes the observation of this name: what it gives to
+    /// [`ZooKeeper::custom`], or as [its type](vivarium_model::observation) says, such as `granted`. What
+    /// holds where nobody ever comes so far says nothing.
     #[must_use]
     pub fn must_see(mut self, name: &str) -> Test {
         self.must_see.push(name.to_string());

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use vivarium_model::config::Config;
-use vivarium_model::event::Value;
 use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::observation::Value;
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};

@@ -60,8 +60,7 @@ impl<C: Count> Monitor for Third<C> {
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Observed { client, observation, .. } = event else { return Ok(()) };
-        let Observation::Custom { fields, .. } = observation else { return Ok(()) };
+        let Some((client, Custom { fields, .. })) = event.observed() else { return Ok(()) };
         let seen = matches!(fields.as_slice(), [(_, Value::Number(1))]);
         if seen == self.wanted[client.index()] && self.met.up() == 3 {
             return Err(Objection::new(self.name(), "the third saw what was wanted"));

@@ -214,11 +214,7 @@ impl Monitor for Agree {
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Observed { client, observation: Observation::Custom { name, fields }, .. } =
-            event
-        else {
-            return Ok(());
-        };
+        let Some((client, Custom { name, fields })) = event.observed() else { return Ok(()) };
         let ("decided", [(_, Value::Text(what))]) = (&**name, fields.as_slice()) else {
             return Ok(());
         };
@@ -226,7 +222,7 @@ impl Monitor for Agree {
             let saw = format!("{client} decides {what}, and {other} {otherwise}");
             return Err(Objection::new(self.name(), saw));
         }
-        self.0.insert(*client, what.clone());
+        self.0.insert(client, what.clone());
         Ok(())
     }
 }

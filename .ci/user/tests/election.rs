@@ -4,6 +4,23 @@ use vivarium::prelude::*;
 
 const ELECTION: &str = "/election";
 
+/// What is seen of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(crate = "vivarium::serde")]
+enum Seen {
+    Leads { term: Zxid, own: String },
+    Resigns,
+}
+
+impl Observation for Seen {
+    fn words(&self) -> String {
+        match self {
+            Seen::Leads { term, own } => format!("leads by {own}, term {term}"),
+            Seen::Resigns => "resigns".into(),
+        }
+    }
+}
+
 /// What can be wrong with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mistake {
@@ -31,10 +48,10 @@ async fn lead_once(zk: ZooKeeper, session: SessionId, mistake: Mistake) -> Resul
             }
         }
     }
-    zk.custom("leads", &[("term", term.into())]);
+    zk.observe(Seen::Leads { term, own: own.clone() });
     // The work of a leader.
     zk.sleep(Duration::from_millis(500)).await;
-    zk.custom("resigns", &[]);
+    zk.observe(Seen::Resigns);
     ensure_deleted(&zk, &own).await
 }
 
@@ -75,6 +92,46 @@ async fn next_ahead(zk: &ZooKeeper, own: &str) -> Result<Option<String>, Error> 
     Ok(next.map(|name| format!("{ELECTION}/{name}")))
 }
 
+/// Who leads is the first in line, whether those ahead of it would say so or not: a monitor that reads the
+/// observation by its type.
+#[derive(Clone, Hash)]
+struct FirstInLine;
+
+impl Monitor for FirstInLine {
+    fn name(&self) -> &'static str {
+        "first in line"
+    }
+
+    fn class(&self) -> Class {
+        Class::Event
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<std::sync::Arc<str>> {
+        vec!["leads".into()]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, Seen::Leads { .. })))
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Some((client, Seen::Leads { term, own })) = event.observed() else { return Ok(()) };
+        let tree = view.history.tree();
+        for name in tree.children(ELECTION).unwrap_or_default() {
+            let ahead = format!("{ELECTION}/{name}");
+            if tree.stat(&ahead).is_some_and(|stat| stat.czxid < *term) {
+                let saw = format!("{client} leads by {own} although {ahead} stands");
+                return Err(Objection::new(self.name(), saw));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn election(mistake: Mistake) -> Test {
     Test::new("election", move |zk| campaign(zk, mistake))
         .setup(ELECTION)
@@ -97,6 +154,27 @@ fn it_holds_in_every_order_of_a_lost_connection() {
 #[test]
 fn it_holds_in_every_order_of_an_expiry() {
     election(Mistake::None).explore(&Exploration::new().clients(2).expiries(1));
+}
+
+#[test]
+fn who_leads_is_the_first_in_line() {
+    election(Mistake::None).monitor(FirstInLine).faults(Faults::ALL).seeds(300).run();
+    election(Mistake::None).monitor(FirstInLine).explore(&Exploration::new().clients(2).expiries(1));
+}
+
+#[test]
+#[should_panic(expected = "leads by /election/")]
+fn a_sweep_finds_who_leads_out_of_turn() {
+    let out_of_turn = Test::new("out of turn", |zk| campaign(zk, Mistake::TrustsItsWakeUp));
+    out_of_turn.setup(ELECTION).clients(3).monitor(FirstInLine).faults(Faults::ALL).seeds(2_000).run();
+}
+
+#[test]
+#[should_panic(expected = "first in line")]
+fn a_search_finds_who_leads_out_of_turn() {
+    let out_of_turn = Test::new("out of turn", |zk| campaign(zk, Mistake::TrustsItsWakeUp));
+    let budget = Exploration::new().clients(3).expiries(1);
+    out_of_turn.setup(ELECTION).monitor(FirstInLine).explore(&budget);
 }
 
 #[test]

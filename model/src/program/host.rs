@@ -6,8 +6,8 @@
 //! that keeps that promise yields the same run.
 
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::Observation;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
+use crate::vocabulary::observation::Observed;
 use crate::vocabulary::op::{Data, Request, Response, SessionState, WatchedEvent, WatcherType};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
@@ -153,7 +153,7 @@ impl Input {
 }
 
 /// What a program does in reaction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Output {
     /// Begins a call.
     Submit {
@@ -169,7 +169,7 @@ pub enum Output {
         call: CallId,
     },
     /// Tells the monitors something.
-    Observe(Observation),
+    Observe(Observed),
     /// Sends a message to another program.
     Send {
         /// Receiver.

@@ -112,7 +112,7 @@ pub trait Monitor: MonitorState + Send + Sync {
         LooksBack::Whole
     }
 
-    /// Names of observations ([`Observation::name`](crate::vocabulary::event::Observation::name)) without each of
+    /// Names of observations ([`Observed::name`](crate::vocabulary::observation::Observed::name)) without each of
     /// which it can never object: a report says which of them nobody made.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()

@@ -5,6 +5,7 @@ use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, ServerId, SessionId, Xid,
 };
+use crate::vocabulary::observation::{Observation, Observed};
 use crate::vocabulary::op::{Data, Request, Response, SessionState, WatchedEvent};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -270,7 +271,7 @@ pub enum Event {
         /// The number that its session's next request will carry: which requests came before.
         next_xid: Xid,
         /// What it said.
-        observation: Observation,
+        observation: Observed,
     },
     /// A program started (again).
     Started {
@@ -313,7 +314,8 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// An outside resource executed a write.
+    /// An outside resource executed a write. It is no recipe's word: the resource is a part of the world,
+    /// as ZooKeeper is, and any program may write to it.
     ResourceWrite {
         /// Whose.
         client: ClientId,
@@ -327,6 +329,12 @@ pub enum Event {
 }
 
 impl Event {
+    /// Who said what, if a program said something of this type. Quick: most monitors ask it of every event.
+    pub fn observed<T: Observation>(&self) -> Option<(ClientId, &T)> {
+        let Event::Observed { client, observation, .. } = self else { return None };
+        Some((*client, observation.read()?))
+    }
+
     /// The client whose machine or program it happened to; `None` for what happened among servers.
     pub fn client(&self) -> Option<ClientId> {
         match self {
@@ -362,135 +370,5 @@ impl Event {
             | Event::Restarted { .. }
             | Event::Exited { .. } => None,
         }
-    }
-}
-
-/// What a program tells the monitors. Recipes use the named ones, users [`Observation::Custom`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Observation {
-    /// An attempt to acquire began.
-    Attempt {
-        /// The lock's or election's directory.
-        lock: Arc<str>,
-        /// The attempt's fresh id.
-        attempt: Arc<str>,
-    },
-    /// The attempt's own znode is known.
-    NodeKnown {
-        /// The lock.
-        lock: Arc<str>,
-        /// The attempt.
-        attempt: Arc<str>,
-        /// Full path of the znode.
-        node: Arc<str>,
-    },
-    /// The attempt waits for this predecessor to go.
-    Waiting {
-        /// The lock.
-        lock: Arc<str>,
-        /// The attempt.
-        attempt: Arc<str>,
-        /// Full path of the predecessor.
-        on: Arc<str>,
-    },
-    /// The program believes that it holds the lock from now on.
-    Granted {
-        /// The lock.
-        lock: Arc<str>,
-        /// The attempt.
-        attempt: Arc<str>,
-        /// Full path of its znode.
-        node: Arc<str>,
-        /// The fencing token: the znode's czxid.
-        token: Zxid,
-    },
-    /// The program was told that the lock is gone, and believes it.
-    Lost {
-        /// The lock.
-        lock: Arc<str>,
-        /// The token of the grant.
-        token: Zxid,
-    },
-    /// Release was called: the belief ends here.
-    Releasing {
-        /// The lock.
-        lock: Arc<str>,
-        /// The token of the grant.
-        token: Zxid,
-    },
-    /// Release succeeded.
-    Released {
-        /// The lock.
-        lock: Arc<str>,
-        /// The token of the grant.
-        token: Zxid,
-    },
-    /// The attempt ended without a grant (failure, timeout or cancellation).
-    GaveUp {
-        /// The lock.
-        lock: Arc<str>,
-        /// The attempt.
-        attempt: Arc<str>,
-    },
-    /// Anything else, for users' own properties.
-    Custom {
-        /// What.
-        name: Arc<str>,
-        /// With what.
-        fields: Vec<(Arc<str>, Value)>,
-    },
-}
-
-impl Observation {
-    /// Its name: of a custom one, what the program calls it.
-    pub fn name(&self) -> &str {
-        match self {
-            Observation::Attempt { .. } => "attempt",
-            Observation::NodeKnown { .. } => "node known",
-            Observation::Waiting { .. } => "waiting",
-            Observation::Granted { .. } => "granted",
-            Observation::Lost { .. } => "lost",
-            Observation::Releasing { .. } => "releasing",
-            Observation::Released { .. } => "released",
-            Observation::GaveUp { .. } => "gave up",
-            Observation::Custom { name, .. } => name,
-        }
-    }
-}
-
-/// A field of a custom observation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Value {
-    /// A number.
-    Number(i64),
-    /// A truth value.
-    Bool(bool),
-    /// Text.
-    Text(Arc<str>),
-    /// A zxid, such as a fencing token.
-    Zxid(Zxid),
-}
-
-impl From<Zxid> for Value {
-    fn from(value: Zxid) -> Value {
-        Value::Zxid(value)
-    }
-}
-
-impl From<i64> for Value {
-    fn from(value: i64) -> Value {
-        Value::Number(value)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Value {
-        Value::Bool(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Value {
-        Value::Text(Arc::from(value))
     }
 }

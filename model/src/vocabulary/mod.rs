@@ -8,6 +8,7 @@ pub mod error;
 pub mod event;
 pub mod fingerprint;
 pub mod id;
+pub mod observation;
 pub mod op;
 pub mod packet;
 pub mod path;

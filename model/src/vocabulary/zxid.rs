@@ -32,9 +32,14 @@ impl fmt::Display for Epoch {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[serde(rename = "zookeeper.Zxid")] // Zxid::WRITTEN_AS
 pub struct Zxid(pub u64);
 
 impl Zxid {
+    /// The name under which serde knows it, so that a zxid in an observation is told from a number. (JSON
+    /// has no names of types: there it is a number.)
+    pub(crate) const WRITTEN_AS: &'static str = "zookeeper.Zxid";
+
     /// The zxid of an empty database.
     pub const ZERO: Zxid = Zxid(0);
 

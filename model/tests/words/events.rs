@@ -3,9 +3,10 @@
 use super::{CONNECTION, SESSION, create, stat};
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation, SyncMode};
+use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
+use vivarium_model::observation::{Custom, Observed};
 use vivarium_model::op::{EventType, OpResult, Request, Response, SessionState, WatchedEvent};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::txn::{Txn, TxnBody};
@@ -161,7 +162,7 @@ fn programs() {
         client: CLIENT,
         session,
         next_xid: Xid(1),
-        observation: Observation::Custom { name: "ready".into(), fields: Vec::new() },
+        observation: Observed::new(Custom::new("ready", &[])),
     };
     let write = |token, accepted| Event::ResourceWrite {
         client: CLIENT,
@@ -189,27 +190,7 @@ fn programs() {
 
 #[test]
 fn observations() {
-    let lock = || -> Arc<str> { Arc::from("/locks/one") };
-    let attempt = || -> Arc<str> { Arc::from("a7") };
-    let node = || -> Arc<str> { Arc::from("/locks/one/x-0000000002") };
-    let observations = [
-        Observation::Attempt { lock: lock(), attempt: attempt() },
-        Observation::NodeKnown { lock: lock(), attempt: attempt(), node: node() },
-        Observation::Waiting { lock: lock(), attempt: attempt(), on: node() },
-        Observation::Granted { lock: lock(), attempt: attempt(), node: node(), token: zxid(7) },
-        Observation::Lost { lock: lock(), token: zxid(7) },
-        Observation::Releasing { lock: lock(), token: zxid(7) },
-        Observation::Released { lock: lock(), token: zxid(7) },
-        Observation::GaveUp { lock: lock(), attempt: attempt() },
-        Observation::Custom {
-            name: "transfer".into(),
-            fields: vec![
-                ("amount".into(), 12.into()),
-                ("to".into(), "savings".into()),
-                ("final".into(), true.into()),
-            ],
-        },
-    ];
-    let text: Vec<String> = observations.iter().map(|said| format!("client 1 {said}")).collect();
-    insta::assert_snapshot!(text.join("\n"));
+    let fields = [("amount", 12.into()), ("to", "savings".into()), ("final", true.into())];
+    let said = Observed::new(Custom::new("transfer", &fields));
+    insta::assert_snapshot!(format!("client 1 {said}"));
 }

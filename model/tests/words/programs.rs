@@ -1,13 +1,15 @@
 //! What programs are told and what they do; timers; what steps cause.
 
 use super::{SESSION, create, lines};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::effect::{Blocker, Effect, Effects};
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, Machine, ServerId};
+use vivarium_model::observation::{Observation, Observed};
 use vivarium_model::op::{EventType, Response, SessionState, WatchedEvent, WatcherType};
 use vivarium_model::server::Writing;
 use vivarium_model::step::Step;
@@ -19,6 +21,16 @@ const CALL: CallId = CallId(2);
 const CLIENT: ClientId = ClientId(1);
 const SERVER: ServerId = ServerId(2);
 const MOMENT: Duration = Duration::from_millis(100);
+
+/// An observation with words of its own.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+struct Ready;
+
+impl Observation for Ready {
+    fn words(&self) -> String {
+        "is ready for anything".into()
+    }
+}
 
 fn body() -> Arc<[u8]> {
     Arc::from(&b"hello"[..])
@@ -82,10 +94,9 @@ fn outputs() {
         removal(false, None),
     ];
     let submitted = operations.map(|operation| Output::Submit { call: CALL, operation });
-    let lock = || Arc::from("/lock");
     let others = [
         Output::Abandon { call: CALL },
-        Output::Observe(Observation::Attempt { lock: lock(), attempt: "a7".into() }),
+        Output::Observe(Observed::new(Ready)),
         Output::Send { to: ClientId(2), body: body() },
         Output::Finished(Ok(())),
         Output::Finished(Err("no lock".into())),

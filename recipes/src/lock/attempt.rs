@@ -2,12 +2,11 @@
 
 use super::contender::{self, Contender};
 use super::recovery::{Recovered, list, recover};
-use super::{AcquireError, Guard, Lock, Mutant, Mutants, janitor};
+use super::{AcquireError, Guard, Lock, LockSeen, Mutant, Mutants, janitor};
 use crate::helpers::{reconnected, until_known};
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::Observation;
 use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, SessionState};
@@ -78,7 +77,7 @@ impl Attempt {
             traces: Traces::None,
             granted: false,
         };
-        attempt.observe(|lock, attempt| Observation::Attempt { lock, attempt });
+        attempt.observe(|lock, attempt| LockSeen::Attempt { lock, attempt });
         attempt
     }
 
@@ -118,7 +117,7 @@ impl Attempt {
         let Some(node) = self.create().await? else { return Ok(None) };
         self.traces = Traces::Node(Arc::clone(&node.path));
         let known = Arc::clone(&node.path);
-        self.observe(|lock, attempt| Observation::NodeKnown { lock, attempt, node: known });
+        self.observe(|lock, attempt| LockSeen::NodeKnown { lock, attempt, node: known });
         Ok(Some(node))
     }
 
@@ -172,7 +171,7 @@ impl Attempt {
         let watched = self.zookeeper.watch_data(&on).await;
         let waiting = || {
             let on = on.as_str().into();
-            self.observe(|lock, attempt| Observation::Waiting { lock, attempt, on });
+            self.observe(|lock, attempt| LockSeen::Waiting { lock, attempt, on });
         };
         let mut watch = match watched {
             Ok(watch) => watch,
@@ -207,11 +206,11 @@ impl Attempt {
     fn grant(mut self, node: Node) -> Guard {
         self.granted = true;
         let (path, token) = (Arc::clone(&node.path), node.czxid);
-        self.observe(|lock, attempt| Observation::Granted { lock, attempt, node: path, token });
+        self.observe(|lock, attempt| LockSeen::Granted { lock, attempt, node: path, token });
         Guard::new(&self, node)
     }
 
-    fn observe(&self, make: impl FnOnce(Arc<str>, Arc<str>) -> Observation) {
+    fn observe(&self, make: impl FnOnce(Arc<str>, Arc<str>) -> LockSeen) {
         self.zookeeper.observe(make(Arc::clone(&self.lock), Arc::clone(&self.id)));
     }
 }
@@ -223,7 +222,7 @@ impl Drop for Attempt {
         if self.granted {
             return;
         }
-        self.observe(|lock, attempt| Observation::GaveUp { lock, attempt });
+        self.observe(|lock, attempt| LockSeen::GaveUp { lock, attempt });
         if self.mutants.has(Mutant::LeakOnCancel) {
             return;
         }

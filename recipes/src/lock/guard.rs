@@ -3,14 +3,13 @@
 
 use super::attempt::{Attempt, Node};
 use super::janitor::{self, Deletion};
-use super::{Mutant, Mutants};
+use super::{LockSeen, Mutant, Mutants};
 use crate::helpers::until_known;
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 use vivarium_model::error::Error;
-use vivarium_model::event::Observation;
 use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, Op, OpResult, Version};
@@ -225,7 +224,7 @@ impl Guard {
             Deletion::Unknown => return Release::Unknown,
         };
         let lock = Arc::clone(&self.lock);
-        self.zookeeper.observe(Observation::Released { lock, token: self.token.0 });
+        self.zookeeper.observe(LockSeen::Released { lock, token: self.token.0 });
         release
     }
 
@@ -253,7 +252,7 @@ impl Guard {
         }
         if self.loss.set(loss).is_ok() {
             let lock = Arc::clone(&self.lock);
-            self.zookeeper.observe(Observation::Lost { lock, token: self.token.0 });
+            self.zookeeper.observe(LockSeen::Lost { lock, token: self.token.0 });
         }
         true
     }
@@ -267,7 +266,7 @@ impl Guard {
     fn stop_believing(&mut self) {
         self.phase = Phase::Releasing;
         let lock = Arc::clone(&self.lock);
-        self.zookeeper.observe(Observation::Releasing { lock, token: self.token.0 });
+        self.zookeeper.observe(LockSeen::Releasing { lock, token: self.token.0 });
     }
 }
 

@@ -5,11 +5,10 @@
 //! it is done, and ends with its session: the handle that it gets is pinned to one. While the
 //! client is disconnected, it waits.
 
-use super::recovery;
+use super::{LockSeen, recovery};
 use crate::helpers::reconnected;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::Observation;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 use vivarium_model::zxid::Zxid;
@@ -62,7 +61,7 @@ pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, path: Arc<str>, tok
     let background = zookeeper.clone();
     zookeeper.spawn(async move {
         if delete_until_gone(&background, &path).await != Deletion::Unknown {
-            background.observe(Observation::Released { lock, token });
+            background.observe(LockSeen::Released { lock, token });
         }
     });
 }

@@ -30,8 +30,8 @@
 //! tasks live as long as the program: one that ends should close its session, which takes all of
 //! its znodes along.
 //!
-//! What the recipe tells the monitors is in [`vivarium_model::event::Observation`]; its properties
-//! are in [`properties`], its published mistakes in [`mutant`].
+//! What the recipe tells the monitors is a [`LockSeen`]; its properties are in [`properties`], its
+//! published mistakes in [`mutant`].
 
 mod attempt;
 pub mod contender;
@@ -40,11 +40,13 @@ mod janitor;
 pub mod mutant;
 pub mod properties;
 mod recovery;
+mod seen;
 pub mod worker;
 
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub use mutant::{Mutant, Mutants};
 pub use properties::monitors;
+pub use seen::LockSeen;
 pub use worker::{LockWork, lock_worker};
 
 use crate::helpers::ended;

@@ -1,15 +1,17 @@
 //! Reports made by hand, as a sweep would fill them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Config;
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{ClientConnection, ClientId, Machine, ServerId, SessionId, Xid};
+use vivarium_model::observation::{Observation, Observed};
 use vivarium_model::op::{CreateMode, Op, Request, SessionState};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::Objection;
@@ -24,6 +26,19 @@ use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 
 pub const SESSION: SessionId = SessionId(0x0100_0001_0000_0002);
 pub const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
+
+/// What a recipe says.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+struct Granted {
+    token: Zxid,
+}
+
+impl Observation for Granted {
+    fn words(&self) -> String {
+        let node = "/locks/one/x-0000000002";
+        format!("believes that it HOLDS /locks/one from now on, by {node}, token {}", self.token)
+    }
+}
 
 pub fn create() -> Arc<Request> {
     let path = Arc::from("/locks/one/x-");
@@ -92,12 +107,7 @@ pub fn trace() -> Vec<TraceLine> {
             client: ClientId(2),
             session: Some(SESSION),
             next_xid: Xid(9),
-            observation: Observation::Granted {
-                lock: "/locks/one".into(),
-                attempt: "a7".into(),
-                node: "/locks/one/x-0000000002".into(),
-                token: Zxid::new(Epoch(1), 9),
-            },
+            observation: Observed::new(Granted { token: Zxid::new(Epoch(1), 9) }),
         }],
     };
     vec![crash, lost, fsync(), replied(), granted]

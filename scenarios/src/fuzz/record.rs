@@ -4,8 +4,9 @@ use super::case::Watched;
 use super::run::WROTE;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use vivarium_model::event::{Event, Observation, Value};
+use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::observation::{Custom, Value};
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
@@ -81,9 +82,9 @@ impl Monitor for Recorder {
                 matches!(event, Event::Observed { .. })
             }
             // Its own state knows nothing of the order of commits until it looks it up.
-            Watched::History => matches!(event, Event::Observed {
-                observation: Observation::Custom { name, .. }, ..
-            } if &**name == WROTE),
+            Watched::History => {
+                event.observed().is_some_and(|(_, Custom { name, .. })| &**name == WROTE)
+            }
             Watched::Commits => match event {
                 Event::Committed { txn, .. } => !matches!(txn.body, TxnBody::CreateSession { .. }),
                 Event::Observed { .. } => true,
@@ -139,14 +140,10 @@ impl Monitor for Recorder {
 
 /// What a program said or has written down.
 fn said(event: &Event) -> Option<String> {
-    let Event::Observed { observation: Observation::Custom { name, fields }, .. } = event else {
-        return None;
-    };
+    let (_, Custom { name, fields }) = event.observed()?;
     let value = fields.first().map(|(_, value)| match value {
-        Value::Number(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
         Value::Text(text) => text.to_string(),
-        Value::Zxid(zxid) => zxid.to_string(),
+        other => other.to_string(),
     });
     let value = value.unwrap_or_default();
     Some(if &**name == WROTE { value } else { format!("{name} {value}") })

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::error::Error;
-use vivarium_model::event::Value;
 use vivarium_model::handle::{
     Either, PersistentWatch, Program, SessionEvents, Watch, ZooKeeper, join, program, race,
 };
 use vivarium_model::id::ClientId;
+use vivarium_model::observation::Value;
 use vivarium_model::op::{AddWatchMode, CreateMode, Op, Version, WatcherType};
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,6 +1,7 @@
 //! Properties in a few lines, over what a user's own programs say.
 //!
-//! A program says something by [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), and a test gets its
+//! A program says something by [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), or by
+//! [`ZooKeeper::observe`](crate::prelude::ZooKeeper::observe) with a type of its own, and a test gets its
 //! properties by [`Test::monitor`](crate::Test::monitor):
 //!
 //! ```
@@ -48,8 +49,9 @@
 //! | [`named`](Property::named) | what the report calls it, where there are two of a kind |
 //!
 //! A field that a property needs and an observation of the right name does not have, or has as something
-//! else, is an objection: nothing is left out without a word. The observations of recipes have fields
-//! too, those of [`Observation`](crate::prelude::Observation).
+//! else, is an objection: nothing is left out without a word. What is said by a value of a type has the
+//! name and the fields of that type ([`Observation`](crate::prelude::Observation)): those of the lock are
+//! [`LockSeen`](vivarium_recipes::lock::LockSeen)'s.
 //!
 //! What programs say is what they believe, at the time when they say it. The order in which clients say
 //! things is not that in which their writes were committed; where that matters, let them say zxids.

@@ -4,7 +4,7 @@ use super::property::{Ended, Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Value;
+use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
 /// See [`at_most_once`] and [`exactly_once`].
@@ -69,7 +69,7 @@ impl Property<Once> {
     #[must_use]
     pub fn among<V: Into<Value>>(mut self, values: impl IntoIterator<Item = V>) -> Self {
         self.rule.exactly = true;
-        self.rule.among.extend(values.into_iter().map(|value| Datum::from(value.into())));
+        self.rule.among.extend(values.into_iter().map(|value| Datum(value.into())));
         self
     }
 }

@@ -4,6 +4,7 @@ use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
 /// See [`grows`].
@@ -170,7 +171,7 @@ impl Rule for SameOrder {
         }
         let rank = match &self.ranked_by {
             Some(field) => said.field(field)?,
-            None => Datum::Number(line.ranks.len() as i64 + 1),
+            None => Datum(Value::Number(line.ranks.len() as i128 + 1)),
         };
         rank.compare(&rank)?;
         match line.ranks.get(&value) {

@@ -6,8 +6,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::config::Config;
-use vivarium_model::event::{Event, Value};
+use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::observation::Value;
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 
 /// A property made of a rule; the functions of [this module](super) make them. It is a [`Monitor`] of
@@ -204,7 +205,7 @@ impl<R: Hears> Property<R> {
     /// no such field, or has it as something else (text for a number), the property objects.
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Property<R> {
-        self.scope.with.push((Arc::from(field), Datum::from(value.into())));
+        self.scope.with.push((Arc::from(field), Datum(value.into())));
         self
     }
 }

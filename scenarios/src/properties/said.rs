@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation, Value};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::observation::{Observation, Observed, Value};
 use vivarium_model::zxid::Zxid;
 
 /// An observation, as a property is shown it.
@@ -15,7 +16,7 @@ use vivarium_model::zxid::Zxid;
 pub struct Said<'a> {
     client: ClientId,
     session: Option<SessionId>,
-    observation: &'a Observation,
+    observation: &'a Observed,
 }
 
 impl<'a> Said<'a> {
@@ -35,18 +36,29 @@ impl<'a> Said<'a> {
         self.session
     }
 
-    /// What it is called: the first argument of `ZooKeeper::custom`.
+    /// What it is called: the first argument of `ZooKeeper::custom`, or as its
+    /// [type](vivarium_model::observation) says (`granted` of a variant `Granted`).
     pub fn name(&self) -> &'a str {
         self.observation.name()
+    }
+
+    /// What was said, if it is of this type.
+    pub fn read<T: Observation>(&self) -> Option<&'a T> {
+        self.observation.read()
     }
 
     /// A field that is a number.
     ///
     /// # Errors
-    /// It is none, or not there.
+    /// It is none, or not there, or more than fits.
     pub fn number(&self, field: &str) -> Result<i64, String> {
         match self.field(field)? {
-            Datum::Number(number) => Ok(number),
+            Datum(Value::Number(number)) => i64::try_from(number).map_err(|_| {
+                format!(
+                    "{self}, whose field `{field}` is more than the {} that fits here",
+                    i64::MAX
+                )
+            }),
             other => Err(self.is_no(field, &other, "a number")),
         }
     }
@@ -57,7 +69,7 @@ impl<'a> Said<'a> {
     /// It is none, or not there.
     pub fn zxid(&self, field: &str) -> Result<Zxid, String> {
         match self.field(field)? {
-            Datum::Zxid(zxid) => Ok(zxid),
+            Datum(Value::Zxid(zxid)) => Ok(zxid),
             other => Err(self.is_no(field, &other, "a zxid")),
         }
     }
@@ -68,7 +80,7 @@ impl<'a> Said<'a> {
     /// It is none, or not there.
     pub fn text(&self, field: &str) -> Result<Arc<str>, String> {
         match self.field(field)? {
-            Datum::Text(text) => Ok(text),
+            Datum(Value::Text(text)) => Ok(text),
             other => Err(self.is_no(field, &other, "text")),
         }
     }
@@ -79,17 +91,18 @@ impl<'a> Said<'a> {
     /// It is none, or not there.
     pub fn flag(&self, field: &str) -> Result<bool, String> {
         match self.field(field)? {
-            Datum::Bool(flag) => Ok(flag),
+            Datum(Value::Bool(flag)) => Ok(flag),
             other => Err(self.is_no(field, &other, "a truth value")),
         }
     }
 
     /// A field, whatever it is.
     pub(super) fn field(&self, field: &str) -> Result<Datum, String> {
-        let all = self.fields();
-        let mut named = all.into_iter().filter(|(name, _)| **name == *field);
+        let fields = self.observation.fields();
+        let fields = fields.map_err(|_| format!("{self}, and `{field}` is asked for here"))?;
+        let mut named = fields.iter().filter(|(name, _)| **name == *field);
         match (named.next(), named.next()) {
-            (Some((_, value)), None) => Ok(value),
+            (Some((_, value)), None) => Ok(Datum(value.clone())),
             (None, _) => {
                 Err(format!("{self} without the field `{field}`, which is asked for here"))
             }
@@ -102,7 +115,7 @@ impl<'a> Said<'a> {
     /// A field that is of the same type as this value.
     pub(super) fn field_like(&self, field: &str, value: &Datum) -> Result<Datum, String> {
         let is = self.field(field)?;
-        match std::mem::discriminant(&is) == std::mem::discriminant(value) {
+        match std::mem::discriminant(&is.0) == std::mem::discriminant(&value.0) {
             true => Ok(is),
             false => Err(self.is_no(field, &is, value.kind())),
         }
@@ -112,63 +125,38 @@ impl<'a> Said<'a> {
         let kind = is.kind();
         format!("{self}, whose field `{field}` is {kind}, and {wanted} is asked for here")
     }
-
-    /// Those of the observations of recipes are called as they are in [`Observation`].
-    fn fields(&self) -> Vec<(Arc<str>, Datum)> {
-        let text = |name: &str, value: &Arc<str>| (Arc::from(name), Datum::Text(Arc::clone(value)));
-        let zxid = |token: &Zxid| (Arc::from("token"), Datum::Zxid(*token));
-        match self.observation {
-            Observation::Attempt { lock, attempt } | Observation::GaveUp { lock, attempt } => {
-                vec![text("lock", lock), text("attempt", attempt)]
-            }
-            Observation::NodeKnown { lock, attempt, node } => {
-                vec![text("lock", lock), text("attempt", attempt), text("node", node)]
-            }
-            Observation::Waiting { lock, attempt, on } => {
-                vec![text("lock", lock), text("attempt", attempt), text("on", on)]
-            }
-            Observation::Granted { lock, attempt, node, token } => {
-                let (lock, attempt) = (text("lock", lock), text("attempt", attempt));
-                vec![lock, attempt, text("node", node), zxid(token)]
-            }
-            Observation::Lost { lock, token }
-            | Observation::Releasing { lock, token }
-            | Observation::Released { lock, token } => vec![text("lock", lock), zxid(token)],
-            Observation::Custom { fields, .. } => fields
-                .iter()
-                .map(|(name, value)| (Arc::clone(name), Datum::from(value.clone())))
-                .collect(),
-        }
-    }
 }
 
 /// ``client 1 said `counted` (to = 3)``
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} said `{}`", self.client, self.name())?;
-        for (at, (name, value)) in self.fields().iter().enumerate() {
-            write!(f, "{}{name} = {value}", if at == 0 { " (" } else { ", " })?;
+        let shown =
+            |(name, value): &(Arc<str>, Value)| format!("{name} = {}", Datum(value.clone()));
+        match self.observation.fields() {
+            Ok([]) => Ok(()),
+            Ok(fields) => {
+                write!(f, " ({})", fields.iter().map(shown).collect::<Vec<_>>().join(", "))
+            }
+            Err(why) => write!(f, " ({why})"),
         }
-        if self.fields().is_empty() { Ok(()) } else { f.write_str(")") }
     }
 }
 
-/// The value of a field, in an order in which it can be a key.
+/// The value of a field, as a key and as it reads in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Datum {
-    Bool(bool),
-    Number(i64),
-    Text(Arc<str>),
-    Zxid(Zxid),
-}
+pub(super) struct Datum(pub(super) Value);
 
 impl Datum {
     fn kind(&self) -> &'static str {
-        match self {
-            Datum::Bool(_) => "a truth value",
-            Datum::Number(_) => "a number",
-            Datum::Text(_) => "text",
-            Datum::Zxid(_) => "a zxid",
+        match self.0 {
+            Value::Nothing => "nothing",
+            Value::Bool(_) => "a truth value",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "text",
+            Value::Zxid(_) => "a zxid",
+            Value::List(_) => "a list",
+            Value::Fields(_) => "something with fields of its own",
         }
     }
 
@@ -176,7 +164,7 @@ impl Datum {
     /// smaller token than `1:5`.
     pub(super) fn token(self) -> Result<Datum, String> {
         match self {
-            Datum::Zxid(_) | Datum::Number(_) => Ok(self),
+            Datum(Value::Zxid(_) | Value::Number(_)) => Ok(self),
             other => Err(format!(
                 "the token `{other}` is {}, and has to be a zxid or a number, such as `stat.czxid.into()`",
                 other.kind()
@@ -186,37 +174,25 @@ impl Datum {
 
     /// Which of two comes first: numbers and zxids by size, text letter by letter.
     pub(super) fn compare(&self, other: &Datum) -> Result<Ordering, String> {
-        match (self, other) {
-            (Datum::Number(one), Datum::Number(other)) => Ok(one.cmp(other)),
-            (Datum::Text(one), Datum::Text(other)) => Ok(one.cmp(other)),
-            (Datum::Zxid(one), Datum::Zxid(other)) => Ok(one.cmp(other)),
-            (one, other) => Err(format!(
-                "{one} is {} and {other} is {}, and neither comes first",
-                one.kind(),
+        match (&self.0, &other.0) {
+            (Value::Number(one), Value::Number(other)) => Ok(one.cmp(other)),
+            (Value::Text(one), Value::Text(other)) => Ok(one.cmp(other)),
+            (Value::Zxid(one), Value::Zxid(other)) => Ok(one.cmp(other)),
+            _ => Err(format!(
+                "{self} is {} and {other} is {}, and neither comes first",
+                self.kind(),
                 other.kind()
             )),
         }
     }
 }
 
-impl From<Value> for Datum {
-    fn from(value: Value) -> Datum {
-        match value {
-            Value::Number(number) => Datum::Number(number),
-            Value::Bool(flag) => Datum::Bool(flag),
-            Value::Text(text) => Datum::Text(text),
-            Value::Zxid(zxid) => Datum::Zxid(zxid),
-        }
-    }
-}
-
+/// Text without quotes.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Datum::Bool(flag) => flag.fmt(f),
-            Datum::Number(number) => number.fmt(f),
-            Datum::Text(text) => f.write_str(text),
-            Datum::Zxid(zxid) => zxid.fmt(f),
+        match &self.0 {
+            Value::Text(text) => f.write_str(text),
+            other => other.fmt(f),
         }
     }
 }

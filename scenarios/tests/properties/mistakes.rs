@@ -4,6 +4,7 @@
 use super::Exploration;
 use super::{falls, two};
 use vivarium::prelude::*;
+use vivarium::recipes::lock::LockSeen;
 
 fn says(name: &'static str, fields: &'static [(&'static str, i64)]) -> Test {
     Test::new("says", move |zookeeper: ZooKeeper| async move {
@@ -119,7 +120,7 @@ fn observations_of_recipes_are_observations() {
     let make = || {
         Test::new("recipe", |zookeeper: ZooKeeper| async move {
             zookeeper.connect().await;
-            zookeeper.observe(Observation::Granted {
+            zookeeper.observe(LockSeen::Granted {
                 lock: "/lock".into(),
                 attempt: "a".into(),
                 node: "/lock/a".into(),

@@ -9,6 +9,7 @@ use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
 use vivarium_model::id::{ServerId, Xid};
+use vivarium_model::observation::Observed;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
@@ -107,10 +108,9 @@ impl Run {
         match happens {
             Happens::Says { client, name, at, to } => {
                 let client = ClientId(client);
-                let name = ["begins", "ends", "else"][usize::from(name)].into();
-                let field = |name: &str, value: i64| (Arc::from(name), Value::Number(value));
-                let observation =
-                    Observation::Custom { name, fields: vec![field("at", at), field("to", to)] };
+                let name = ["begins", "ends", "else"][usize::from(name)];
+                let fields = [("at", at.into()), ("to", to.into())];
+                let observation = Observed::new(Custom::new(name, &fields));
                 let session = self.sessions[&client];
                 self.push(
                     Event::Observed { client, session, next_xid: Xid(1), observation },
@@ -179,16 +179,22 @@ fn reference(moments: &[Moment], wrong: impl Fn(&[Moment]) -> bool) -> Option<us
 
 /// What was said under this name: place, client, `at` and `to`.
 fn said(moments: &[Moment], wanted: &str) -> Vec<(usize, ClientId, i64, i64)> {
-    let said = |(place, moment): (usize, &Moment)| match &moment.event {
-        Event::Observed { client, observation: Observation::Custom { name, fields }, .. }
-            if &**name == wanted =>
-        {
+    let said = |(place, moment): (usize, &Moment)| match moment.event.observed() {
+        Some((client, Custom { name, fields })) if &**name == wanted => {
             let [(_, Value::Number(at)), (_, Value::Number(to))] = fields[..] else { panic!() };
-            Some((place, *client, at, to))
+            Some((place, client, at as i64, to as i64))
         }
         _ => None,
     };
     moments.iter().enumerate().filter_map(said).collect()
+}
+
+/// The first field of what was said.
+fn at(observation: &Observed) -> i64 {
+    match observation.fields() {
+        Ok([(_, Value::Number(at)), _]) => *at as i64,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A belief: where it began, whose it is, in which session (if it had one), under which key and token.
@@ -205,8 +211,8 @@ struct Belief {
 fn lasts(belief: &Belief, moments: &[Moment]) -> bool {
     moments[belief.place + 1..].iter().all(|moment| match &moment.event {
         Event::Killed { client } => *client != belief.client,
-        Event::Observed { client, observation: Observation::Custom { name, fields }, .. } => {
-            let ended = &**name == "ends" && fields[0].1 == Value::Number(belief.at);
+        Event::Observed { client, observation, .. } => {
+            let ended = observation.name() == "ends" && at(observation) == belief.at;
             *client != belief.client || !ended
         }
         _ => true,
@@ -217,14 +223,9 @@ fn lasts(belief: &Belief, moments: &[Moment]) -> bool {
 /// very key and ends of others.
 fn shows_that_it_knows(belief: &Belief, moments: &[Moment]) -> bool {
     moments[belief.place + 1..].iter().any(|moment| match &moment.event {
-        Event::Observed {
-            client,
-            session: Some(session),
-            observation: Observation::Custom { name, fields },
-            ..
-        } => {
-            let own = fields[0].1 == Value::Number(belief.at);
-            let shows = match &**name {
+        Event::Observed { client, session: Some(session), observation, .. } => {
+            let own = at(observation) == belief.at;
+            let shows = match observation.name() {
                 "begins" => !own,
                 "ends" => false,
                 _ => true,

@@ -5,8 +5,8 @@ use super::combinators::{Cancelled, Either, TimedOut, race};
 use super::transport::Call;
 use super::watch::SessionEvents;
 use crate::program::host::{Message, Operation, Outcome, ResourceRequest};
-use crate::vocabulary::event::{Observation, Value};
 use crate::vocabulary::id::{ClientId, SessionId};
+use crate::vocabulary::observation::{Custom, Observation, Observed, Value};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
 use std::future::Future;
@@ -66,12 +66,13 @@ impl ZooKeeper {
         self.transport.spawn(Box::pin(future));
     }
 
-    /// Tells the monitors something.
-    pub fn observe(&self, observation: Observation) {
-        self.transport.observe(observation);
+    /// Tells the monitors something, by a value of a type for it: those that know the type read it typed
+    /// ([`Event::observed`](crate::vocabulary::event::Event::observed)), all others by its name and fields.
+    pub fn observe(&self, observation: impl Observation) {
+        self.transport.observe(Observed::new(observation));
     }
 
-    /// Tells users' own monitors something.
+    /// Tells the monitors something without a type of its own: a name and fields.
     ///
     /// ```
     /// # use vivarium_model::handle::ZooKeeper;
@@ -80,8 +81,7 @@ impl ZooKeeper {
     /// }
     /// ```
     pub fn custom(&self, name: &str, fields: &[(&str, Value)]) {
-        let fields = fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
-        self.observe(Observation::Custom { name: Arc::from(name), fields });
+        self.observe(Custom::new(name, fields));
     }
 
     /// Sends a message to another program, beside ZooKeeper. One that arrives while the other does not run

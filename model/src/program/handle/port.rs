@@ -17,8 +17,8 @@ use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::program::host::{Input, Operation, Outcome, Output};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::Observation;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
+use crate::vocabulary::observation::Observed;
 use crate::vocabulary::op::{Request, SessionState, WatchedEvent};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -501,7 +501,7 @@ impl Transport for Port {
         self.queue.spawn(future);
     }
 
-    fn observe(&self, observation: Observation) {
+    fn observe(&self, observation: Observed) {
         self.say(Output::Observe(observation));
     }
 

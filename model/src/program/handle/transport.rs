@@ -6,8 +6,8 @@
 
 use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::Observation;
 use crate::vocabulary::id::{ClientId, SessionId};
+use crate::vocabulary::observation::Observed;
 use crate::vocabulary::op::{Request, SessionState, WatchedEvent};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -97,7 +97,7 @@ pub trait Transport: Send + Sync {
     fn spawn(&self, future: BoxFuture<()>);
 
     /// Tells the monitors something.
-    fn observe(&self, observation: Observation);
+    fn observe(&self, observation: Observed);
 
     /// Sends a message to another program.
     fn send(&self, to: ClientId, body: Arc<[u8]>);

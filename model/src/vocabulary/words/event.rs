@@ -1,7 +1,7 @@
-//! Events and observations as sentences without a full stop.
+//! Events as sentences without a full stop.
 
-use super::{Answer, list, plural};
-use crate::vocabulary::event::{Event, Observation, Value};
+use super::{Answer, plural};
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, ServerId, SessionId};
 use crate::vocabulary::op::SessionState;
 use crate::vocabulary::zxid::Zxid;
@@ -10,24 +10,6 @@ use std::fmt::{self, Display};
 impl Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&sentence(self))
-    }
-}
-
-/// What a program said, as the rest of a sentence that begins with the program.
-impl Display for Observation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&predicate(self))
-    }
-}
-
-impl Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Number(number) => number.fmt(f),
-            Value::Bool(truth) => truth.fmt(f),
-            Value::Text(text) => write!(f, "\"{text}\""),
-            Value::Zxid(zxid) => zxid.fmt(f),
-        }
     }
 }
 
@@ -145,32 +127,6 @@ fn session_change(
         }
         (SessionState::Expired, _) => format!("{client} learns that {session} is Expired"),
         (SessionState::Closed, _) => format!("{client} has closed {session}"),
-    }
-}
-
-fn predicate(observation: &Observation) -> String {
-    match observation {
-        Observation::Attempt { lock, attempt } => format!("begins attempt {attempt} at {lock}"),
-        Observation::NodeKnown { attempt, node, .. } => {
-            format!("knows that {node} is the znode of attempt {attempt}")
-        }
-        Observation::Waiting { on, attempt, .. } => {
-            format!("waits for {on} to go (attempt {attempt})")
-        }
-        Observation::Granted { lock, node, token, .. } => {
-            format!("believes that it HOLDS {lock} from now on, by {node}, token {token}")
-        }
-        Observation::Lost { lock, token } => {
-            format!("was told that {lock} is LOST, token {token}")
-        }
-        Observation::Releasing { lock, token } => format!("releases {lock}, token {token}"),
-        Observation::Released { lock, token } => format!("has released {lock}, token {token}"),
-        Observation::GaveUp { lock, attempt } => format!("gave up attempt {attempt} at {lock}"),
-        Observation::Custom { name, fields } if fields.is_empty() => format!("says {name}"),
-        Observation::Custom { name, fields } => {
-            let fields = fields.iter().map(|(key, value)| format!("{key} = {value}"));
-            format!("says {name}: {}", list(fields))
-        }
     }
 }
 

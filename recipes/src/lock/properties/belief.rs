@@ -13,10 +13,11 @@
 //! a belief that is still there when its client is connected by another session is refused
 //! (museum rows 23 and 24).
 
+use crate::lock::LockSeen;
 use crate::lock::properties::creations::Creations;
 use crate::lock::properties::is_closed;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
@@ -84,14 +85,14 @@ impl Belief {
         view: View<'_>,
         client: ClientId,
         session: Option<SessionId>,
-        observation: &Observation,
+        seen: &LockSeen,
     ) -> Result<(), Objection> {
-        match observation {
-            Observation::Granted { lock, node, token, .. } if *lock == self.lock => {
+        match seen {
+            LockSeen::Granted { lock, node, token, .. } if *lock == self.lock => {
                 let owner = self.creations.owner(node, *token);
                 self.granted(view, Held { client, token: *token, session: owner.or(session) })
             }
-            Observation::Lost { lock, token } | Observation::Releasing { lock, token }
+            LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token }
                 if *lock == self.lock =>
             {
                 self.ended(view.clock(), |held| held.client == client && held.token == *token);
@@ -178,10 +179,8 @@ impl Monitor for Belief {
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
-                observation,
-                Observation::Granted { .. }
-                    | Observation::Lost { .. }
-                    | Observation::Releasing { .. }
+                observation.read(),
+                Some(LockSeen::Granted { .. } | LockSeen::Lost { .. } | LockSeen::Releasing { .. })
             ),
             Event::Session { state, .. } => *state == SessionState::SyncConnected,
             Event::Committed { .. }
@@ -198,8 +197,8 @@ impl Monitor for Belief {
     fn minds_order(&self, event: &Event) -> bool {
         match event {
             Event::Session { .. } => false,
-            Event::Committed { .. }
-            | Event::Observed { observation: Observation::Granted { .. }, .. } => true,
+            Event::Committed { .. } => true,
+            _ if matches!(event.observed(), Some((_, LockSeen::Granted { .. }))) => true,
             Event::Observed { client, .. }
             | Event::Killed { client }
             | Event::Started { client }
@@ -214,9 +213,10 @@ impl Monitor for Belief {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.creations.see(view, event);
         match event {
-            Event::Observed { client, session, observation, .. } => {
-                self.observed(view, *client, *session, observation)
-            }
+            Event::Observed { client, session, observation, .. } => match observation.read() {
+                Some(seen) => self.observed(view, *client, *session, seen),
+                None => Ok(()),
+            },
             Event::Session { client, session: Some(session), state, .. }
                 if *state == SessionState::SyncConnected =>
             {

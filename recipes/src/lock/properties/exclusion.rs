@@ -6,10 +6,11 @@
 //! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
 //! contenders came, wherever the sequence counter stands (recipes 2.0).
 
+use crate::lock::LockSeen;
 use crate::lock::properties::contenders;
 use crate::lock::properties::creations::Creations;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 
 /// See the module.
@@ -45,17 +46,15 @@ impl Monitor for Exclusion {
     }
 
     fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Observed { observation: Observation::Granted { .. }, .. }
-                | Event::Committed { .. }
-        )
+        matches!(event.observed(), Some((_, LockSeen::Granted { .. })))
+            || matches!(event, Event::Committed { .. })
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.creations.see(view, event);
-        let Event::Observed { client, observation, .. } = event else { return Ok(()) };
-        let Observation::Granted { lock, node, token, .. } = observation else { return Ok(()) };
+        let Some((client, LockSeen::Granted { lock, node, token, .. })) = event.observed() else {
+            return Ok(());
+        };
         if *lock != self.lock {
             return Ok(());
         }

@@ -7,11 +7,12 @@
 //! of this property: a resource that once accepted a smaller token after a larger one fences
 //! nothing.
 
+use crate::lock::LockSeen;
 use crate::lock::properties::creations::Creations;
 use crate::lock::properties::is_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
@@ -102,7 +103,7 @@ impl Monitor for Fencing {
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => {
-                matches!(observation, Observation::Granted { .. })
+                matches!(observation.read(), Some(LockSeen::Granted { .. }))
             }
             _ => matches!(event, Event::ResourceWrite { .. } | Event::Committed { .. }),
         }
@@ -111,15 +112,13 @@ impl Monitor for Fencing {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.creations.see(view, event);
         match event {
-            Event::Observed {
-                client,
-                session,
-                observation: Observation::Granted { lock, node, token, .. },
-                ..
-            } if *lock == self.lock => {
-                let owner = self.creations.owner(node, *token);
-                self.grant(view, *client, *token, owner.or(*session))
-            }
+            Event::Observed { client, session, observation, .. } => match observation.read() {
+                Some(LockSeen::Granted { lock, node, token, .. }) if *lock == self.lock => {
+                    let owner = self.creations.owner(node, *token);
+                    self.grant(view, *client, *token, owner.or(*session))
+                }
+                _ => Ok(()),
+            },
             Event::ResourceWrite { client, resource, token: Some(token), accepted: true } => {
                 self.accept(*client, resource, *token)
             }

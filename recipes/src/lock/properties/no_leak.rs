@@ -11,10 +11,11 @@
 //! clean up nothing, though its session is connected as far as anybody can tell: a pause stops the
 //! time like a disconnection.
 
+use crate::lock::LockSeen;
 use crate::lock::properties::contenders;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::op::SessionState;
 use vivarium_model::property::{Class, Monitor, Objection, View};
@@ -104,22 +105,22 @@ impl NoLeak {
         client: ClientId,
         session: Option<SessionId>,
         next_xid: Xid,
-        observation: &Observation,
+        seen: &LockSeen,
     ) {
-        match observation {
-            Observation::Attempt { lock, attempt } if *lock == self.lock => {
+        match seen {
+            LockSeen::Attempt { lock, attempt } if *lock == self.lock => {
                 self.begin(client, session, next_xid, attempt);
             }
-            Observation::Granted { lock, attempt, token, .. } if *lock == self.lock => {
+            LockSeen::Granted { lock, attempt, token, .. } if *lock == self.lock => {
                 let same = |known: &&mut Watched| known.client == client && known.id == *attempt;
                 if let Some(known) = self.attempts.iter_mut().find(same) {
                     known.token = Some(*token);
                 }
             }
-            Observation::GaveUp { lock, attempt } if *lock == self.lock => {
+            LockSeen::GaveUp { lock, attempt } if *lock == self.lock => {
                 self.ended(at, |known| known.client == client && known.id == *attempt);
             }
-            Observation::Releasing { lock, token } | Observation::Released { lock, token }
+            LockSeen::Releasing { lock, token } | LockSeen::Released { lock, token }
                 if *lock == self.lock =>
             {
                 self.ended(at, |known| known.client == client && known.token == Some(*token));
@@ -191,7 +192,9 @@ impl Monitor for NoLeak {
         self.check(view)?;
         match event {
             Event::Observed { client, session, next_xid, observation } => {
-                self.observed(view.at(), *client, *session, *next_xid, observation);
+                if let Some(seen) = observation.read() {
+                    self.observed(view.at(), *client, *session, *next_xid, seen);
+                }
             }
             Event::Session { client, session, state, .. } => {
                 let connected = session.filter(|_| *state == SessionState::SyncConnected);

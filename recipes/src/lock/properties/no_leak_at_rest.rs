@@ -10,9 +10,10 @@
 //! leak if all of that session's attempts have ended: no number of a request is kept, so that the
 //! ways to one state stay one.
 
+use crate::lock::LockSeen;
 use crate::lock::properties::contenders;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
@@ -49,25 +50,20 @@ impl NoLeakAtRest {
         NoLeakAtRest { lock: lock_directory.into(), attempts: Vec::new() }
     }
 
-    fn observed(
-        &mut self,
-        client: ClientId,
-        session: Option<SessionId>,
-        observation: &Observation,
-    ) {
-        match observation {
-            Observation::Attempt { lock, attempt } if *lock == self.lock => {
+    fn observed(&mut self, client: ClientId, session: Option<SessionId>, seen: &LockSeen) {
+        match seen {
+            LockSeen::Attempt { lock, attempt } if *lock == self.lock => {
                 self.begin(client, session, attempt);
             }
-            Observation::Granted { lock, attempt, token, .. } if *lock == self.lock => {
+            LockSeen::Granted { lock, attempt, token, .. } if *lock == self.lock => {
                 self.move_to(Stage::Holding(*token), client, |known| known.id == *attempt);
             }
-            Observation::GaveUp { lock, attempt } if *lock == self.lock => {
+            LockSeen::GaveUp { lock, attempt } if *lock == self.lock => {
                 self.move_to(Stage::Ended, client, |known| known.id == *attempt);
             }
-            Observation::Lost { lock, token }
-            | Observation::Releasing { lock, token }
-            | Observation::Released { lock, token }
+            LockSeen::Lost { lock, token }
+            | LockSeen::Releasing { lock, token }
+            | LockSeen::Released { lock, token }
                 if *lock == self.lock =>
             {
                 let holding = Stage::Holding(*token);
@@ -132,13 +128,15 @@ impl Monitor for NoLeakAtRest {
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
-                observation,
-                Observation::Attempt { .. }
-                    | Observation::Granted { .. }
-                    | Observation::GaveUp { .. }
-                    | Observation::Lost { .. }
-                    | Observation::Releasing { .. }
-                    | Observation::Released { .. }
+                observation.read(),
+                Some(
+                    LockSeen::Attempt { .. }
+                        | LockSeen::Granted { .. }
+                        | LockSeen::GaveUp { .. }
+                        | LockSeen::Lost { .. }
+                        | LockSeen::Releasing { .. }
+                        | LockSeen::Released { .. }
+                )
             ),
             Event::Killed { .. }
             | Event::Started { .. }
@@ -156,7 +154,9 @@ impl Monitor for NoLeakAtRest {
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Observed { client, session, observation, .. } => {
-                self.observed(*client, *session, observation);
+                if let Some(seen) = observation.read() {
+                    self.observed(*client, *session, seen);
+                }
             }
             Event::Killed { client }
             | Event::Started { client }

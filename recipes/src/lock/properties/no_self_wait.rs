@@ -5,11 +5,12 @@
 //! until its session ends. A znode is an attempt's own if its name carries the attempt's id, or if
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
+use crate::lock::LockSeen;
 use crate::lock::contender::Contender;
 use crate::lock::properties::creations::created;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::path::{self, ZnodePath};
 use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
@@ -110,11 +111,13 @@ impl Monitor for NoSelfWait {
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Observed { observation, .. } => matches!(
-                observation,
-                Observation::Attempt { .. }
-                    | Observation::Waiting { .. }
-                    | Observation::Granted { .. }
-                    | Observation::GaveUp { .. }
+                observation.read(),
+                Some(
+                    LockSeen::Attempt { .. }
+                        | LockSeen::Waiting { .. }
+                        | LockSeen::Granted { .. }
+                        | LockSeen::GaveUp { .. }
+                )
             ),
             Event::Committed { .. }
             | Event::Killed { .. }
@@ -128,43 +131,44 @@ impl Monitor for NoSelfWait {
     /// A client is only ever measured against its own attempt and its own znode. But that, where it
     /// is not told by its name, anybody can delete.
     fn minds_order(&self, event: &Event) -> bool {
-        match event {
-            Event::Committed { .. } => true,
-            Event::Observed { client, observation: Observation::Waiting { .. }, .. } => {
-                let mut own = self.running.iter().filter(|running| running.client == *client);
+        match event.observed() {
+            Some((client, LockSeen::Waiting { .. })) => {
+                let mut own = self.running.iter().filter(|running| running.client == client);
                 own.any(|running| !running.made.is_empty())
             }
-            _ => false,
+            _ => matches!(event, Event::Committed { .. }),
         }
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
-            Event::Observed { client, session, next_xid, observation } => match observation {
-                Observation::Attempt { lock, attempt } if *lock == self.lock => {
-                    let new = Running {
-                        client: *client,
-                        session: *session,
-                        id: Arc::clone(attempt),
-                        first: *next_xid,
-                        made: BTreeSet::new(),
-                    };
-                    // By client, so that the order in which they began leaves no trace.
-                    let place = self.running.partition_point(|other| other.client <= *client);
-                    self.running.insert(place, new);
+            Event::Observed { client, session, next_xid, observation } => {
+                match observation.read() {
+                    Some(LockSeen::Attempt { lock, attempt }) if *lock == self.lock => {
+                        let new = Running {
+                            client: *client,
+                            session: *session,
+                            id: Arc::clone(attempt),
+                            first: *next_xid,
+                            made: BTreeSet::new(),
+                        };
+                        // By client, so that the order in which they began leaves no trace.
+                        let place = self.running.partition_point(|other| other.client <= *client);
+                        self.running.insert(place, new);
+                    }
+                    Some(LockSeen::Waiting { lock, attempt, on }) if *lock == self.lock => {
+                        return self.waits(*client, attempt, on);
+                    }
+                    Some(
+                        LockSeen::Granted { lock, attempt, .. }
+                        | LockSeen::GaveUp { lock, attempt },
+                    ) if *lock == self.lock => {
+                        self.running
+                            .retain(|running| running.client != *client || running.id != *attempt);
+                    }
+                    _ => {}
                 }
-                Observation::Waiting { lock, attempt, on } if *lock == self.lock => {
-                    return self.waits(*client, attempt, on);
-                }
-                Observation::Granted { lock, attempt, .. }
-                | Observation::GaveUp { lock, attempt }
-                    if *lock == self.lock =>
-                {
-                    self.running
-                        .retain(|running| running.client != *client || running.id != *attempt);
-                }
-                _ => {}
-            },
+            }
             Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(view, txn),
             Event::Killed { client }
             | Event::Started { client }
@@ -182,6 +186,7 @@ impl Monitor for NoSelfWait {
 mod tests {
     use super::*;
     use crate::lock::properties::scene::*;
+    use vivarium_model::observation::Observed;
     use vivarium_model::txn::TxnBody;
 
     fn scene() -> Scene<NoSelfWait> {
@@ -236,7 +241,7 @@ mod tests {
             client: ClientId(1),
             session: Some(S1),
             next_xid: Xid(5),
-            observation: waiting("a", on),
+            observation: Observed::new(waiting("a", on)),
         };
         let mut scene = scene();
         scene.observe(1, S1, 2, attempt("a"));

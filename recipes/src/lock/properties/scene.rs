@@ -1,10 +1,12 @@
 //! A hand-made run for the tests of the monitors: commits and observations, one after the other.
 
+use crate::lock::LockSeen;
 use std::sync::Arc;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
+use vivarium_model::observation::Observed;
 use vivarium_model::op::SessionState;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Monitor, Objection, View};
@@ -82,13 +84,13 @@ impl<M: Monitor> Scene<M> {
         client: u8,
         session: SessionId,
         next_xid: u32,
-        observation: Observation,
+        seen: LockSeen,
     ) {
         self.event(Event::Observed {
             client: ClientId(client),
             session: Some(session),
             next_xid: Xid(next_xid),
-            observation,
+            observation: Observed::new(seen),
         });
     }
 
@@ -160,32 +162,32 @@ pub(crate) fn node(attempt: &str, sequence: i32) -> String {
     format!("{LOCK}/{attempt}-lock-{sequence:010}")
 }
 
-/// [`Observation::Attempt`].
-pub(crate) fn attempt(id: &str) -> Observation {
-    Observation::Attempt { lock: LOCK.into(), attempt: id.into() }
+/// [`LockSeen::Attempt`].
+pub(crate) fn attempt(id: &str) -> LockSeen {
+    LockSeen::Attempt { lock: LOCK.into(), attempt: id.into() }
 }
 
-/// [`Observation::Waiting`].
-pub(crate) fn waiting(id: &str, on: &str) -> Observation {
-    Observation::Waiting { lock: LOCK.into(), attempt: id.into(), on: on.into() }
+/// [`LockSeen::Waiting`].
+pub(crate) fn waiting(id: &str, on: &str) -> LockSeen {
+    LockSeen::Waiting { lock: LOCK.into(), attempt: id.into(), on: on.into() }
 }
 
-/// [`Observation::Granted`].
-pub(crate) fn granted(id: &str, node: &str, token: Zxid) -> Observation {
-    Observation::Granted { lock: LOCK.into(), attempt: id.into(), node: node.into(), token }
+/// [`LockSeen::Granted`].
+pub(crate) fn granted(id: &str, node: &str, token: Zxid) -> LockSeen {
+    LockSeen::Granted { lock: LOCK.into(), attempt: id.into(), node: node.into(), token }
 }
 
-/// [`Observation::Lost`].
-pub(crate) fn lost(token: Zxid) -> Observation {
-    Observation::Lost { lock: LOCK.into(), token }
+/// [`LockSeen::Lost`].
+pub(crate) fn lost(token: Zxid) -> LockSeen {
+    LockSeen::Lost { lock: LOCK.into(), token }
 }
 
-/// [`Observation::Releasing`].
-pub(crate) fn releasing(token: Zxid) -> Observation {
-    Observation::Releasing { lock: LOCK.into(), token }
+/// [`LockSeen::Releasing`].
+pub(crate) fn releasing(token: Zxid) -> LockSeen {
+    LockSeen::Releasing { lock: LOCK.into(), token }
 }
 
-/// [`Observation::GaveUp`].
-pub(crate) fn gave_up(id: &str) -> Observation {
-    Observation::GaveUp { lock: LOCK.into(), attempt: id.into() }
+/// [`LockSeen::GaveUp`].
+pub(crate) fn gave_up(id: &str) -> LockSeen {
+    LockSeen::GaveUp { lock: LOCK.into(), attempt: id.into() }
 }

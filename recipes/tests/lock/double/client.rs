@@ -4,12 +4,14 @@ use super::{Client, Double, Queued};
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId, ServerId, SessionId, Xid};
+use vivarium_model::observation::Observed;
 use vivarium_model::op::{SessionState, WatchedEvent};
 use vivarium_model::property::View;
 use vivarium_model::txn::TxnBody;
+use vivarium_recipes::lock::LockSeen;
 
 impl Double {
     pub(super) fn client(&mut self, client: ClientId) -> &mut Client {
@@ -171,7 +173,7 @@ impl Double {
         }
     }
 
-    pub(super) fn observe(&mut self, client: ClientId, observation: Observation) {
+    pub(super) fn observe(&mut self, client: ClientId, observation: Observed) {
         self.journal.push(format!("{client}: {}", in_words(&observation)));
         let Client { session, next_xid, .. } = *self.client(client);
         self.event(Event::Observed { client, session, next_xid, observation });
@@ -218,16 +220,16 @@ impl Client {
     }
 }
 
-fn in_words(observation: &Observation) -> String {
-    match observation {
-        Observation::Attempt { attempt, .. } => format!("ATTEMPT {attempt}"),
-        Observation::NodeKnown { node, .. } => format!("KNOWS {node}"),
-        Observation::Waiting { on, .. } => format!("WAITS on {on}"),
-        Observation::Granted { token, .. } => format!("GRANTED {token}"),
-        Observation::Lost { token, .. } => format!("LOST {token}"),
-        Observation::Releasing { token, .. } => format!("RELEASING {token}"),
-        Observation::Released { token, .. } => format!("RELEASED {token}"),
-        Observation::GaveUp { attempt, .. } => format!("GAVE UP {attempt}"),
-        Observation::Custom { name, .. } => format!("says {name}"),
+fn in_words(observation: &Observed) -> String {
+    let Some(seen) = observation.read() else { return format!("says {}", observation.name()) };
+    match seen {
+        LockSeen::Attempt { attempt, .. } => format!("ATTEMPT {attempt}"),
+        LockSeen::NodeKnown { node, .. } => format!("KNOWS {node}"),
+        LockSeen::Waiting { on, .. } => format!("WAITS on {on}"),
+        LockSeen::Granted { token, .. } => format!("GRANTED {token}"),
+        LockSeen::Lost { token, .. } => format!("LOST {token}"),
+        LockSeen::Releasing { token, .. } => format!("RELEASING {token}"),
+        LockSeen::Released { token, .. } => format!("RELEASED {token}"),
+        LockSeen::GaveUp { attempt, .. } => format!("GAVE UP {attempt}"),
     }
 }

@@ -63,14 +63,14 @@ impl Renaming {
         }
     }
 
-    fn renamed<T: Serialize>(&self, what: &T) -> Value {
-        let mut value = serde_json::to_value(what).expect("it can be written down");
+    fn renamed(&self, mut value: Value) -> Value {
         self.rename(None, &mut value);
         value
     }
 
     fn renamed_back<T: Serialize + DeserializeOwned>(&self, what: &T) -> T {
-        serde_json::from_value(self.renamed(what)).expect("another name is a name too")
+        let value = self.renamed(plain(what).expect("what a program is told can be written down"));
+        serde_json::from_value(value).expect("another name is a name too")
     }
 
     fn rename(&self, key: Option<&str>, value: &mut Value) {
@@ -199,7 +199,7 @@ impl Trie {
         }
         let same = match is_round {
             true => done == outputs,
-            false => renaming.renamed(&outputs) == plain(&done),
+            false => does_the_same(renaming, client, outputs, &done)?,
         };
         if same { Ok(()) } else { Err(self.apart(client, there, input, outputs, &done)) }
     }
@@ -220,8 +220,32 @@ impl Trie {
     }
 }
 
-fn plain<T: Serialize>(what: &T) -> Value {
-    serde_json::to_value(what).expect("it can be written down")
+/// Whether these are the same under other names, by what is written of them. `Err` if that does not tell:
+/// an observation may be one that writes nothing, or not all that it holds.
+fn does_the_same(
+    renaming: &Renaming,
+    client: ClientId,
+    here: &[Output],
+    there: &[Output],
+) -> Result<bool, String> {
+    let untold = |why: String| {
+        format!("{client}'s program is not to be held against other clients', for {why}")
+    };
+    let written = plain(&here).map_err(untold)?;
+    let renamed = renaming.renamed(written.clone());
+    let same = renamed == plain(&there).map_err(untold)?;
+    if same && renamed == written && here != there {
+        let (here, there) = parted(here, there);
+        return Err(untold(format!(
+            "{here} and {there} are not equal and are written down alike: an observation's `Serialize` \
+             must take in all that its `Eq` does (derive both)"
+        )));
+    }
+    Ok(same)
+}
+
+fn plain<T: Serialize + ?Sized>(what: &T) -> Result<Value, String> {
+    serde_json::to_value(what).map_err(|why| why.to_string())
 }
 
 #[cfg(test)]
@@ -249,6 +273,7 @@ mod tests {
         let data: Arc<[u8]> = Arc::from(format!("held by {}", session(one).0).as_bytes());
         let sent = Output::Send { to: one, body: data };
         let data: Arc<[u8]> = Arc::from(format!("held by {}", session(other).0).as_bytes());
-        assert_eq!(renaming.renamed(&sent), plain(&Output::Send { to: other, body: data }));
+        let received = plain(&Output::Send { to: other, body: data });
+        assert_eq!(plain(&sent).map(|sent| renaming.renamed(sent)), received);
     }
 }

@@ -2,9 +2,11 @@
 //! no times and servers, which that grain has not.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, Observation};
+use vivarium_model::event::Event;
 use vivarium_model::id::{ClientConnection, SessionId};
+use vivarium_model::observation::{Custom, Observed};
 use vivarium_model::op::{OpResult, ReadResult, Response};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
@@ -66,16 +68,6 @@ impl Names {
         }
     }
 
-    fn observation(&self, observation: &mut Observation) {
-        match observation {
-            Observation::Granted { token, .. }
-            | Observation::Lost { token, .. }
-            | Observation::Releasing { token, .. }
-            | Observation::Released { token, .. } => *token = self.zxid(*token),
-            _ => {}
-        }
-    }
-
     /// The event that it must be in the embedding, and with it in mind what is left out of both.
     pub(super) fn translated(&self, event: &Event, connection: ClientConnection) -> Event {
         let mut event = event.clone();
@@ -105,7 +97,7 @@ impl Names {
             }
             Event::Observed { session, observation, .. } => {
                 *session = session.map(|session| self.session(session));
-                self.observation(observation);
+                *observation = written(observation, &|zxid| self.zxid(zxid));
             }
             Event::ResourceWrite { token, .. } => *token = token.map(|token| self.zxid(token)),
             _ => {}
@@ -117,8 +109,20 @@ impl Names {
 /// The embedding's own event, without what is left out of both.
 pub(super) fn plain(event: &Event) -> Event {
     let mut event = event.clone();
-    if let Event::Session { server, .. } = &mut event {
-        *server = None;
+    match &mut event {
+        Event::Session { server, .. } => *server = None,
+        Event::Observed { observation, .. } => *observation = written(observation, &|zxid| zxid),
+        _ => {}
     }
     event
+}
+
+/// An observation of whatever type as what is written of it: there the zxids can be told and replaced. One
+/// that cannot be written down stays what it is.
+fn written(observation: &Observed, zxid: &impl Fn(Zxid) -> Zxid) -> Observed {
+    let Ok(fields) = observation.fields() else { return observation.clone() };
+    let name = format!("{} ({})", observation.name(), observation.type_name());
+    let fields =
+        fields.iter().map(|(name, value)| (Arc::clone(name), value.clone().with_zxids(zxid)));
+    Observed::new(Custom { name: name.into(), fields: fields.collect() })
 }

@@ -25,11 +25,10 @@ where
         panic!("nothing was asked");
     };
     let told = reply(&mut process, 0, outcome);
-    let [Output::Observe(Observation::Custom { name, .. }), Output::Finished(Ok(()))] = &told[..]
-    else {
+    let [Output::Observe(observed), Output::Finished(Ok(()))] = &told[..] else {
         panic!("{told:?}");
     };
-    (operation, name.to_string())
+    (operation, observed.name().to_string())
 }
 
 /// The same for a request that succeeds, and for one that fails.

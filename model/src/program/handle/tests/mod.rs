@@ -12,8 +12,8 @@ mod watches;
 use super::{BoxFuture, Process, ZooKeeper, program};
 use crate::program::host::{Input, Operation, Outcome, Output};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::Observation;
 use crate::vocabulary::id::{CallId, ClientId};
+use crate::vocabulary::observation::{Custom, Observed};
 use crate::vocabulary::op::{Request, Response};
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
@@ -55,7 +55,7 @@ fn answer(result: Result<Response, Error>) -> Outcome {
 
 /// What a program said, in words.
 fn said(text: &str) -> Output {
-    Output::Observe(Observation::Custom { name: text.into(), fields: Vec::new() })
+    Output::Observe(Observed::new(Custom::new(text, &[])))
 }
 
 fn submit(call: u16, operation: Operation) -> Output {

@@ -11,10 +11,10 @@ use super::{NodeState, Trie};
 use crate::every::memo::Memo;
 use std::future::Future;
 use std::sync::Arc;
-use vivarium_model::event::Observation;
 use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
 use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId};
+use vivarium_model::observation::{Custom, Observed};
 use vivarium_model::time::Duration;
 
 const ONE: ClientId = ClientId(1);
@@ -63,7 +63,7 @@ fn nodes(memo: &Memo) -> u64 {
 }
 
 fn said(text: &str) -> Output {
-    Output::Observe(Observation::Custom { name: text.into(), fields: Vec::new() })
+    Output::Observe(Observed::new(Custom::new(text, &[])))
 }
 
 fn submit(call: u16, operation: Operation) -> Output {

@@ -1,0 +1,29 @@
+//! The observation without a type of its own, for quick tests.
+
+use super::{Observation, Record, Value};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A name and fields, as a program gives them to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Custom {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// With what.
+    pub fields: Vec<(Arc<str>, Value)>,
+}
+
+impl Custom {
+    /// An observation of this name.
+    pub fn new(name: &str, fields: &[(&str, Value)]) -> Custom {
+        let fields = fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
+        Custom { name: Arc::from(name), fields }
+    }
+}
+
+/// Its names are known only when it is made, and taken as they are.
+impl Observation for Custom {
+    fn record(&self) -> Result<Record, String> {
+        Ok(Record { name: Arc::clone(&self.name), fields: self.fields.clone() })
+    }
+}

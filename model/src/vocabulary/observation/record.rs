@@ -1,0 +1,71 @@
+//! An observation as a name and fields, for whoever does not know its type.
+
+use super::spell::{Spelled, Speller};
+use super::value::{Value, named};
+use crate::vocabulary::words::list;
+use serde::Serialize;
+use std::any::type_name;
+use std::fmt;
+use std::sync::Arc;
+
+/// The name and the fields of an observation; the [module](super) says where they come from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Record {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// What is in it.
+    pub fields: Vec<(Arc<str>, Value)>,
+}
+
+impl Record {
+    /// What [`Serialize`] writes of a value.
+    ///
+    /// # Errors
+    /// It fails: a sentence.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Record, String> {
+        let of_type = last_of(type_name::<T>());
+        let Spelled { name, value, .. } = value
+            .serialize(Speller)
+            .map_err(|why| format!("the observation `{of_type}` cannot be written down: {why}"))?;
+        let fields = match value {
+            None => Vec::new(),
+            Some(Value::Fields(fields)) => fields,
+            Some(value) => vec![(Arc::from("0"), value)],
+        };
+        Ok(Record { name: spaced(name.unwrap_or(of_type)).into(), fields })
+    }
+}
+
+/// `granted: lock = "/lock", token = 1:4`
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.fields[..] {
+            [] => f.write_str(&self.name),
+            fields => write!(f, "{}: {}", self.name, list(named(fields))),
+        }
+    }
+}
+
+/// The last name of a path of names, without its parameters.
+pub(super) fn last_of(type_name: &str) -> &str {
+    let plain = type_name.split('<').next().unwrap_or(type_name);
+    plain.rsplit("::").next().unwrap_or(plain)
+}
+
+/// `NodeKnown` as `node known`: a space before each word that begins with a capital, and small letters.
+pub(super) fn spaced(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = String::with_capacity(name.len() + 4);
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let ends_capitals = letters.get(at + 1).is_some_and(|after| after.is_lowercase());
+        let begins = before.is_some_and(|before| {
+            before.is_lowercase() || before.is_numeric() || before.is_uppercase() && ends_capitals
+        });
+        if letter.is_uppercase() && begins {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}

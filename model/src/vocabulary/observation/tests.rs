@@ -1,0 +1,254 @@
+//! Observations are told apart by type and content, read typed, and written down as a name and fields.
+
+use super::{Custom, Observation, Observed, Record, Value};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::id::{ClientId, Xid};
+use crate::vocabulary::zxid::Zxid;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a queue says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+enum QueueSeen {
+    Put { job: u32, at: Zxid },
+    GaveUp,
+}
+
+impl Observation for QueueSeen {}
+
+/// The same fields, another type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+enum StackSeen {
+    Put { job: u32, at: Zxid },
+}
+
+impl Observation for StackSeen {
+    fn words(&self) -> String {
+        let StackSeen::Put { job, .. } = self;
+        format!("lays job {job} on top")
+    }
+}
+
+fn put(job: u32) -> Observed {
+    Observed::new(QueueSeen::Put { job, at: Zxid(5) })
+}
+
+/// The name and fields of an observation of any content.
+fn spelled<T: Serialize>(value: &T) -> String {
+    Record::of(value).map_or_else(|why| why, |record| record.to_string())
+}
+
+#[test]
+fn equal_by_content_and_not_by_place() {
+    assert_eq!(put(1), put(1));
+    assert_eq!(Fingerprint::of(&put(1)), Fingerprint::of(&put(1)));
+    assert_eq!(put(1), put(1).clone());
+    assert_ne!(put(1), put(2));
+    assert_ne!(Fingerprint::of(&put(1)), Fingerprint::of(&put(2)));
+}
+
+#[test]
+fn two_types_with_the_same_content_are_two() {
+    let other = Observed::new(StackSeen::Put { job: 1, at: Zxid(5) });
+    assert_eq!((other.name(), other.fields()), (put(1).name(), put(1).fields()));
+    assert_ne!(other, put(1));
+    assert_ne!(Fingerprint::of(&other), Fingerprint::of(&put(1)));
+    let fields = [("job", 1.into()), ("at", Zxid(5).into())];
+    let custom = Observed::new(Custom::new("put", &fields));
+    assert_eq!((custom.name(), custom.fields()), (put(1).name(), put(1).fields()));
+    assert_ne!(custom, put(1));
+    assert_ne!(Fingerprint::of(&custom), Fingerprint::of(&put(1)));
+    let written = |observed: &Observed| serde_json::to_string(observed).expect("it is written");
+    assert_ne!(written(&custom), written(&put(1)));
+}
+
+#[test]
+fn a_hash_takes_in_the_types_name_and_the_content_and_nothing_else() {
+    let of_parts = (std::any::type_name::<QueueSeen>(), QueueSeen::Put { job: 1, at: Zxid(5) });
+    assert_eq!(Fingerprint::of(&put(1)), Fingerprint::of(&of_parts));
+}
+
+#[test]
+fn who_knows_the_type_reads_it() {
+    assert_eq!(put(1).read(), Some(&QueueSeen::Put { job: 1, at: Zxid(5) }));
+    assert_eq!(put(1).read::<StackSeen>(), None);
+    let client = ClientId(2);
+    let said = Event::Observed { client, session: None, next_xid: Xid(1), observation: put(1) };
+    assert_eq!(said.observed(), Some((client, &QueueSeen::Put { job: 1, at: Zxid(5) })));
+    assert_eq!(said.observed::<Custom>(), None);
+    assert_eq!(Event::Started { client }.observed::<QueueSeen>(), None);
+}
+
+#[test]
+fn words_are_the_types_own_or_its_name_and_fields() {
+    assert_eq!(put(1).to_string(), "says put: job = 1, at = 0:5");
+    assert_eq!(Observed::new(QueueSeen::GaveUp).to_string(), "says gave up");
+    let stack = Observed::new(StackSeen::Put { job: 1, at: Zxid(5) });
+    assert_eq!(stack.to_string(), "lays job 1 on top");
+    assert_eq!(format!("{stack:?}"), format!("{:?}", StackSeen::Put { job: 1, at: Zxid(5) }));
+}
+
+#[test]
+fn names_are_words() {
+    #[derive(Serialize)]
+    enum Seen {
+        #[serde(rename = "took over")]
+        Led,
+        TTLPassed,
+        Epoch2Begins,
+        #[serde(rename = "snake_case")]
+        Snake,
+    }
+    #[derive(Serialize)]
+    struct HeadOfLine;
+    let names =
+        [Seen::Led, Seen::TTLPassed, Seen::Epoch2Begins, Seen::Snake].map(|seen| spelled(&seen));
+    assert_eq!(names, ["took over", "ttl passed", "epoch2 begins", "snake_case"]);
+    assert_eq!(spelled(&HeadOfLine), "head of line");
+    assert_eq!(spelled(&7_u8), "u8: 0 = 7", "what has no name is called as its type");
+    assert_eq!(spelled(&Some(Seen::Led)), "took over");
+    let custom = Observed::new(Custom::new("As It Is", &[]));
+    assert_eq!(custom.name(), "As It Is");
+}
+
+#[test]
+fn nothing_that_is_written_is_left_out_of_the_fields() {
+    #[derive(Serialize)]
+    enum Way {
+        Straight,
+        Around { by: &'static str },
+    }
+    #[derive(Serialize)]
+    struct Tour {
+        stops: BTreeSet<u8>,
+        ways: (Way, Way),
+        seen: BTreeMap<String, Zxid>,
+        ranks: BTreeMap<u8, bool>,
+        next: Option<i64>,
+        last: Option<Arc<str>>,
+    }
+    let tour = Tour {
+        stops: BTreeSet::from([2, 1]),
+        ways: (Way::Straight, Way::Around { by: "sea" }),
+        seen: BTreeMap::from([("here".into(), Zxid(1 << 32 | 3))]),
+        ranks: BTreeMap::from([(1, true)]),
+        next: Some(-1),
+        last: None,
+    };
+    insta::assert_snapshot!(spelled(&tour), @r#"tour: stops = [1, 2], ways = ["straight", {around = {by = "sea"}}], seen = {here = 1:3}, ranks = [[1, true]], next = -1, last = nothing"#);
+}
+
+#[test]
+fn fields_without_names_are_called_by_their_places_unless_the_one_has_named_ones() {
+    #[derive(Serialize)]
+    struct Grant {
+        token: Zxid,
+    }
+    #[derive(Serialize)]
+    enum Seen {
+        Granted(Grant),
+        Counted(u64),
+        Moved(i8, i8),
+        Members(Vec<&'static str>),
+    }
+    let all = [
+        spelled(&Seen::Granted(Grant { token: Zxid(9) })),
+        spelled(&Seen::Counted(u64::MAX)),
+        spelled(&Seen::Moved(-1, 1)),
+        spelled(&Seen::Members(vec!["a", "b"])),
+    ];
+    let expected = [
+        "granted: token = 0:9",
+        "counted: 0 = 18446744073709551615",
+        "moved: 0 = -1, 1 = 1",
+        "members: 0 = [\"a\", \"b\"]",
+    ];
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn a_number_too_large_for_a_number_is_its_digits() {
+    let field = |value: &dyn Fn() -> Result<Record, String>| {
+        value().map(|mut record| record.fields.remove(0).1)
+    };
+    assert_eq!(field(&|| Record::of(&i128::from(u64::MAX))), Ok(Value::Number(u64::MAX.into())));
+    let digits = (i128::from(u64::MAX) + 1).to_string();
+    assert_eq!(field(&|| Record::of(&(i128::from(u64::MAX) + 1))), Ok(Value::from(&*digits)));
+    assert_eq!(field(&|| Record::of(&u128::from(u64::MAX))), Ok(Value::Number(u64::MAX.into())));
+    assert_eq!(field(&|| Record::of(&1.5_f32)), Ok(Value::from("1.5")));
+}
+
+#[test]
+fn a_number_that_is_no_zxid_is_a_number() {
+    /// Somebody else's type of this name.
+    #[derive(Serialize)]
+    struct Zxid(u64);
+    assert_eq!(spelled(&Zxid(3)), "zxid: 0 = 3");
+    let json =
+        |zxid: crate::vocabulary::zxid::Zxid| serde_json::to_string(&zxid).expect("it is written");
+    assert_eq!(json(crate::vocabulary::zxid::Zxid(3)), "3");
+}
+
+/// Counts how often it is written down, and fails if told to.
+#[derive(Debug, Default)]
+struct Counted(AtomicU32, bool);
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Counted) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Counted {}
+
+impl std::hash::Hash for Counted {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.1.hash(state);
+    }
+}
+
+impl Serialize for Counted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        match self.1 {
+            true => Err(S::Error::custom("it is torn")),
+            false => serializer.serialize_unit_struct("Counted"),
+        }
+    }
+}
+
+impl Observation for Counted {}
+
+#[test]
+fn it_is_written_down_once_and_not_before_somebody_asks() {
+    let observed = Observed::new(Counted::default());
+    let times = || observed.read::<Counted>().expect("its type").0.load(Ordering::Relaxed);
+    let _ = (Fingerprint::of(&observed), observed == observed.clone());
+    assert_eq!(times(), 0);
+    assert_eq!(
+        (observed.name(), observed.clone().name(), observed.fields()),
+        ("counted", "counted", Ok(&[][..]))
+    );
+    assert_eq!(times(), 1);
+}
+
+#[test]
+fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
+    let observed = Observed::new(Counted(AtomicU32::new(0), true));
+    let why = "the observation `Counted` cannot be written down: it is torn";
+    assert_eq!((observed.name(), observed.fields()), ("Counted", Err(why)));
+    assert_eq!(observed.to_string(), format!("says {why}"));
+    let written = serde_json::to_value(&observed).map_err(|error| error.to_string());
+    assert_eq!(written, Err(why.to_string()));
+}
+
+#[test]
+fn zxids_are_renumbered_wherever_they_stand() {
+    let nested = Value::List(vec![Value::Fields(vec![("at".into(), Zxid(4).into())]), 4.into()]);
+    let renumbered = nested.with_zxids(&|zxid| Zxid(zxid.0 + 1));
+    assert_eq!(renumbered.to_string(), "[{at = 0:5}, 4]");
+}

@@ -1,0 +1,89 @@
+//! What can stand in a field of an observation.
+
+use crate::vocabulary::words::list;
+use crate::vocabulary::zxid::Zxid;
+use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
+
+/// A field of an observation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Value {
+    /// Nothing: `None`, `()`.
+    Nothing,
+    /// A truth value.
+    Bool(bool),
+    /// A number: whatever an `i64` or a `u64` can be.
+    Number(i128),
+    /// Text.
+    Text(Arc<str>),
+    /// A zxid, such as a fencing token.
+    Zxid(Zxid),
+    /// A list, a set or a tuple.
+    List(Vec<Value>),
+    /// A value with fields of its own.
+    Fields(Vec<(Arc<str>, Value)>),
+}
+
+impl Value {
+    /// This value with each zxid in it replaced.
+    #[must_use]
+    pub fn with_zxids(self, other: &impl Fn(Zxid) -> Zxid) -> Value {
+        match self {
+            Value::Zxid(zxid) => Value::Zxid(other(zxid)),
+            Value::List(values) => {
+                Value::List(values.into_iter().map(|value| value.with_zxids(other)).collect())
+            }
+            Value::Fields(fields) => {
+                let fields = fields.into_iter();
+                Value::Fields(fields.map(|(name, value)| (name, value.with_zxids(other))).collect())
+            }
+            Value::Nothing | Value::Bool(_) | Value::Number(_) | Value::Text(_) => self,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nothing => f.write_str("nothing"),
+            Value::Bool(truth) => truth.fmt(f),
+            Value::Number(number) => number.fmt(f),
+            Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Zxid(zxid) => zxid.fmt(f),
+            Value::List(values) => write!(f, "[{}]", list(values.iter())),
+            Value::Fields(fields) => write!(f, "{{{}}}", list(named(fields))),
+        }
+    }
+}
+
+/// `name = value`, of each.
+pub(super) fn named(
+    fields: &[(Arc<str>, Value)],
+) -> impl ExactSizeIterator<Item = String> + use<'_> {
+    fields.iter().map(|(name, value)| format!("{name} = {value}"))
+}
+
+impl From<Zxid> for Value {
+    fn from(value: Zxid) -> Value {
+        Value::Zxid(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Number(value.into())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::Text(Arc::from(value))
+    }
+}
