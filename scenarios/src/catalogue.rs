@@ -62,7 +62,7 @@ impl Entry {
         let mut switches = Switches::default();
         for name in names {
             let mutant = self.mutants.iter().find(|mutant| mutant.name == name);
-            let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
+            let bug = Bug::of_releases().find(|bug| bug.name() == name);
             match (mutant, bug) {
                 (Some(mutant), _) => switches.mutants.push(mutant.name),
                 (None, Some(bug)) => switches.bugs = switches.bugs.with(bug),
@@ -80,7 +80,7 @@ impl Entry {
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
-        mutants.chain(Bug::ALL.into_iter().map(Bug::name))
+        mutants.chain(Bug::of_releases().map(Bug::name))
     }
 }
 

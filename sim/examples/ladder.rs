@@ -62,9 +62,8 @@ fn arguments() -> Arguments {
             "--only" => found.reductions = vec![value() == "on"],
             "--head" => found.bugs = Release::Head.bugs(),
             "--bug" => {
-                let name = value();
-                let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
-                found.bugs = found.bugs.with(bug.expect("the name of a bug"));
+                let bug: Bug = value().parse().expect("the name of a bug");
+                found.bugs = found.bugs.with(bug);
             }
             "--fast" => found.election = Election::Fast,
             "--steps" => found.steps = true,

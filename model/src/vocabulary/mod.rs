@@ -9,6 +9,7 @@ pub mod event;
 pub mod fingerprint;
 pub mod id;
 pub mod observation;
+pub mod named;
 pub mod op;
 pub mod packet;
 pub mod path;

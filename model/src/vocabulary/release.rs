@@ -1,111 +1,120 @@
 //! Bugs are data: each historical or present defect is a named switch, off by default, at the one
 //! place in the code where the rule matters. A release is a set of them.
 
-use serde::{Deserialize, Serialize};
+use crate::named;
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// A defect of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Bug {
-    /// A start-up that finds zxids of a newer epoch than `currentEpoch`, and no
-    /// `currentEpoch.tmp`, refuses for good (semantics 6.2): a crash between the synchronisation's
-    /// appends or snapshot and its epoch file leaves just that. Repaired: the epoch of the last zxid
-    /// is taken; the history up to it is whole, because synchronisation is in order.
-    RefuseNewerZxid,
-    /// TRUNC reloads the newest snapshot whatever its label (semantics 6.9), although a prospective
-    /// leader's snapshot can hold transactions beyond the cut. Repaired: such snapshots are deleted.
-    TruncKeepsNewerSnapshot,
-    /// TRUNC to a zxid that is not in the log (a SNAP brought it) cuts behind the first record
-    /// beyond it, which so stays (semantics 6.9, 9 rule 12). Repaired: that record is cut as well.
-    TruncKeepsRecordBeyond,
-    /// A SNAP leaves the old log below the new snapshot (semantics 6.9), transactions that never were
-    /// committed included: should a TRUNC reach below the snapshot, they come back. Repaired: a SNAP
-    /// replaces log and snapshots, and a TRUNC below it is answered by asking for a SNAP.
-    SnapKeepsOldLog,
-    /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
-    /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
-    InterruptedTruncKeepsTree,
-    /// A synchronisation by TRUNC applies what commits before NEWLEADER to memory and logs none of
-    /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
-    /// Repaired: the snapshot is fsynced and replaces the log, as after SNAP.
-    TruncSnapshotUnsynced,
-    /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
-    /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
-    /// (semantics 6.3). Repaired: the leader steps down, so that the next epoch is above both.
-    LeaderIgnoresNewerEpoch,
-    /// A leader counts what a learner acknowledged before it registered again, although that
-    /// synchronisation can have cut it: a learner whose last zxid is proposed and not yet committed
-    /// is told to TRUNC (semantics 6.4 row 3; 4.4 rule 3). The transaction then commits while too few
-    /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
-    /// its older acks are forgotten and those that still come by its older connection are ignored.
-    AcksOutliveReconnect,
-    /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
-    /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
-    /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
-    /// start. Repaired: reload from disk, as after a broken-off SNAP.
-    FsyncErrorKeepsMemory,
-    /// A background snapshot is a file like any other as soon as it is written, although the log may
-    /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
-    /// log thread has appended it (semantics 4.5, 9 rule 6). It is not fsynced either, and
-    /// `PurgeTxnLog` counts files. A power loss that takes the log's tail and spares the snapshot
-    /// leaves a tree that no prefix yields, or a label beyond the log's end; the log goes on behind
-    /// that label and has a gap that only this one snapshot covers, until three newer ones, which the
-    /// next power loss can take, push it out. Found here, by a sweep. Repaired: a snapshot is fsynced,
-    /// and gets its name when the log is durable up to all that it may hold; none goes before a newer
-    /// one is durable.
-    SnapshotAheadOfLog,
-    /// While a setACL is under way, requests behind it are still checked against the old ACL
-    /// (`PrepRequestProcessor`: the change record gets the new aversion and keeps the list). Repaired:
-    /// the record gets the list too. Found here, by reading; no monitor knows of permissions.
-    OutstandingAclIsOld,
-    /// exists asks no READ of whoever asks (up to 3.8.3 and 3.9.1; ZOOKEEPER-2590): the Stat of a
-    /// znode is no secret.
-    ExistsAsksNoAcl,
-    /// Watch events are told to everybody, READ or not (up to 3.8.3 and 3.9.1; ZOOKEEPER-4799).
-    EventsAskNoAcl,
-    /// A `create2` inside a multi is taken for a `create` and tells no Stat (3.8.0;
-    /// `MultiOperationRecord`).
-    MultiTellsNoStat,
-    /// A gap in the log is replayed like any other log, and a learner takes a DIFF with a gap (up to
-    /// 3.9.3; ZOOKEEPER-4925). Today a start refuses a log with a gap above its snapshot
-    /// (`ZKDatabase.addCommittedProposal`).
-    GapsAreReplayed,
-    /// A version comes to -1 on its way around, which as an expected version means any (up to 3.9;
-    /// ZOOKEEPER-4743).
-    VersionBecomesMinusOne,
-    /// A connection watches a path in one way only: another watch on the same path takes the place
-    /// of the first. And removeWatches knows of no ways: it takes what it finds among the data
-    /// watches, the child watches, or both (up to 3.8; ZOOKEEPER-4466).
-    OneWatchModePerPath,
-    /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
-    RecursiveWatchIsChildWatch,
-    /// checkWatches finds whoever watches the path, whether it is the asker or not (3.8.0, as observed; up to the rework of ZOOKEEPER-4466).
-    CheckWatchesSeesOthers,
-    /// removeWatches and checkWatches do not know the types of persistent watches, and call them unreadable (3.8.0).
-    NoPersistentWatcherTypes,
+named! {
+    /// A defect of the server.
+    pub enum Bug ("bug") {
+        /// A start-up that finds zxids of a newer epoch than `currentEpoch`, and no
+        /// `currentEpoch.tmp`, refuses for good (semantics 6.2): a crash between the synchronisation's
+        /// appends or snapshot and its epoch file leaves just that. Repaired: the epoch of the last zxid
+        /// is taken; the history up to it is whole, because synchronisation is in order.
+        RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
+        /// TRUNC reloads the newest snapshot whatever its label (semantics 6.9), although a prospective
+        /// leader's snapshot can hold transactions beyond the cut. Repaired: such snapshots are deleted.
+        TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
+        /// TRUNC to a zxid that is not in the log (a SNAP brought it) cuts behind the first record
+        /// beyond it, which so stays (semantics 6.9, 9 rule 12). Repaired: that record is cut as well.
+        TruncKeepsRecordBeyond => "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)",
+        /// A SNAP leaves the old log below the new snapshot (semantics 6.9), transactions that never were
+        /// committed included: should a TRUNC reach below the snapshot, they come back. Repaired: a SNAP
+        /// replaces log and snapshots, and a TRUNC below it is answered by asking for a SNAP.
+        SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
+        /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
+        /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
+        InterruptedTruncKeepsTree =>
+            "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)",
+        /// A synchronisation by TRUNC applies what commits before NEWLEADER to memory and logs none of
+        /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
+        /// Repaired: the snapshot is fsynced and replaces the log, as after SNAP.
+        TruncSnapshotUnsynced =>
+            "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)",
+        /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
+        /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
+        /// (semantics 6.3). Repaired: the leader steps down, so that the next epoch is above both.
+        LeaderIgnoresNewerEpoch =>
+            "a server that accepted a newer epoch is shut out for as long as the leader leads (HEAD)",
+        /// A leader counts what a learner acknowledged before it registered again, although that
+        /// synchronisation can have cut it: a learner whose last zxid is proposed and not yet committed
+        /// is told to TRUNC (semantics 6.4 row 3; 4.4 rule 3). The transaction then commits while too few
+        /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
+        /// its older acks are forgotten and those that still come by its older connection are ignored.
+        AcksOutliveReconnect =>
+            "an ack still counts after its learner has reconnected and been truncated (HEAD)",
+        /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
+        /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
+        /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
+        /// start. Repaired: reload from disk, as after a broken-off SNAP.
+        FsyncErrorKeepsMemory =>
+            "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)",
+        /// A background snapshot is a file like any other as soon as it is written, although the log may
+        /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
+        /// log thread has appended it (semantics 4.5, 9 rule 6). It is not fsynced either, and
+        /// `PurgeTxnLog` counts files. A power loss that takes the log's tail and spares the snapshot
+        /// leaves a tree that no prefix yields, or a label beyond the log's end; the log goes on behind
+        /// that label and has a gap that only this one snapshot covers, until three newer ones, which the
+        /// next power loss can take, push it out. Found here, by a sweep. Repaired: a snapshot is fsynced,
+        /// and gets its name when the log is durable up to all that it may hold; none goes before a newer
+        /// one is durable.
+        SnapshotAheadOfLog => "a background snapshot holds what its log may yet lose (HEAD)",
+        /// While a setACL is under way, requests behind it are still checked against the old ACL
+        /// (`PrepRequestProcessor`: the change record gets the new aversion and keeps the list). Repaired:
+        /// the record gets the list too. Found here, by reading; no monitor knows of permissions.
+        OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
+        /// exists asks no READ of whoever asks (up to 3.8.3 and 3.9.1; ZOOKEEPER-2590): the Stat of a
+        /// znode is no secret.
+        ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
+        /// Watch events are told to everybody, READ or not (up to 3.8.3 and 3.9.1; ZOOKEEPER-4799).
+        EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
+        /// A `create2` inside a multi is taken for a `create` and tells no Stat (3.8.0;
+        /// `MultiOperationRecord`).
+        MultiTellsNoStat => "create2 in a multi tells no Stat",
+        /// A gap in the log is replayed like any other log, and a learner takes a DIFF with a gap (up to
+        /// 3.9.3; ZOOKEEPER-4925). Today a start refuses a log with a gap above its snapshot
+        /// (`ZKDatabase.addCommittedProposal`).
+        GapsAreReplayed => "a log with a gap is replayed (ZOOKEEPER-4925)",
+        /// A version comes to -1 on its way around, which as an expected version means any (up to 3.9;
+        /// ZOOKEEPER-4743).
+        VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
+        /// A connection watches a path in one way only: another watch on the same path takes the place
+        /// of the first. And removeWatches knows of no ways: it takes what it finds among the data
+        /// watches, the child watches, or both (up to 3.8; ZOOKEEPER-4466).
+        OneWatchModePerPath =>
+            "a watch takes the place of one of another kind on its path (ZOOKEEPER-4466)",
+        /// A recursive watch is registered among the child watches too (up to 3.8; ZOOKEEPER-4475).
+        RecursiveWatchIsChildWatch => "a recursive watch is a child watch too (ZOOKEEPER-4475)",
+        /// checkWatches finds whoever watches the path, whether it is the asker or not (3.8.0, as observed; up to the rework of ZOOKEEPER-4466).
+        CheckWatchesSeesOthers => "checkWatches finds others' watches too",
+        /// removeWatches and checkWatches do not know the types of persistent watches, and call them unreadable (3.8.0).
+        NoPersistentWatcherTypes => "types of persistent watches are unreadable",
 
-    // ---- planted: no release has these; the comparison with a real server must find them ----
-    /// Planted: a create counts twice in the parent's cversion.
-    PlantedCversion,
-    /// Planted: a delete leaves the parent's pzxid alone.
-    PlantedPzxid,
-    /// Planted: a sequence number is the number of children.
-    PlantedSequence,
-    /// Planted: -1 as an expected version is a version like any other.
-    PlantedVersion,
-    /// Planted: in a failed multi the operations before the failing one are said to have failed too.
-    PlantedMultiResults,
-    /// Planted: a watch for a creation tells of changed data.
-    PlantedExistEvent,
-    /// Planted: a deletion is no change of the parent's children.
-    PlantedChildWatch,
-    /// Planted: a delete asks the znode's ACL instead of the parent's.
-    PlantedDeleteAcl,
-    /// Planted: an ephemeral can have children.
-    PlantedEphemeralParent,
-    /// Planted: a closing session's connection is closed before its ephemerals are deleted, and so
-    /// hears nothing of them.
-    PlantedCloseOrder,
+        // ---- planted: no release has these; the comparison with a real server must find them ----
+        /// Planted: a create counts twice in the parent's cversion.
+        PlantedCversion => "planted: creates count twice in cversion",
+        /// Planted: a delete leaves the parent's pzxid alone.
+        PlantedPzxid => "planted: deletes leave pzxid alone",
+        /// Planted: a sequence number is the number of children.
+        PlantedSequence => "planted: sequence numbers are numbers of children",
+        /// Planted: -1 as an expected version is a version like any other.
+        PlantedVersion => "planted: version -1 is compared",
+        /// Planted: in a failed multi the operations before the failing one are said to have failed too.
+        PlantedMultiResults => "planted: a failed multi's first results are wrong",
+        /// Planted: a watch for a creation tells of changed data.
+        PlantedExistEvent => "planted: a creation is told as changed data",
+        /// Planted: a deletion is no change of the parent's children.
+        PlantedChildWatch => "planted: deletions fire no child watch of the parent",
+        /// Planted: a delete asks the znode's ACL instead of the parent's.
+        PlantedDeleteAcl => "planted: delete asks the znode's own ACL",
+        /// Planted: an ephemeral can have children.
+        PlantedEphemeralParent => "planted: ephemerals can have children",
+        /// Planted: a closing session's connection is closed before its ephemerals are deleted, and so
+        /// hears nothing of them.
+        PlantedCloseOrder => "planted: who closes hears nothing of it",
+    }
 }
 
 impl Bug {
@@ -123,30 +132,6 @@ impl Bug {
         Bug::PlantedCloseOrder,
     ];
 
-    /// All of them.
-    pub const ALL: [Bug; 20] = [
-        Bug::RefuseNewerZxid,
-        Bug::TruncKeepsNewerSnapshot,
-        Bug::TruncKeepsRecordBeyond,
-        Bug::SnapKeepsOldLog,
-        Bug::InterruptedTruncKeepsTree,
-        Bug::TruncSnapshotUnsynced,
-        Bug::LeaderIgnoresNewerEpoch,
-        Bug::AcksOutliveReconnect,
-        Bug::FsyncErrorKeepsMemory,
-        Bug::SnapshotAheadOfLog,
-        Bug::OutstandingAclIsOld,
-        Bug::ExistsAsksNoAcl,
-        Bug::EventsAskNoAcl,
-        Bug::MultiTellsNoStat,
-        Bug::GapsAreReplayed,
-        Bug::VersionBecomesMinusOne,
-        Bug::OneWatchModePerPath,
-        Bug::RecursiveWatchIsChildWatch,
-        Bug::CheckWatchesSeesOthers,
-        Bug::NoPersistentWatcherTypes,
-    ];
-
     /// What release 3.8.0 does otherwise than today.
     pub const OF_3_8_0: [Bug; 9] = [
         Bug::ExistsAsksNoAcl,
@@ -160,105 +145,15 @@ impl Bug {
         Bug::NoPersistentWatcherTypes,
     ];
 
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bug::RefuseNewerZxid => "RefuseNewerZxid",
-            Bug::TruncKeepsNewerSnapshot => "TruncKeepsNewerSnapshot",
-            Bug::TruncKeepsRecordBeyond => "TruncKeepsRecordBeyond",
-            Bug::SnapKeepsOldLog => "SnapKeepsOldLog",
-            Bug::InterruptedTruncKeepsTree => "InterruptedTruncKeepsTree",
-            Bug::TruncSnapshotUnsynced => "TruncSnapshotUnsynced",
-            Bug::LeaderIgnoresNewerEpoch => "LeaderIgnoresNewerEpoch",
-            Bug::AcksOutliveReconnect => "AcksOutliveReconnect",
-            Bug::FsyncErrorKeepsMemory => "FsyncErrorKeepsMemory",
-            Bug::SnapshotAheadOfLog => "SnapshotAheadOfLog",
-            Bug::OutstandingAclIsOld => "OutstandingAclIsOld",
-            Bug::ExistsAsksNoAcl => "ExistsAsksNoAcl",
-            Bug::EventsAskNoAcl => "EventsAskNoAcl",
-            Bug::MultiTellsNoStat => "MultiTellsNoStat",
-            Bug::GapsAreReplayed => "GapsAreReplayed",
-            Bug::VersionBecomesMinusOne => "VersionBecomesMinusOne",
-            Bug::OneWatchModePerPath => "OneWatchModePerPath",
-            Bug::RecursiveWatchIsChildWatch => "RecursiveWatchIsChildWatch",
-            Bug::CheckWatchesSeesOthers => "CheckWatchesSeesOthers",
-            Bug::NoPersistentWatcherTypes => "NoPersistentWatcherTypes",
-            Bug::PlantedCversion => "PlantedCversion",
-            Bug::PlantedPzxid => "PlantedPzxid",
-            Bug::PlantedSequence => "PlantedSequence",
-            Bug::PlantedVersion => "PlantedVersion",
-            Bug::PlantedMultiResults => "PlantedMultiResults",
-            Bug::PlantedExistEvent => "PlantedExistEvent",
-            Bug::PlantedChildWatch => "PlantedChildWatch",
-            Bug::PlantedDeleteAcl => "PlantedDeleteAcl",
-            Bug::PlantedEphemeralParent => "PlantedEphemeralParent",
-            Bug::PlantedCloseOrder => "PlantedCloseOrder",
-        }
-    }
-
-    /// One line for listings.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Bug::RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
-            Bug::TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
-            Bug::TruncKeepsRecordBeyond => {
-                "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)"
-            }
-            Bug::SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
-            Bug::InterruptedTruncKeepsTree => {
-                "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)"
-            }
-            Bug::TruncSnapshotUnsynced => {
-                "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)"
-            }
-            Bug::LeaderIgnoresNewerEpoch => {
-                "a server that accepted a newer epoch is shut out for as long as the leader leads (HEAD)"
-            }
-            Bug::AcksOutliveReconnect => {
-                "an ack still counts after its learner has reconnected and been truncated (HEAD)"
-            }
-            Bug::FsyncErrorKeepsMemory => {
-                "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)"
-            }
-            Bug::SnapshotAheadOfLog => {
-                "a background snapshot holds what its log may yet lose (HEAD)"
-            }
-            Bug::OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
-            Bug::ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
-            Bug::EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
-            Bug::MultiTellsNoStat => "create2 in a multi tells no Stat",
-            Bug::GapsAreReplayed => "a log with a gap is replayed (ZOOKEEPER-4925)",
-            Bug::VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
-            Bug::OneWatchModePerPath => {
-                "a watch takes the place of one of another kind on its path (ZOOKEEPER-4466)"
-            }
-            Bug::RecursiveWatchIsChildWatch => {
-                "a recursive watch is a child watch too (ZOOKEEPER-4475)"
-            }
-            Bug::CheckWatchesSeesOthers => "checkWatches finds others' watches too",
-            Bug::NoPersistentWatcherTypes => "types of persistent watches are unreadable",
-            Bug::PlantedCversion => "planted: creates count twice in cversion",
-            Bug::PlantedPzxid => "planted: deletes leave pzxid alone",
-            Bug::PlantedSequence => "planted: sequence numbers are numbers of children",
-            Bug::PlantedVersion => "planted: version -1 is compared",
-            Bug::PlantedMultiResults => "planted: a failed multi's first results are wrong",
-            Bug::PlantedExistEvent => "planted: a creation is told as changed data",
-            Bug::PlantedChildWatch => "planted: deletions fire no child watch of the parent",
-            Bug::PlantedDeleteAcl => "planted: delete asks the znode's own ACL",
-            Bug::PlantedEphemeralParent => "planted: ephemerals can have children",
-            Bug::PlantedCloseOrder => "planted: who closes hears nothing of it",
-        }
+    /// The defects that some release has: all but those that are planted.
+    pub fn of_releases() -> impl Iterator<Item = Bug> + Clone {
+        Bug::ALL.into_iter().filter(|bug| !Bug::PLANTED.contains(bug))
     }
 }
 
-impl fmt::Display for Bug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A set of [`Bug`]s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// A set of [`Bug`]s. It is written down as a list of their names, so that what was recorded means the
+/// same when there are more of them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Bugs(u64);
 
 impl Bugs {
@@ -273,6 +168,35 @@ impl Bugs {
     /// Whether a bug is in the set.
     pub fn has(self, bug: Bug) -> bool {
         self.0 & (1 << bug as u32) != 0
+    }
+
+    /// The bugs of the set, in the order of [`Bug::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Bug> {
+        Bug::ALL.into_iter().filter(move |bug| self.has(*bug))
+    }
+}
+
+impl FromIterator<Bug> for Bugs {
+    fn from_iter<I: IntoIterator<Item = Bug>>(bugs: I) -> Bugs {
+        bugs.into_iter().fold(Bugs::NONE, Bugs::with)
+    }
+}
+
+impl fmt::Debug for Bugs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Bugs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Bugs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bugs, D::Error> {
+        Vec::<Bug>::deserialize(deserializer).map(Bugs::from_iter)
     }
 }
 
@@ -293,12 +217,43 @@ impl Release {
     /// The release's bugs.
     pub fn bugs(self) -> Bugs {
         match self {
-            Release::V3_8_0 => Bug::ALL.into_iter().fold(Bugs::NONE, Bugs::with),
+            Release::V3_8_0 => Bug::of_releases().collect(),
             Release::Head => {
-                let head = Bug::ALL.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug));
-                head.fold(Bugs::NONE, Bugs::with)
+                Bug::of_releases().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect()
             }
             Release::Repaired => Bugs::NONE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_written_down_by_name() {
+        for bug in Bug::ALL {
+            let set = Bugs::NONE.with(bug);
+            let json = serde_json::to_string(&set).expect("a list");
+            assert_eq!(json, format!("[\"{bug}\"]"));
+            assert_eq!(serde_json::from_str::<Bugs>(&json).expect("the same"), set);
+        }
+        let all: Bugs = Bug::ALL.into_iter().collect();
+        let json = serde_json::to_string(&all).expect("a list");
+        assert_eq!(serde_json::from_str::<Bugs>(&json).expect("the same"), all);
+        assert_eq!(serde_json::to_string(&Bugs::NONE).expect("a list"), "[]");
+        assert!(serde_json::from_str::<Bugs>(r#"["NoSuchBug"]"#).is_err());
+        assert!(serde_json::from_str::<Bugs>("4").is_err(), "positions mean nothing");
+    }
+
+    #[test]
+    fn no_release_has_a_planted_bug() {
+        for release in [Release::Head, Release::V3_8_0, Release::Repaired] {
+            let bugs = release.bugs();
+            assert!(!Bug::PLANTED.into_iter().any(|bug| bugs.has(bug)), "{release:?}");
+        }
+        assert_eq!(Release::V3_8_0.bugs().iter().count(), Bug::ALL.len() - Bug::PLANTED.len());
+        let head = Release::Head.bugs();
+        assert!(head.has(Bug::RefuseNewerZxid) && !head.has(Bug::GapsAreReplayed));
     }
 }

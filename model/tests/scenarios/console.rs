@@ -8,6 +8,7 @@ use vivarium_model::config::Config;
 use vivarium_model::effect::Status;
 use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId, Machine, ServerId};
+use vivarium_model::named::UnknownName;
 use vivarium_model::op::{CreateMode, Request};
 use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::{Step, Tail};
@@ -233,8 +234,8 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
         config.bugs = Release::Head.bugs();
     }
     for name in words.iter().filter_map(|word| word.strip_prefix("bug=")) {
-        let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
-        config.bugs = config.bugs.with(bug.ok_or_else(|| format!("no bug {name}"))?);
+        let bug: Bug = name.parse().map_err(|error: UnknownName| error.to_string())?;
+        config.bugs = config.bugs.with(bug);
     }
     *console = Console::default();
     console.engine = Some(Engine::with_host(config, Puppets::default()));

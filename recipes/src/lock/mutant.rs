@@ -3,113 +3,54 @@
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 
 use std::fmt;
+use vivarium_model::named;
 
-/// A published mistake of a lock recipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mutant {
-    /// The znode's name does not carry the attempt's id, so a create whose reply was lost cannot be
-    /// recognised and is simply repeated (Netflix/curator #3, mozilla zktools #2, accumulo #637;
-    /// museum row 1). Breaks M5 and M6.
-    NoGuid,
-    /// Looks for the znode of a lost create without settling its fate first: the list can miss a create that is
-    /// proposed but not yet applied here (museum row 4). Breaks M6.
-    RecoverWithoutSync,
-    /// Settles the fate of a lost create by `sync`, as the best recipes do. A leader answers the sync
-    /// of its own client at once, whatever is outstanding (semantics 4.5 iv: the leader's
-    /// CommitProcessor does not queue syncs), so a session that moves from a learner to the
-    /// leader still misses its pending create. Found by this project's simulator. Breaks M6.
-    RecoverBySync,
-    /// Nobody cleans up after a cancelled or timed-out attempt (CURATOR-79, CURATOR-62; museum row
-    /// 6). Breaks M5.
-    LeakOnCancel,
-    /// Where the predecessor vanished between list and watch, waits although no watch is set
-    /// (shayhatsor/zookeeper #26, helix PR #44; museum row 10). Loses the wake-up.
-    ExistsNullSleeps,
-    /// A waiter whose connection was lost makes another znode when it is connected again, and waits
-    /// behind its own first one (zk-ruby #54; museum row 15). Breaks M6.
-    RecreateOnBlip,
-    /// A release whose delete fails with ConnectionLoss is not tried again, and the guard has forgotten
-    /// its znode (CURATOR-678; museum row 22). Breaks M5, and everybody behind it waits.
-    ReleaseGivesUp,
-    /// The guard never learns that its session has ended, and its holder goes on in the next
-    /// session (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`; museum rows 23 and 24).
-    /// Breaks M2.
-    BeliefSurvivesExpiry,
-}
-
-impl Mutant {
-    /// All of them, in the museum's order.
-    pub const ALL: [Mutant; 8] = [
-        Mutant::NoGuid,
-        Mutant::RecoverWithoutSync,
-        Mutant::RecoverBySync,
-        Mutant::LeakOnCancel,
-        Mutant::ExistsNullSleeps,
-        Mutant::RecreateOnBlip,
-        Mutant::ReleaseGivesUp,
-        Mutant::BeliefSurvivesExpiry,
-    ];
-
-    /// The switch's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mutant::NoGuid => "NoGuid",
-            Mutant::RecoverWithoutSync => "RecoverWithoutSync",
-            Mutant::RecoverBySync => "RecoverBySync",
-            Mutant::LeakOnCancel => "LeakOnCancel",
-            Mutant::ExistsNullSleeps => "ExistsNullSleeps",
-            Mutant::RecreateOnBlip => "RecreateOnBlip",
-            Mutant::ReleaseGivesUp => "ReleaseGivesUp",
-            Mutant::BeliefSurvivesExpiry => "BeliefSurvivesExpiry",
-        }
-    }
-
-    /// What it does wrong, in one sentence, and where it was reported.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Mutant::NoGuid => {
-                "A create whose reply was lost is repeated, since no id in the name tells the \
-                 owner its own znode (Netflix/curator #3)."
-            }
-            Mutant::RecoverWithoutSync => {
-                "After a lost create the children are listed at once, so a pending create is \
-                 missed and a second znode made (no tracker entry; read in four libraries)."
-            }
-            Mutant::RecoverBySync => {
-                "After a lost create only a sync settles its fate, which a leader answers at once \
-                 to its own clients although the create is still pending (found here)."
-            }
-            Mutant::LeakOnCancel => {
-                "A cancelled or timed-out attempt leaves its znode behind (CURATOR-79, CURATOR-62)."
-            }
-            Mutant::ExistsNullSleeps => {
-                "A predecessor that vanished between list and watch is waited for all the same, \
-                 without a watch (shayhatsor/zookeeper #26)."
-            }
-            Mutant::RecreateOnBlip => {
-                "A waiter that was disconnected lines up once more and waits for its own first \
-                 znode (zk-ruby #54)."
-            }
-            Mutant::ReleaseGivesUp => {
-                "A release is not tried again after a lost connection, so the lock stays held by \
-                 nobody (CURATOR-678)."
-            }
-            Mutant::BeliefSurvivesExpiry => {
-                "The holder is not told that its session expired and goes on believing \
-                 (CURATOR-206, CURATOR-604)."
-            }
-        }
-    }
-
-    /// The mutant of this name.
-    pub fn parse(name: &str) -> Option<Mutant> {
-        Mutant::ALL.into_iter().find(|mutant| mutant.name() == name)
-    }
-}
-
-impl fmt::Display for Mutant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// A published mistake of a lock recipe.
+    pub enum Mutant ("mutant") {
+        /// The znode's name does not carry the attempt's id, so a create whose reply was lost cannot be
+        /// recognised and is simply repeated (Netflix/curator #3, mozilla zktools #2, accumulo #637;
+        /// museum row 1). Breaks M5 and M6.
+        NoGuid =>
+            "A create whose reply was lost is repeated, since no id in the name tells the owner \
+             its own znode (Netflix/curator #3).",
+        /// Looks for the znode of a lost create without settling its fate first: the list can miss a create that is
+        /// proposed but not yet applied here (museum row 4). Breaks M6.
+        RecoverWithoutSync =>
+            "After a lost create the children are listed at once, so a pending create is missed \
+             and a second znode made (no tracker entry; read in four libraries).",
+        /// Settles the fate of a lost create by `sync`, as the best recipes do. A leader answers the sync
+        /// of its own client at once, whatever is outstanding (semantics 4.5 iv: the leader's
+        /// CommitProcessor does not queue syncs), so a session that moves from a learner to the
+        /// leader still misses its pending create. Found by this project's simulator. Breaks M6.
+        RecoverBySync =>
+            "After a lost create only a sync settles its fate, which a leader answers at once \
+             to its own clients although the create is still pending (found here).",
+        /// Nobody cleans up after a cancelled or timed-out attempt (CURATOR-79, CURATOR-62; museum row
+        /// 6). Breaks M5.
+        LeakOnCancel =>
+            "A cancelled or timed-out attempt leaves its znode behind (CURATOR-79, CURATOR-62).",
+        /// Where the predecessor vanished between list and watch, waits although no watch is set
+        /// (shayhatsor/zookeeper #26, helix PR #44; museum row 10). Loses the wake-up.
+        ExistsNullSleeps =>
+            "A predecessor that vanished between list and watch is waited for all the same, \
+             without a watch (shayhatsor/zookeeper #26).",
+        /// A waiter whose connection was lost makes another znode when it is connected again, and waits
+        /// behind its own first one (zk-ruby #54; museum row 15). Breaks M6.
+        RecreateOnBlip =>
+            "A waiter that was disconnected lines up once more and waits for its own first \
+             znode (zk-ruby #54).",
+        /// A release whose delete fails with ConnectionLoss is not tried again, and the guard has forgotten
+        /// its znode (CURATOR-678; museum row 22). Breaks M5, and everybody behind it waits.
+        ReleaseGivesUp =>
+            "A release is not tried again after a lost connection, so the lock stays held by \
+             nobody (CURATOR-678).",
+        /// The guard never learns that its session has ended, and its holder goes on in the next
+        /// session (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`; museum rows 23 and 24).
+        /// Breaks M2.
+        BeliefSurvivesExpiry =>
+            "The holder is not told that its session expired and goes on believing \
+             (CURATOR-206, CURATOR-604).",
     }
 }
 
@@ -165,9 +106,10 @@ mod tests {
         for mutant in Mutant::ALL {
             let set = Mutants::from(mutant);
             assert_eq!(set.iter().collect::<Vec<_>>(), [mutant]);
-            assert_eq!(Mutant::parse(mutant.name()), Some(mutant));
+            assert_eq!(mutant.name().parse(), Ok(mutant));
         }
         assert_eq!(Mutants::NONE.iter().count(), 0);
-        assert_eq!(Mutant::parse("NoSuchMutant"), None);
+        let error = "NoSuchMutant".parse::<Mutant>().expect_err("there is none").to_string();
+        assert!(error.starts_with("`NoSuchMutant` is not the name of a mutant"), "{error}");
     }
 }

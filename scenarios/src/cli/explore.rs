@@ -107,7 +107,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
 
 /// The service grain has no servers, and so none of their defects.
 fn check_bugs(bugs: &[String], selected: &Selected<'_>) -> Result<(), String> {
-    let of_servers = |name: &&String| Bug::ALL.into_iter().any(|bug| bug.name() == **name);
+    let of_servers = |name: &&String| Bug::of_releases().any(|bug| bug.name() == **name);
     match bugs.iter().find(of_servers) {
         Some(bug) if grain_of(selected) == Some("service") => Err(format!(
             "`{bug}` is a defect of servers, of which the service grain has none: write `vivarium \

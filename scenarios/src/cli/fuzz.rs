@@ -7,9 +7,10 @@ use super::select::nearest;
 use crate::fuzz::{self, Fuzzed, MOST_STATES, servers};
 use crate::seeds::{SeedRange, parse_seed};
 use std::cell::Cell;
-use std::fmt::{Debug, Display, Write};
+use std::fmt::{Display, Write};
 use std::ops::Range;
 use std::time::{Duration, Instant};
+use vivarium_model::named::{Named, UnknownName};
 
 /// How many cases, where nobody says.
 const CASES: u64 = 1_000;
@@ -32,7 +33,6 @@ type Compare<'a, C, F> =
 struct Family<'a, C, F> {
     /// The flag that asks for it.
     flag: &'static str,
-    flaws: &'a [F],
     size: fn(&C) -> usize,
     /// The same search as a command.
     command: fn(&C) -> Option<String>,
@@ -47,7 +47,6 @@ pub(super) fn fuzz(arguments: &FuzzArguments) -> Result<u8, String> {
     if arguments.servers {
         let family = Family {
             flag: " --servers",
-            flaws: &servers::Flaw::ALL,
             size: servers::Case::size,
             command: servers::Case::command,
             compare: &|cases, flaw, progress| servers::fuzz(seed, cases, flaw, most, progress),
@@ -56,7 +55,6 @@ pub(super) fn fuzz(arguments: &FuzzArguments) -> Result<u8, String> {
     }
     let family = Family {
         flag: "",
-        flaws: &fuzz::Flaw::ALL,
         size: fuzz::Case::size,
         command: |_case| None,
         compare: &|cases, flaw, progress| fuzz::fuzz(seed, cases, flaw, most, progress),
@@ -85,7 +83,7 @@ fn asked(arguments: &FuzzArguments) -> Result<Asked, String> {
     Ok(Asked { seed, cases, most })
 }
 
-fn run<C: Display, F: Copy + Debug>(
+fn run<C: Display, F: Named>(
     family: &Family<'_, C, F>,
     asked: &Asked,
     flaw: Option<&str>,
@@ -100,15 +98,15 @@ fn run<C: Display, F: Copy + Debug>(
         Some("all") => {
             let mut text = String::new();
             let mut missed = false;
-            for flaw in family.flaws {
+            for flaw in F::VARIANTS {
                 let fuzzed = search(Some(*flaw))?;
                 missed |= fuzzed.difference.is_none();
-                let _ = writeln!(text, "{:<30}{}", format!("{flaw:?}"), found(family, &fuzzed));
+                let _ = writeln!(text, "{:<30}{}", flaw.name(), found(family, &fuzzed));
             }
             Ok(emit(&text, u8::from(missed)))
         }
         Some(name) => {
-            let flaw = named(name, family.flaws)?;
+            let flaw = named(name)?;
             let fuzzed = search(Some(flaw))?;
             let code = u8::from(fuzzed.difference.is_some());
             Ok(emit(&report(family, asked, Some(name), &fuzzed), code))
@@ -116,12 +114,12 @@ fn run<C: Display, F: Copy + Debug>(
     }
 }
 
-fn named<F: Copy + Debug>(name: &str, flaws: &[F]) -> Result<F, String> {
-    let names: Vec<String> = flaws.iter().map(|flaw| format!("{flaw:?}")).collect();
-    let at = names.iter().position(|known| known == name);
-    at.map(|at| flaws[at]).ok_or_else(|| match nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("no mistake is called `{name}`: did you mean `{near}`?"),
-        None => format!("no mistake is called `{name}`: there are {}", names.join(", ")),
+fn named<F: Named>(name: &str) -> Result<F, String> {
+    name.parse().map_err(|unknown: UnknownName| {
+        match nearest(name, F::VARIANTS.iter().map(|flaw| flaw.name())) {
+            Some(near) => format!("no mistake is called `{name}`: did you mean `{near}`?"),
+            None => format!("no mistake is called `{name}`: there are {}", unknown.known),
+        }
     })
 }
 

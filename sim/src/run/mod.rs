@@ -15,7 +15,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::mark::{FaultKind, Mark};
+use vivarium_model::mark::{Disruption, Mark};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::trace::TraceLine;
@@ -98,8 +98,8 @@ pub struct RunReport {
     pub steps: u64,
     /// How much virtual time went by.
     pub simulated: Duration,
-    /// How many steps were faults, by kind.
-    pub faults: BTreeMap<FaultKind, u64>,
+    /// How many steps were disruptions, by kind.
+    pub disruptions: BTreeMap<Disruption, u64>,
     /// How often each fault of the plan struck, however many steps that took.
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.

@@ -12,7 +12,7 @@ use vivarium_model::effect::Effects;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
-use vivarium_model::mark::{FaultCounter, FaultKind, MarkCounter};
+use vivarium_model::mark::{Disruption, DisruptionCounter, MarkCounter};
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -57,7 +57,7 @@ pub(crate) struct Record {
     keep: Keep,
     pulse: Option<Pulse>,
     steps: u64,
-    faults: FaultCounter,
+    disruptions: DisruptionCounter,
     struck: BTreeMap<Fault, u64>,
     marks: MarkCounter,
     requests: u64,
@@ -81,7 +81,7 @@ impl Record {
             pulse: keep.pulses.as_ref().map(|pulses| pulses.begin(seed)),
             keep,
             steps: 0,
-            faults: FaultCounter::new(),
+            disruptions: DisruptionCounter::new(),
             struck: BTreeMap::new(),
             marks: MarkCounter::new(),
             requests: 0,
@@ -113,15 +113,15 @@ impl Record {
         *self.struck.entry(fault).or_default() += 1;
     }
 
-    /// A fault that is no step happened.
-    pub(crate) fn slowed(&mut self, kind: FaultKind) {
-        self.faults.fault(kind);
+    /// A disruption that is no step happened.
+    pub(crate) fn slowed(&mut self, kind: Disruption) {
+        self.disruptions.count(kind);
     }
 
     /// A step was taken, or a monitor objected to it.
     pub(crate) fn step(&mut self, step: Step, effects: &Effects, view: View<'_>) {
         let at = view.at();
-        self.faults.step(&step);
+        self.disruptions.step(&step);
         for event in &effects.events {
             self.marks.event(view, event);
             self.count(event);
@@ -215,7 +215,7 @@ impl Record {
             seed: drawn.seed,
             steps: self.steps,
             simulated: at.since(Time::ZERO),
-            faults: self.faults.counts().clone(),
+            disruptions: self.disruptions.counts().clone(),
             struck: self.struck,
             marks: self.marks.counts().clone(),
             requests: self.requests,

@@ -1,9 +1,10 @@
-//! Marks and faults: what a run has reached, counted.
+//! Marks and disruptions: what a run has reached, and what faults did to it, counted.
 //!
 //! A property that holds says little if nothing happened that could break it. So a scenario
 //! declares the marks that its runs must reach, and a verdict names those that none reached. Marks
-//! are read off the events; faults are counted as the steps that they are.
+//! are read off the events; disruptions are counted as the steps that they are.
 
+use crate::named;
 use crate::property::View;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
@@ -11,66 +12,7 @@ use crate::vocabulary::op::SessionState;
 use crate::vocabulary::step::{Step, Tail};
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Epoch;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
-
-/// There is nothing of that name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is not the name of a {kind}; the names are: {known}")]
-pub struct UnknownName {
-    /// What was asked for.
-    pub name: String,
-    /// A name of what.
-    pub kind: &'static str,
-    /// The names that there are.
-    pub known: String,
-}
-
-/// Declares an enum whose variants have a name: for people, for reports (serde) and for parsing.
-macro_rules! named {
-    (
-        $(#[$attribute:meta])* pub enum $enum:ident ($kind:literal) {
-            $($(#[$doc:meta])* $variant:ident = $name:literal,)*
-        }
-    ) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $enum {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
-        }
-
-        impl $enum {
-            /// All of them, in the order of reports.
-            pub const ALL: &'static [$enum] = &[$($enum::$variant),*];
-
-            /// The name in reports and on the command line.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($enum::$variant => $name,)*
-                }
-            }
-        }
-
-        impl fmt::Display for $enum {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl FromStr for $enum {
-            type Err = UnknownName;
-
-            fn from_str(name: &str) -> Result<$enum, UnknownName> {
-                $enum::ALL.iter().copied().find(|each| each.name() == name).ok_or_else(|| {
-                    let known = [$($name),*].join(", ");
-                    UnknownName { name: name.to_owned(), kind: $kind, known }
-                })
-            }
-        }
-    };
-}
 
 named! {
     /// Something that a run reached.
@@ -106,8 +48,11 @@ named! {
 }
 
 named! {
-    /// A kind of fault, by the step that it is (two are none: they only move other steps).
-    pub enum FaultKind ("kind of fault") {
+    /// What a fault did to a run, by the step that it is (two are none: they only move other steps).
+    ///
+    /// A fault is what a scenario switches on and a plan schedules. One can lead to several disruptions,
+    /// as a loss of power is the crash of every server, and to none, where there is nothing to strike.
+    pub enum Disruption ("disruption") {
         /// A server crashes, and loses its unsynced tail or a part of it.
         Crash = "crash",
         /// A server crashes and leaves a half-written transaction at the end of its log.
@@ -139,54 +84,54 @@ named! {
     }
 }
 
-impl FaultKind {
-    /// What kind of fault a step is. Restarts count, being half of what a crash does to an
+impl Disruption {
+    /// What disruption a step is. Restarts count, being half of what a crash does to an
     /// ensemble; other repairs (heal, resume) do not.
-    pub fn of(step: &Step) -> Option<FaultKind> {
+    pub fn of(step: &Step) -> Option<Disruption> {
         Some(match step {
-            Step::Crash { tail: Tail { torn: true, .. }, .. } => FaultKind::TornTail,
-            Step::Crash { .. } => FaultKind::Crash,
-            Step::Restart(_) => FaultKind::Restart,
-            Step::Rejoin(_) => FaultKind::Rejoin,
-            Step::FsyncError { .. } => FaultKind::FsyncError,
-            Step::BreakClient { .. } => FaultKind::ConnectionBreak,
-            Step::BreakLearner { .. } => FaultKind::LearnerBreak,
-            Step::Cut { .. } => FaultKind::Partition,
-            Step::Expire(_) => FaultKind::SessionExpiry,
-            Step::Kill(_) => FaultKind::ProgramCrash,
-            Step::Pause(_) => FaultKind::Pause,
-            Step::Cancel(_) => FaultKind::Cancellation,
+            Step::Crash { tail: Tail { torn: true, .. }, .. } => Disruption::TornTail,
+            Step::Crash { .. } => Disruption::Crash,
+            Step::Restart(_) => Disruption::Restart,
+            Step::Rejoin(_) => Disruption::Rejoin,
+            Step::FsyncError { .. } => Disruption::FsyncError,
+            Step::BreakClient { .. } => Disruption::ConnectionBreak,
+            Step::BreakLearner { .. } => Disruption::LearnerBreak,
+            Step::Cut { .. } => Disruption::Partition,
+            Step::Expire(_) => Disruption::SessionExpiry,
+            Step::Kill(_) => Disruption::ProgramCrash,
+            Step::Pause(_) => Disruption::Pause,
+            Step::Cancel(_) => Disruption::Cancellation,
             _ => return None,
         })
     }
 }
 
-/// Counts faults by the steps that happened.
+/// Counts disruptions by the steps that happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FaultCounter {
-    counts: BTreeMap<FaultKind, u64>,
+pub struct DisruptionCounter {
+    counts: BTreeMap<Disruption, u64>,
 }
 
-impl FaultCounter {
-    /// Nothing has failed yet.
-    pub fn new() -> FaultCounter {
-        FaultCounter::default()
+impl DisruptionCounter {
+    /// Nothing has happened yet.
+    pub fn new() -> DisruptionCounter {
+        DisruptionCounter::default()
     }
 
-    /// Counts a step that was done, if it is a fault.
+    /// Counts a step that was done, if it is a disruption.
     pub fn step(&mut self, step: &Step) {
-        if let Some(kind) = FaultKind::of(step) {
-            self.fault(kind);
+        if let Some(kind) = Disruption::of(step) {
+            self.count(kind);
         }
     }
 
-    /// Counts a fault that is no step.
-    pub fn fault(&mut self, kind: FaultKind) {
+    /// Counts a disruption that is no step.
+    pub fn count(&mut self, kind: Disruption) {
         *self.counts.entry(kind).or_default() += 1;
     }
 
     /// How often each kind happened; kinds that did not happen are absent.
-    pub fn counts(&self) -> &BTreeMap<FaultKind, u64> {
+    pub fn counts(&self) -> &BTreeMap<Disruption, u64> {
         &self.counts
     }
 }

@@ -183,7 +183,7 @@ fn synchronisations_moves_and_exits() {
 }
 
 #[test]
-fn every_fault_step_has_a_kind() {
+fn every_fault_step_is_a_disruption() {
     let client = ClientConnection { client: ClientId(1), slot: 0 };
     let learner = LearnerConnection { learner: TWO, slot: 0 };
     let (from, to) = (Machine::Server(ONE), Machine::Server(TWO));
@@ -202,38 +202,18 @@ fn every_fault_step_has_a_kind() {
         Step::Cancel(ClientId(1)),
         Step::FsyncError { server: ONE, survive: 0 },
     ];
-    let mut faults = FaultCounter::new();
+    let mut disruptions = DisruptionCounter::new();
     for step in &steps {
         assert!(step.is_fault() || *step == Step::Restart(ONE), "{step}");
-        faults.step(step);
+        disruptions.step(step);
     }
     // An engine counts what only takes time by itself.
-    faults.fault(FaultKind::DelayBurst);
-    faults.fault(FaultKind::DiskStall);
-    let kinds: Vec<FaultKind> = faults.counts().keys().copied().collect();
-    assert_eq!(kinds, FaultKind::ALL, "one step of each kind, in order");
-    assert!(faults.counts().values().all(|count| *count == 1));
+    disruptions.count(Disruption::DelayBurst);
+    disruptions.count(Disruption::DiskStall);
+    let kinds: Vec<Disruption> = disruptions.counts().keys().copied().collect();
+    assert_eq!(kinds, Disruption::ALL, "one step of each kind, in order");
+    assert!(disruptions.counts().values().all(|count| *count == 1));
     for step in [Step::Heal { from, to }, Step::Resume(ClientId(1)), Step::Append(ONE)] {
-        assert_eq!(FaultKind::of(&step), None, "{step}");
+        assert_eq!(Disruption::of(&step), None, "{step}");
     }
-}
-
-#[test]
-fn names_serve_people_reports_and_the_command_line() {
-    for mark in Mark::ALL {
-        assert_eq!(mark.name().parse(), Ok(*mark));
-        let json = serde_json::to_string(mark).expect("a string");
-        assert_eq!(json, format!("{:?}", mark.name()));
-        assert_eq!(serde_json::from_str::<Mark>(&json).expect("the same"), *mark);
-    }
-    for kind in FaultKind::ALL {
-        assert_eq!(kind.name().parse(), Ok(*kind));
-    }
-    let counts = BTreeMap::from([(Mark::SyncByTrunc, 2)]);
-    assert_eq!(serde_json::to_string(&counts).expect("a map"), r#"{"sync by TRUNC":2}"#);
-    let error = "sync by TRUNK".parse::<Mark>().unwrap_err().to_string();
-    assert!(
-        error.starts_with("`sync by TRUNK` is not the name of a mark; the names are: sync by DIFF"),
-        "{error}"
-    );
 }

@@ -22,7 +22,7 @@ use crate::seeded::random::Seeds;
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
-use vivarium_model::mark::FaultKind;
+use vivarium_model::mark::Disruption;
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -318,17 +318,17 @@ impl<'a, S: Subject> Driver<'a, S> {
             }
             Order::Stall(server, lasts) => {
                 self.latencies.stall(server, now + lasts);
-                self.record.slowed(FaultKind::DiskStall);
+                self.record.slowed(Disruption::DiskStall);
                 Ok(true)
             }
             Order::SlowStream { learner, lasts, by } => {
                 self.latencies.slow_stream(learner, now, lasts, by);
-                self.record.slowed(FaultKind::DelayBurst);
+                self.record.slowed(Disruption::DelayBurst);
                 Ok(true)
             }
             Order::SlowDown { machine, lasts, by } => {
                 self.latencies.slow_down(machine, now + lasts, by);
-                self.record.slowed(FaultKind::DelayBurst);
+                self.record.slowed(Disruption::DelayBurst);
                 Ok(true)
             }
         }

@@ -73,7 +73,7 @@ fn without_faults_nothing_fails() {
     for seed in 0..20 {
         let report = run(seed, FaultSet::NONE, Defects::default(), keep.clone());
         assert_eq!(report.violation, None);
-        assert!(report.struck.is_empty() && report.faults.is_empty());
+        assert!(report.struck.is_empty() && report.disruptions.is_empty());
         assert!(!report.recorded.iter().any(|(_, step)| step.is_fault()));
     }
 }

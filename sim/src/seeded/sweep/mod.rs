@@ -19,7 +19,7 @@ use std::sync::mpsc;
 use std::thread;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::host::THREAD;
-use vivarium_model::mark::{FaultKind, Mark};
+use vivarium_model::mark::{Disruption, Mark};
 use vivarium_model::time::Duration;
 
 /// What to sweep.
@@ -42,8 +42,8 @@ pub struct Totals {
     pub steps: u64,
     /// How much virtual time went by in all of them.
     pub simulated: Duration,
-    /// How many steps were faults, by kind.
-    pub faults: BTreeMap<FaultKind, u64>,
+    /// How many steps were disruptions, by kind.
+    pub disruptions: BTreeMap<Disruption, u64>,
     /// How often each fault of the plans struck.
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
@@ -63,7 +63,7 @@ impl Totals {
         self.seeds += 1;
         self.steps += report.steps;
         self.simulated += report.simulated;
-        add_counts(&mut self.faults, &report.faults);
+        add_counts(&mut self.disruptions, &report.disruptions);
         add_counts(&mut self.struck, &report.struck);
         add_counts(&mut self.marks, &report.marks);
         self.requests += report.requests;
