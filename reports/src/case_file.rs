@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 use thiserror::Error;
 use vivarium_model::case::Case;
+use vivarium_model::release::Bug;
 
 /// What the field `format` of every case file says.
 pub const FORMAT: &str = "vivarium-case";
@@ -80,6 +81,29 @@ pub enum CaseFileError {
         /// Its version.
         version: u64,
     },
+    /// Written when the servers' defects were numbered, and nothing says which they were.
+    #[error(
+        "the case file `{}` has version {version}, which numbered the servers' defects, and does not name \
+         those that were switched on: replay it with the build that wrote it, or replay its seed",
+        path.display()
+    )]
+    NumberedBugs {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+    },
+    /// A defect of the servers has a name that this build does not know.
+    #[error(
+        "the case file `{}` names the bug `{name}`, which this build of Vivarium does not know",
+        path.display()
+    )]
+    UnknownBug {
+        /// The file.
+        path: PathBuf,
+        /// What it names.
+        name: String,
+    },
     /// A case of the right version whose content makes no sense.
     #[error("the case file `{}` is damaged: {reason}", path.display())]
     Damaged {
@@ -111,7 +135,8 @@ pub fn save(path: &Path, case: &Case) -> Result<(), CaseFileError> {
 /// Reads a case and checks that it can be replayed.
 ///
 /// # Errors
-/// If the file cannot be read, is no case of a version known to this build, or makes no sense.
+/// If the file cannot be read, is no case of a version known to this build, names a bug that this build does
+/// not know, or makes no sense.
 pub fn load(path: &Path) -> Result<Case, CaseFileError> {
     let unreadable = |source| CaseFileError::Unreadable { path: path.to_path_buf(), source };
     let bytes = fs::read(path).map_err(unreadable)?;
@@ -161,22 +186,62 @@ pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
     if text.trim().is_empty() {
         return Err(CaseFileError::Empty { path });
     }
-    let document: Value = match serde_json::from_str(text) {
+    let mut document: Value = match serde_json::from_str(text) {
         Ok(document) => document,
         Err(error) if error.is_eof() => {
             return Err(CaseFileError::Truncated { path, line: error.line() });
         }
         Err(error) => return Err(CaseFileError::NotJson { path, reason: error.to_string() }),
     };
-    check_envelope(&path, &document)?;
+    let version = check_envelope(&path, &document)?;
+    let read = match version < NAMED_BUGS {
+        true => {
+            name_bugs(&path, version, &mut document)?;
+            serde_json::from_value(document)
+        }
+        // From the text, because that tells where something is wrong.
+        false => {
+            check_bugs(&path, &document)?;
+            serde_json::from_str(text)
+        }
+    };
     let damaged = |reason: String| CaseFileError::Damaged { path: path.clone(), reason };
-    let case: Case = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let case: Case = read.map_err(|error| damaged(error.to_string()))?;
     case.check().map_err(damaged)?;
-    Ok(case)
+    Ok(Case { version: Case::VERSION, ..case })
 }
 
-/// Format and version must be right before the rest may mean anything.
-fn check_envelope(path: &Path, document: &Value) -> Result<(), CaseFileError> {
+/// The first version whose configuration names the servers' defects.
+const NAMED_BUGS: u64 = 3;
+
+/// Names the defects of an older case's servers. Their numbers mean nothing to a build that knows more of
+/// them; but the case also lists what was switched on, and those are all, if they are as many.
+fn name_bugs(path: &Path, version: u64, document: &mut Value) -> Result<(), CaseFileError> {
+    let listed = document["bugs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let bugs: Vec<Bug> = listed.filter_map(|name| name.parse().ok()).collect();
+    let Some(numbered) = document.pointer_mut("/config/bugs") else { return Ok(()) };
+    let Some(bits) = numbered.as_u64() else { return Ok(()) };
+    if bits.count_ones() as usize != bugs.len() {
+        return Err(CaseFileError::NumberedBugs { path: path.to_path_buf(), version });
+    }
+    *numbered = bugs.iter().map(|bug| bug.name()).collect();
+    Ok(())
+}
+
+/// Whether this build knows the servers' defects. The scenario knows what else is switched on.
+fn check_bugs(path: &Path, document: &Value) -> Result<(), CaseFileError> {
+    let bugs = document.pointer("/config/bugs").and_then(Value::as_array);
+    let mut names = bugs.into_iter().flatten().filter_map(Value::as_str);
+    match names.find(|name| name.parse::<Bug>().is_err()) {
+        None => Ok(()),
+        Some(name) => {
+            Err(CaseFileError::UnknownBug { path: path.to_path_buf(), name: name.to_string() })
+        }
+    }
+}
+
+/// The version. It and the format must be right before the rest may mean anything.
+fn check_envelope(path: &Path, document: &Value) -> Result<u64, CaseFileError> {
     let path = path.to_path_buf();
     let foreign =
         |found: &str| Err(CaseFileError::Foreign { path: path.clone(), found: found.to_string() });
@@ -189,7 +254,7 @@ fn check_envelope(path: &Path, document: &Value) -> Result<(), CaseFileError> {
         None => return foreign("it does not"),
     }
     match fields.get("version").and_then(Value::as_u64) {
-        Some(version) if (1..=u64::from(Case::VERSION)).contains(&version) => Ok(()),
+        Some(version) if (1..=u64::from(Case::VERSION)).contains(&version) => Ok(version),
         Some(version) => Err(CaseFileError::OtherVersion { path, version }),
         None => {
             Err(CaseFileError::Damaged { path, reason: "its version is no number".to_string() })

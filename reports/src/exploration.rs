@@ -34,8 +34,8 @@ use vivarium_model::verdict::Verdict;
 /// What the field `format` of every such report says.
 pub const FORMAT: &str = "vivarium-exploration";
 
-/// The version of the schema that this build writes.
-pub const VERSION: u32 = 1;
+/// The version of the schema that this build writes. Since version 2 a configuration names its bugs.
+pub const VERSION: u32 = 2;
 
 /// The report on one exploration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -60,8 +60,8 @@ use vivarium_model::verdict::Verdict;
 /// What the field `format` of every report says.
 pub const FORMAT: &str = "vivarium-report";
 
-/// The version of the schema that this build writes.
-pub const VERSION: u32 = 1;
+/// The version of the schema that this build writes. Since version 2 a configuration names its bugs.
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -6,6 +6,8 @@ use common::case;
 use std::fs;
 use std::path::{Path, PathBuf};
 use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::config::Config;
+use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::step::Step;
 use vivarium_model::{id::ServerId, time::Time};
 use vivarium_reports::case_file::{CaseFileError, from_text, load, save, to_text};
@@ -92,13 +94,13 @@ fn a_truncated_file_at_every_length() {
 
 #[test]
 fn another_version_says_what_to_do() {
-    let text = to_text(&case()).replace("\"version\": 2", "\"version\": 3");
+    let text = to_text(&case()).replace("\"version\": 3", "\"version\": 4");
     assert_eq!(
         refusal(&text),
-        "the case file `some.json` has version 3, but this build of Vivarium reads up to version 2: \
+        "the case file `some.json` has version 4, but this build of Vivarium reads up to version 3: \
          replay it with the build that wrote it, or replay its seed"
     );
-    let text = to_text(&case()).replace("\"version\": 2", "\"version\": \"new\"");
+    let text = to_text(&case()).replace("\"version\": 3", "\"version\": \"new\"");
     assert_eq!(refusal(&text), "the case file `some.json` is damaged: its version is no number");
 }
 
@@ -121,10 +123,63 @@ fn a_damaged_case_says_where() {
 /// Version 1 knew only one grain, and did not name it.
 #[test]
 fn a_case_of_version_1_is_one_of_the_ensemble() {
-    let text = to_text(&case()).replace("\"version\": 2", "\"version\": 1");
-    let text = text.replace("  \"grain\": \"Ensemble\",\n", "");
+    let text = of_version(1, 0, &case()).replace("  \"grain\": \"Ensemble\",\n", "");
     let read = from_text(Path::new("old.json"), &text).expect("it is well formed");
-    assert_eq!((read.version, read.grain), (1, GrainKind::Ensemble));
-    let current = Case { version: Case::VERSION, ..read };
-    assert_eq!(current, case());
+    assert_eq!(read.grain, GrainKind::Ensemble);
+    assert_eq!(read, case());
+}
+
+/// The text of a case without defects of servers as an older version had it, with these in numbers.
+fn of_version(version: u32, numbered: u64, case: &Case) -> String {
+    assert_eq!(case.config.bugs, Bugs::NONE, "they are put in by the test");
+    let text = to_text(case).replace("\"version\": 3", &format!("\"version\": {version}"));
+    assert!(text.contains("\"bugs\":[]"), "{text}");
+    text.replace("\"bugs\":[]", &format!("\"bugs\":{numbered}"))
+}
+
+#[test]
+fn every_bug_is_written_and_read_by_its_name() {
+    for bug in Bug::ALL {
+        let mut case = case();
+        case.config.bugs = Bugs::NONE.with(bug);
+        let text = to_text(&case);
+        assert!(text.contains(&format!("\"bugs\":[\"{bug}\"]")), "{text}");
+        assert_eq!(from_text(Path::new("some.json"), &text).expect("it is well formed"), case);
+    }
+    let mut case = case();
+    case.config.bugs = Bug::ALL.into_iter().collect();
+    assert_eq!(from_text(Path::new("some.json"), &to_text(&case)).expect("well formed"), case);
+}
+
+/// Which number was whose is not known any more; that there were as many as are listed is.
+#[test]
+fn a_case_of_version_2_has_the_bugs_that_it_lists() {
+    let mut listed = case();
+    listed.bugs = vec!["SnapKeepsOldLog".into(), "NoGuid".into(), "GapsAreReplayed".into()];
+    let text = of_version(2, 0b1001, &listed);
+    let read = from_text(Path::new("old.json"), &text).expect("it says all");
+    let bugs = Bugs::NONE.with(Bug::SnapKeepsOldLog).with(Bug::GapsAreReplayed);
+    let config = Config { bugs, ..listed.config.clone() };
+    assert_eq!(read, Case { config, ..listed.clone() });
+    assert_eq!(from_text(Path::new("old.json"), &of_version(2, 0, &case())).ok(), Some(case()));
+
+    let sentence = "the case file `some.json` has version 2, which numbered the servers' defects, and \
+                    does not name those that were switched on: replay it with the build that wrote \
+                    it, or replay its seed";
+    for (numbered, case) in [(0b1, &case()), (0b1, &listed), (0b111, &listed), (0, &listed)] {
+        assert_eq!(refusal(&of_version(2, numbered, case)), sentence, "{numbered:b}");
+    }
+}
+
+#[test]
+fn a_bug_that_this_build_does_not_know_is_named() {
+    let text =
+        to_text(&case()).replace("\"bugs\":[]", "\"bugs\":[\"SnapKeepsOldLog\",\"FromTomorrow\"]");
+    assert_eq!(
+        refusal(&text),
+        "the case file `some.json` names the bug `FromTomorrow`, which this build of Vivarium does not know"
+    );
+    // Numbers mean nothing in this version.
+    let text = to_text(&case()).replace("\"bugs\":[]", "\"bugs\":4");
+    assert!(refusal(&text).contains("is damaged: invalid type: integer `4`"), "{}", refusal(&text));
 }

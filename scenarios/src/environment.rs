@@ -78,6 +78,12 @@ impl Environment {
                 case.scenario
             ));
         }
+        if let [switch, ..] = &case.bugs[..] {
+            return Err(format!(
+                "VIVARIUM_CASE: `{}` was recorded with `{switch}` switched on, and a test has no switches",
+                path.display()
+            ));
+        }
         let file = path.display().to_string();
         Ok((case.grain == grain).then_some(Again { case, file }))
     }

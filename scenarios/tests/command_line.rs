@@ -151,6 +151,13 @@ fn files_that_are_no_case() {
     assert!(refused_file("other.json", "{\"a\": 1}").contains("is JSON, but not a case file"));
     let newer = "{\"format\": \"vivarium-case\", \"version\": 99}";
     assert!(refused_file("newer.json", newer).contains("has version 99, but this build"));
+    let unknown = "{\"format\": \"vivarium-case\", \"version\": 3, \
+                   \"config\": {\"bugs\": [\"SnapKeepOldLog\"]}}";
+    assert_eq!(
+        refused_file("unknown.json", unknown),
+        "the case file `unknown.json` names the bug `SnapKeepOldLog`, which this build of Vivarium does not \
+         know: did you mean `SnapKeepsOldLog`?"
+    );
     let bare = "{\"format\": \"vivarium-case\", \"version\": 1}";
     let sentence = refused_file("bare.json", bare);
     assert!(sentence.contains("is damaged: missing field `scenario`"), "{sentence}");

@@ -38,7 +38,7 @@ impl fmt::Display for GrainKind {
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
-    /// Version of this format: [`Case::VERSION`].
+    /// Version of this format: [`Case::VERSION`]. What is read of an older file is brought up to it.
     pub version: u32,
     /// The scenario's name.
     pub scenario: String,
@@ -62,8 +62,9 @@ pub struct Case {
 }
 
 impl Case {
-    /// The version that this build writes, and the newest that it reads.
-    pub const VERSION: u32 = 2;
+    /// The version that this build writes, and the newest that it reads. Version 1 knew only one grain;
+    /// up to version 2 the defects of the servers were numbered, since then they are named.
+    pub const VERSION: u32 = 3;
 
     /// Looks for what would make a replay meaningless: machines that the configuration does not
     /// have, time that runs backwards. A file can hold anything, so this is asked before a replay.

@@ -9,7 +9,8 @@ use crate::exploration;
 use crate::replaying::{self, Commands, explored};
 use crate::seeds::parse_seed;
 use std::path::Path;
-use vivarium_reports::case_file;
+use vivarium_model::release::Bug;
+use vivarium_reports::case_file::{self, CaseFileError};
 use vivarium_sim::RunOptions;
 
 /// So many steps of a simulated run are shown where nobody says how many.
@@ -94,6 +95,15 @@ fn by_seed(
     Ok(emit(&text, u8::from(run.violation.is_some())))
 }
 
+/// Why a case file was not loaded, with the name that was meant if it names an unknown bug.
+fn unreadable(error: &CaseFileError) -> String {
+    let meant = match error {
+        CaseFileError::UnknownBug { name, .. } => nearest(name, Bug::ALL.map(Bug::name)),
+        _ => None,
+    };
+    meant.map_or(error.to_string(), |meant| format!("{error}: did you mean `{meant}`?"))
+}
+
 fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Result<u8, String> {
     let path = Path::new(target);
     if !path.exists()
@@ -103,7 +113,7 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
             "there is no case file `{target}`: did you mean the scenario, `replay {name} --seed N`?"
         ));
     }
-    let case = case_file::load(path).map_err(|error| error.to_string())?;
+    let case = case_file::load(path).map_err(|error| unreadable(&error))?;
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
