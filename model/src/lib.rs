@@ -20,7 +20,8 @@ pub mod world;
 pub use program::{handle, host, machines};
 pub use record::{case, mark, trace, verdict};
 pub use vocabulary::{
-    acl, config, effect, error, event, fingerprint, id, named, observation, op, packet, path, release,
+    acl, bounds, config, effect, error, event, fingerprint, id, named, observation, op, packet, path,
+    release,
     setup, stat, step, time, timer, txn, words, zxid,
 };
 pub use world::{grain, history, witnesses};

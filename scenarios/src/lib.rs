@@ -55,7 +55,7 @@ mod test;
 mod watchdog;
 
 #[cfg(feature = "explore")]
-pub use exploration::{Exploration, explore};
+pub use exploration::{Exploration, ExploreError, explore};
 pub use ready::TestFailure;
 pub use role::Role;
 pub use test::Test;

@@ -2,7 +2,7 @@
 //! an observation are made of.
 
 #[cfg(feature = "explore")]
-pub use crate::exploration::Exploration;
+pub use crate::exploration::{Exploration, ExploreError};
 pub use crate::properties::{
     Said, Tree, agree, always, at_most_once, eventually, exactly_once, grows, never_two_at_once,
     no_ghosts_under, same_order, tree_always, tree_at_end,

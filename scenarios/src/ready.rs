@@ -4,7 +4,7 @@ use crate::deeds::Deeds;
 use crate::engine::{self, LAST_STEPS};
 use crate::environment::{self, Again, Environment, cargo_test};
 #[cfg(feature = "explore")]
-use crate::exploration::{self, Answer, Exploration, Handed};
+use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
 use crate::replaying::{self, Commands};
 use crate::seeds::SeedRange;
 use std::fmt;
@@ -155,9 +155,8 @@ impl Ready {
         self.take_a_searched_case_again(&environment)?;
         match &environment.serve {
             Some(address) => {
-                exploration::serve_at(&self.scenario, exploration, address, &|words| {
-                    eprintln!("{words}");
-                })
+                let tell = |words: &str| eprintln!("{words}");
+                Ok(exploration::serve_at(&self.scenario, exploration, address, &tell)?)
             }
             None => Ok(()),
         }
@@ -173,7 +172,9 @@ impl Ready {
         exploration: &Exploration,
     ) -> Result<ExplorationReport, TestFailure> {
         let answer = exploration::answer(&self.scenario, &[], exploration, Arc::new(Silent));
-        let Answer { mut report, case } = answer.map_err(|sentence| self.refused(sentence))?;
+        let name = || self.scenario.name.clone();
+        let not_explored = |error| TestFailure::NotExplored { name: name(), error };
+        let Answer { mut report, case } = answer.map_err(not_explored)?;
         if let (Some(finding), Some(case)) = (&mut report.finding, case) {
             let file = environment::save(&case, "explored");
             finding.replay = match &file {
@@ -223,6 +224,14 @@ pub enum TestFailure {
         /// Which, in one sentence.
         sentence: String,
     },
+    /// The test was not explored: why.
+    #[cfg(feature = "explore")]
+    NotExplored {
+        /// The test's name.
+        name: String,
+        /// Why.
+        error: ExploreError,
+    },
     /// What was asked for makes no sense, or could not be done.
     Refused {
         /// The test's name.
@@ -237,7 +246,7 @@ impl TestFailure {
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             TestFailure::Violated(finding) => Some(finding),
-            TestFailure::Unseen { .. } | TestFailure::Refused { .. } => None,
+            _ => None,
         }
     }
 }
@@ -259,6 +268,8 @@ impl fmt::Display for TestFailure {
                     _ => Ok(()),
                 }
             }
+            #[cfg(feature = "explore")]
+            TestFailure::NotExplored { name, error } => write!(f, "{name}: {error}"),
             TestFailure::Unseen { name, sentence } | TestFailure::Refused { name, sentence } => {
                 write!(f, "{name}: {sentence}")
             }
@@ -272,4 +283,12 @@ impl fmt::Debug for TestFailure {
     }
 }
 
-impl std::error::Error for TestFailure {}
+impl std::error::Error for TestFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            #[cfg(feature = "explore")]
+            TestFailure::NotExplored { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

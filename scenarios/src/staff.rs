@@ -2,8 +2,9 @@
 
 use crate::role::Role;
 use std::sync::Arc;
+use vivarium_model::bounds::SWEPT_CLIENTS;
 use vivarium_model::handle::Program;
-use vivarium_sim::bounds::{self, within};
+use vivarium_sim::bounds::within;
 use vivarium_sim::scenario::MakePrograms;
 use vivarium_sim::{Choice, ClientOptions, Drawn};
 
@@ -53,7 +54,7 @@ impl Programs {
         }
         for Role { name, clients, .. } in &roles {
             let said = format!("clients({clients})` of the role `{name}");
-            within(&said, u64::from(*clients), 1, u64::from(bounds::MOST_CLIENTS))?;
+            within(&said, u64::from(*clients), 1, SWEPT_CLIENTS.into())?;
         }
         let each = || roles.iter().flat_map(|role| (0..role.clients).map(move |_client| role));
         let programs: Vec<Program> = each().map(|role| role.program.clone()).collect();

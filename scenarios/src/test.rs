@@ -311,7 +311,8 @@ impl Test {
     ///
     /// # Panics
     /// With the whole report if something was violated, or if the search could not see everything
-    /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded).
+    /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded); and with one sentence
+    /// where [`Test::explored`] returns an error, or a variable of the environment makes no sense.
     #[cfg(feature = "explore")]
     pub fn explore(self, exploration: &crate::Exploration) -> ExplorationReport {
         let name = self.name.clone();
@@ -331,8 +332,12 @@ impl Test {
     /// [`Test::explore`], whatever the verdict.
     ///
     /// # Errors
-    /// One sentence, where what was asked for makes no sense, or nobody made an observation that was
-    /// demanded.
+    /// * [`TestFailure::NotExplored`], with an [`ExploreError`](crate::ExploreError): a number or a claim of
+    ///   `exploration` makes no sense for this test, a program does not come back to an await, and whatever
+    ///   else the variants of that say;
+    /// * [`TestFailure::Refused`], with one sentence: the test itself makes no sense;
+    /// * [`TestFailure::Unseen`]: nothing was violated, and nobody made an observation that was demanded
+    ///   ([`Test::must_see`]).
     #[cfg(feature = "explore")]
     pub fn explored(
         self,

@@ -56,6 +56,8 @@ fn three_clients_hold_the_lock_in_turn() {
 fn churn_says_why_it_cannot_be_explored() {
     let churn = catalogue().into_iter().find(|entry| entry.name == "churn");
     let scenario = (churn.expect("it is in the catalogue").build)(&Switches::default());
-    let sentence = explore(&scenario, &Exploration::new()).expect_err("it cannot be explored");
+    let error = explore(&scenario, &Exploration::new()).expect_err("it cannot be explored");
+    assert!(matches!(error, ExploreError::NotExplorable { .. }), "{error:?}");
+    let sentence = error.to_string();
     assert!(sentence.starts_with("`churn` cannot be explored: its programs try the servers"));
 }

@@ -5,6 +5,7 @@
 //! hash tells whether the run is still the recorded one.
 
 use crate::property::Objection;
+use crate::vocabulary::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENTS, SWEPT_SERVERS};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::{ClientId, Machine, ServerId};
@@ -90,10 +91,8 @@ impl Case {
         if self.config.servers == 0 {
             return Err("its ensemble has no servers".to_string());
         }
+        self.check_sizes()?;
         for (index, client) in self.config.clients.iter().enumerate() {
-            if index >= usize::from(u8::MAX) {
-                return Err("it has more than 255 clients".to_string());
-            }
             let client_id = ClientId::at(index);
             if client.servers.is_empty() {
                 return Err(format!("{client_id} has an empty list of servers"));
@@ -107,6 +106,27 @@ impl Case {
             }
         }
         Ok(())
+    }
+
+    /// Whoever recorded it was bounded. At the ensemble grain, only a search has no clients.
+    fn check_sizes(&self) -> Result<(), String> {
+        let (servers, clients) = (usize::from(self.config.servers), self.config.clients.len());
+        let (of, most_servers, most_clients) = match self.grain {
+            GrainKind::Service => {
+                ("a search over the service grain", SWEPT_SERVERS, SEARCHED_CLIENTS)
+            }
+            GrainKind::Ensemble if clients == 0 => {
+                ("a search over the ensemble grain", SEARCHED_SERVERS, 0)
+            }
+            GrainKind::Ensemble => ("a sweep", SWEPT_SERVERS, SWEPT_CLIENTS),
+        };
+        let sizes = [(servers, most_servers, "servers"), (clients, most_clients, "clients")];
+        match sizes.iter().find(|(number, most, _what)| *number > usize::from(*most)) {
+            Some((number, most, what)) => {
+                Err(format!("it has {number} {what}, and {of} takes at most {most}"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_machine(&self, machine: Machine) -> Result<(), String> {
@@ -230,6 +250,30 @@ mod tests {
         assert_eq!(broken.check().unwrap_err(), "client 2 has an empty list of servers");
         broken.config.servers = 0;
         assert_eq!(broken.check().unwrap_err(), "its ensemble has no servers");
+    }
+
+    #[test]
+    fn a_case_is_as_large_as_its_recorder_can_make_it() {
+        let with = |grain, servers, clients: u8| {
+            let config = Config::new(servers, clients);
+            Case { grain, config, ..case(Vec::new()) }.check()
+        };
+        let refused = |sizes: &str, of: &str, most: u8| {
+            Err(format!("it has {sizes}, and {of} takes at most {most}"))
+        };
+        use GrainKind::{Ensemble, Service};
+        assert_eq!(with(Service, 1, SEARCHED_CLIENTS), Ok(()));
+        let too_many = refused("9 clients", "a search over the service grain", 8);
+        assert_eq!(with(Service, 1, SEARCHED_CLIENTS + 1), too_many);
+        assert_eq!(with(Ensemble, SEARCHED_SERVERS, 0), Ok(()));
+        let too_many = refused("6 servers", "a search over the ensemble grain", 5);
+        assert_eq!(with(Ensemble, SEARCHED_SERVERS + 1, 0), too_many);
+        assert_eq!(with(Ensemble, SWEPT_SERVERS, SWEPT_CLIENTS), Ok(()));
+        let too_many = refused("64 servers", "a sweep", 63);
+        assert_eq!(with(Ensemble, SWEPT_SERVERS + 1, SWEPT_CLIENTS), too_many);
+        let mut crowded = case(Vec::new());
+        crowded.config.clients = vec![crowded.config.clients[0].clone(); 256];
+        assert_eq!(crowded.check(), refused("256 clients", "a sweep", 255));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! and what they cause, and how a run is configured.
 
 pub mod acl;
+pub mod bounds;
 pub mod config;
 pub mod effect;
 pub mod error;

@@ -6,12 +6,13 @@ use super::progress::SearchMeter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
-use crate::exploration::{self, Answer, Exploration, MOST_CLIENTS, MOST_SERVERS};
+use crate::exploration::{self, Answer, Exploration};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use vivarium_model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS};
 use vivarium_model::case::Case;
 use vivarium_model::release::Bug;
 use vivarium_reports::case_file;
@@ -134,11 +135,11 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     }
     if let Some(text) = &arguments.clients {
         exploration =
-            exploration.clients(to_small(number("--clients", text, 1, MOST_CLIENTS.into())?));
+            exploration.clients(to_small(number("--clients", text, 1, SEARCHED_CLIENTS.into())?));
     }
     if let Some(text) = &arguments.servers {
         exploration =
-            exploration.servers(to_small(number("--servers", text, 1, MOST_SERVERS.into())?));
+            exploration.servers(to_small(number("--servers", text, 1, SEARCHED_SERVERS.into())?));
     }
     if arguments.txns.is_some() {
         exploration = exploration.txns(small("--txns", &arguments.txns)?);
@@ -206,7 +207,7 @@ fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> 
     let digits = text.replace('_', "");
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     match digits.parse::<u64>() {
-        Ok(number) => within(&format!("{flag} {text}"), number, least, most).map(|()| number),
+        Ok(number) => Ok(within(&format!("{flag} {text}"), number, least, most).map(|()| number)?),
         _ if is_number => Err(format!("`{flag} {text}` is too many: give at most {most}")),
         _ => Err(format!("`{flag} {text}` is not a number: write e.g. `{flag} 2`")),
     }

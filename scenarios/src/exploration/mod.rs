@@ -5,9 +5,11 @@
 //! [`servers`]: the servers alone, over the ensemble grain); what they share is here: the options of
 //! the search and the parts of the report.
 
+mod error;
 mod programs;
 mod servers;
 
+pub use error::ExploreError;
 pub(crate) use programs::{Handed, hand_over};
 
 use std::net::{TcpListener, ToSocketAddrs};
@@ -15,21 +17,16 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Election;
 use vivarium_model::setup::{Setup, SetupError};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
-use vivarium_sim::bounds::{some_time, within};
+use vivarium_sim::bounds::{OutOfBounds, some_time, within};
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::every::{Observer, Options, Silent, Statistics, Strategy};
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Explored, Scenario};
-
-/// A search over more servers could not keep them apart, nor could it end.
-pub(crate) const MOST_SERVERS: u8 = vivarium_sim::every::servers::MAX_SERVERS as u8;
-
-/// A search takes no more programs.
-pub(crate) const MOST_CLIENTS: u8 = vivarium_sim::every::programs::MAX_CLIENTS as u8;
 
 /// How far to explore, and how.
 ///
@@ -295,26 +292,23 @@ impl Exploration {
     }
 
     /// Whether what is said makes sense, and nothing that the other grain alone has.
-    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+    fn check(&self, scenario: &Scenario) -> Result<(), ExploreError> {
+        scenario.check().map_err(ExploreError::Scenario)?;
         self.check_numbers()?;
+        let scenario_name = || scenario.name.clone();
         if self.interchangeable && scenario.settings.tell_clients_apart() {
-            return Err(format!(
-                "`interchangeable`: the clients of `{}` differ by their roles or options",
-                scenario.name
-            ));
+            return Err(ExploreError::ClientsDiffer { scenario: scenario_name() });
         }
         let service = self.clients.is_some() || !self.setup.is_empty();
-        let (other, what) = match &scenario.explored {
-            Explored::Programs { .. } => (self.ensemble != Ensemble::default(), "service"),
-            Explored::Servers(_) => (service || self.budget != Budget::default(), "ensemble"),
+        let (other, grain) = match &scenario.explored {
+            Explored::Programs { .. } => (self.ensemble != Ensemble::default(), GrainKind::Service),
+            Explored::Servers(_) => {
+                (service || self.budget != Budget::default(), GrainKind::Ensemble)
+            }
             Explored::No(_) => return Ok(()),
         };
         match other {
-            true => Err(format!(
-                "`{}` is explored over the {what} grain, and something was asked for that only the \
-                 other grain has",
-                scenario.name
-            )),
+            true => Err(ExploreError::OtherGrain { scenario: scenario_name(), grain }),
             false => Ok(()),
         }
     }
@@ -327,7 +321,7 @@ impl Exploration {
     }
 
     /// Whether its numbers make sense.
-    fn check_numbers(&self) -> Result<(), String> {
+    fn check_numbers(&self) -> Result<(), OutOfBounds> {
         let Options { max_states, max_memory, max_time, .. } = self.options;
         if let Some(states) = max_states {
             within(&format!("max_states({states})"), states, 1, u64::MAX)?;
@@ -339,32 +333,30 @@ impl Exploration {
     }
 
     /// How many clients there are.
-    fn clients_of(&self, scenario: &Scenario) -> Result<u8, String> {
+    fn clients_of(&self, scenario: &Scenario) -> Result<u8, ExploreError> {
+        let name = || scenario.name.clone();
         if let Some(clients) = self.clients {
             let said = format!("clients({clients})");
             let roles = scenario.settings.roles.len();
             if roles != 0 && roles != usize::from(clients) {
-                return Err(format!("`{said}`: the roles of `{}` say how many", scenario.name));
+                return Err(ExploreError::RolesSayHowMany { scenario: name(), clients });
             }
-            return within(&said, clients.into(), 1, MOST_CLIENTS.into()).map(|()| clients);
+            within(&said, clients.into(), 1, SEARCHED_CLIENTS.into())?;
+            return Ok(clients);
         }
         let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
-        u8::try_from(fewest).ok().filter(|clients| *clients <= MOST_CLIENTS).ok_or_else(|| {
-            format!(
-                "`{}` has {fewest} clients, and a search takes at most {MOST_CLIENTS}: give it fewer",
-                scenario.name
-            )
-        })
+        let few = u8::try_from(fewest).ok().filter(|clients| *clients <= SEARCHED_CLIENTS);
+        few.ok_or_else(|| ExploreError::TooManyClients { scenario: name(), clients: fewest })
     }
 
     /// The scenario with what is there from the start of this search.
-    fn set_up(&self, scenario: &Scenario, setup: &Setup) -> Result<Scenario, String> {
+    fn set_up(&self, scenario: &Scenario, setup: &Setup) -> Result<Scenario, ExploreError> {
         let mut setup = scenario.setup.clone().and(setup);
         for path in &self.setup {
             match setup.add(path) {
                 // The scenario may have it too.
                 Ok(()) | Err(SetupError::Twice(_)) => {}
-                Err(error) => return Err(format!("`setup`: {error}")),
+                Err(error) => return Err(ExploreError::Setup(error)),
             }
         }
         Ok(Scenario { explored: Explored::Programs { setup }, ..scenario.clone() })
@@ -380,29 +372,30 @@ pub(crate) struct Answer {
 /// Explores a scenario of the catalogue, or one of your own.
 ///
 /// # Errors
-/// It cannot be explored: one sentence.
+/// It cannot be explored, or not so: [`ExploreError`] says why in one sentence. That something was violated, or
+/// that a bound stopped the search, is no error: the report's verdict says that.
 pub fn explore(
     scenario: &Scenario,
     exploration: &Exploration,
-) -> Result<ExplorationReport, String> {
+) -> Result<ExplorationReport, ExploreError> {
     answer(scenario, &[], exploration, Arc::new(Silent)).map(|answer| answer.report)
 }
 
 /// Explores. `bugs` are the names of what is switched on in the scenario.
 ///
 /// # Errors
-/// It cannot be explored: one sentence.
+/// As [`explore`].
 pub(crate) fn answer(
     scenario: &Scenario,
     bugs: &[String],
     exploration: &Exploration,
     observer: Arc<dyn Observer + Send + Sync>,
-) -> Result<Answer, String> {
-    scenario.check()?;
+) -> Result<Answer, ExploreError> {
     exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
-            scenario.settings.check_searchable()?;
+            let searchable = scenario.settings.check_searchable();
+            searchable.map_err(|what| ExploreError::Unknown { what })?;
             let clients = exploration.clients_of(scenario)?;
             let scenario = exploration.set_up(scenario, setup)?;
             programs::explore(scenario, bugs, clients, exploration, observer)
@@ -417,14 +410,14 @@ pub(crate) fn answer(
 /// [`serve`], at an address as people write it, once that is told.
 ///
 /// # Errors
-/// Nothing can be served there, or it cannot be explored: one sentence.
+/// Nothing can be served there, or it cannot be explored.
 pub(crate) fn serve_at(
     scenario: &Scenario,
     exploration: &Exploration,
     text: &str,
     tell: &dyn Fn(&str),
-) -> Result<(), String> {
-    let refused = |why: String| format!("no browser can be served at `{text}`: {why}");
+) -> Result<(), ExploreError> {
+    let refused = |why: String| ExploreError::NotServed { address: text.to_string(), why };
     let mut addresses = text
         .to_socket_addrs()
         .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
@@ -438,13 +431,12 @@ pub(crate) fn serve_at(
 /// Serves a browser for a scenario's states at an address, until the process ends.
 ///
 /// # Errors
-/// It cannot be explored: one sentence.
+/// It cannot be explored.
 fn serve(
     scenario: &Scenario,
     exploration: &Exploration,
     address: std::net::SocketAddr,
-) -> Result<(), String> {
-    scenario.check()?;
+) -> Result<(), ExploreError> {
     exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
@@ -490,6 +482,6 @@ fn faults(name: &str, number: u8, flag: &str, what: &str) -> Dimension {
     }
 }
 
-fn cannot(scenario: &Scenario, why: &str) -> String {
-    format!("`{}` cannot be explored: {why}", scenario.name)
+fn cannot(scenario: &Scenario, why: &str) -> ExploreError {
+    ExploreError::NotExplorable { scenario: scenario.name.clone(), why: why.to_string() }
 }

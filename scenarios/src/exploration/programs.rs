@@ -5,7 +5,7 @@ mod timers;
 
 pub(crate) use handover::{Handed, hand_over};
 
-use super::{Answer, Exploration, faults, figures};
+use super::{Answer, Exploration, ExploreError, faults, figures};
 use crate::deeds::Deeds;
 use crate::quiet;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
@@ -80,14 +80,14 @@ pub(super) fn serve(
 /// Explores.
 ///
 /// # Errors
-/// A program does not come back to an await, or Vivarium itself panics: one sentence.
+/// A program does not come back to an await, or Vivarium itself panics.
 pub(super) fn explore(
     scenario: Scenario,
     bugs: &[String],
     clients: u8,
     exploration: &Exploration,
     observer: Arc<dyn Observer + Send + Sync>,
-) -> Result<Answer, String> {
+) -> Result<Answer, ExploreError> {
     quiet::programs();
     let question = Question::new(scenario, bugs, clients, exploration);
     // Who has given it less time does not wait for much more.
@@ -102,13 +102,12 @@ pub(super) fn explore(
 /// come back. `work` tells of each question before it is searched.
 ///
 /// # Errors
-/// A program does not come back to an await for as long as `patience`, or Vivarium itself panics: one
-/// sentence.
+/// A program does not come back to an await for as long as `patience`, or Vivarium itself panics.
 fn on_watch<T: Send + 'static>(
     question: Question,
     patience: Duration,
     work: impl FnOnce(Question, &dyn Fn(&Question)) -> T + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, ExploreError> {
     let trie = Arc::new(Mutex::new(Arc::clone(question.model.trie())));
     let now = Arc::clone(&trie);
     let work = move |_teller: &Teller<(), T>| {
@@ -117,9 +116,10 @@ fn on_watch<T: Send + 'static>(
     let done = watchdog::watched(patience, work, || locked(&trie).running(), |()| ());
     done.map_err(|ended| match ended {
         Ended::Stuck(Told { client, input, .. }) => {
-            watchdog::stuck(&format!("{client}'s program, told \"{input}\","), patience)
+            let program = format!("{client}'s program, told \"{input}\",");
+            ExploreError::Stuck(watchdog::stuck(&program, patience))
         }
-        Ended::Panicked(message) => quiet::unexpected(message),
+        Ended::Panicked(message) => ExploreError::Panicked(quiet::unexpected(message)),
     })
 }
 

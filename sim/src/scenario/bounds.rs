@@ -1,13 +1,44 @@
-//! What a number may be, and the sentence where it may not: the same on the command line and in a test.
+//! What a number may be, and the sentence where it may not: the same on the command line and in a test. How
+//! many servers and clients there may be is said in [`vivarium_model::bounds`].
 
 use crate::scenario::Choice;
 use std::time::Duration;
+use thiserror::Error;
 
-/// The most servers of an ensemble that is swept.
-pub const MOST_SERVERS: u32 = 63;
+/// A number makes no sense. `said` is what its user wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OutOfBounds {
+    /// It is too small.
+    #[error("`{said}`: give at least {least}")]
+    TooFew {
+        /// A flag with its value, or a call.
+        said: String,
+        /// The smallest that makes sense.
+        least: u64,
+    },
+    /// It is too large.
+    #[error("`{said}` is too many: give at most {most}")]
+    TooMany {
+        /// A flag with its value, or a call.
+        said: String,
+        /// The largest that is taken.
+        most: u64,
+    },
+    /// It is no time at all, where something must have time.
+    #[error("`{said}({time:?})`: give more than no time")]
+    NoTime {
+        /// The call.
+        said: String,
+        /// What it was given.
+        time: Duration,
+    },
+}
 
-/// The most client machines of a run.
-pub const MOST_CLIENTS: u32 = 255;
+impl From<OutOfBounds> for String {
+    fn from(error: OutOfBounds) -> String {
+        error.to_string()
+    }
+}
 
 /// Refuses a number outside of its bounds, both included. `said` is what its user wrote: a flag with its
 /// value, or a call.
@@ -16,17 +47,19 @@ pub const MOST_CLIENTS: u32 = 255;
 /// use vivarium_sim::bounds::within;
 ///
 /// assert_eq!(within("clients(3)", 3, 1, 255), Ok(()));
-/// assert_eq!(within("clients(0)", 0, 1, 255), Err("`clients(0)`: give at least 1".to_string()));
+/// let refused = within("clients(0)", 0, 1, 255).unwrap_err();
+/// assert_eq!(refused.to_string(), "`clients(0)`: give at least 1");
 /// ```
 ///
 /// # Errors
-/// One sentence.
-pub fn within(said: &str, number: u64, least: u64, most: u64) -> Result<(), String> {
+/// It is outside.
+pub fn within(said: &str, number: u64, least: u64, most: u64) -> Result<(), OutOfBounds> {
+    let said = || said.to_string();
     if number < least {
-        return Err(format!("`{said}`: give at least {least}"));
+        return Err(OutOfBounds::TooFew { said: said(), least });
     }
     if number > most {
-        return Err(format!("`{said}` is too many: give at most {most}"));
+        return Err(OutOfBounds::TooMany { said: said(), most });
     }
     Ok(())
 }
@@ -34,10 +67,10 @@ pub fn within(said: &str, number: u64, least: u64, most: u64) -> Result<(), Stri
 /// Refuses no time at all, where something must have time.
 ///
 /// # Errors
-/// One sentence.
-pub fn some_time(said: &str, time: Duration) -> Result<(), String> {
+/// It is no time.
+pub fn some_time(said: &str, time: Duration) -> Result<(), OutOfBounds> {
     match time.is_zero() {
-        true => Err(format!("`{said}({time:?})`: give more than no time")),
+        true => Err(OutOfBounds::NoTime { said: said.to_string(), time }),
         false => Ok(()),
     }
 }
@@ -52,7 +85,7 @@ pub(crate) fn choice(name: &str, choice: &Choice, least: u32, most: u32) -> Resu
     };
     let said = format!("{name}({choice})");
     within(&said, low.into(), least.into(), most.into())?;
-    within(&said, high.into(), least.into(), most.into())
+    Ok(within(&said, high.into(), least.into(), most.into())?)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::seeded::faults::FaultSet;
 use crate::seeded::random::Random;
 use std::fmt;
 use std::sync::Arc;
+use vivarium_model::bounds::{SWEPT_CLIENTS, SWEPT_SERVERS};
 use vivarium_model::config::Election;
 use vivarium_model::handle::Program;
 use vivarium_model::mark::Mark;
@@ -98,15 +99,15 @@ impl Scenario {
         if matches!(self.explored, Explored::Servers(_)) {
             return Ok(());
         }
-        bounds::choice("servers", &self.servers, 1, bounds::MOST_SERVERS)?;
-        bounds::choice("clients", &self.clients, 1, bounds::MOST_CLIENTS)?;
+        bounds::choice("servers", &self.servers, 1, SWEPT_SERVERS.into())?;
+        bounds::choice("clients", &self.clients, 1, SWEPT_CLIENTS.into())?;
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
         self.faults.check()?;
         match self.faults == FaultSet::NONE {
             true => Ok(()),
-            false => bounds::some_time("chaos", self.chaos),
+            false => Ok(bounds::some_time("chaos", self.chaos)?),
         }
     }
 }

@@ -112,8 +112,8 @@ impl Settings {
     /// Whether a search has what they ask for.
     ///
     /// # Errors
-    /// One sentence about the first that it has not.
-    pub fn check_searchable(&self) -> Result<(), String> {
+    /// The first that it has not: "a search knows no …".
+    pub fn check_searchable(&self) -> Result<(), &'static str> {
         let any = |asked: fn(&ClientOptions) -> bool| self.clients.iter().any(asked);
         // A search has no time, and so no matter how long a session lasts.
         let ServerOptions { min_session_timeout, max_session_timeout, .. } = self.servers;
@@ -125,7 +125,7 @@ impl Settings {
             (self.servers != usual, "server options but ZooKeeper's own defaults"),
         ];
         match lacking.into_iter().find(|(asked, _what)| *asked) {
-            Some((_, what)) => Err(format!("a search knows no {what}: leave that to a sweep")),
+            Some((_, what)) => Err(what),
             None => Ok(()),
         }
     }

@@ -1,10 +1,11 @@
 //! A run of a sweep that violates a property, handed to a search: the same property falls in a few steps,
 //! where a program can be explored.
 
-use super::super::{Exploration, MOST_CLIENTS};
+use super::super::{Exploration, ExploreError};
 use super::{Question, on_watch};
 use crate::quiet;
 use std::time::{Duration, Instant};
+use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
 use vivarium_model::property::{Class, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
@@ -36,13 +37,13 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
     let Explored::Programs { setup } = &scenario.explored else {
         return no("these programs cannot be explored");
     };
-    if let Err(sentence) = scenario.settings.check_searchable() {
-        return no(&sentence);
+    if let Err(what) = scenario.settings.check_searchable() {
+        return no(&ExploreError::Unknown { what }.to_string());
     }
     let (Some(clients), Ok(scenario)) =
         (clients_of(scenario, run), Exploration::new().set_up(scenario, setup))
     else {
-        return no(&format!("it would take more than {MOST_CLIENTS} clients"));
+        return no(&format!("it would take more than {SEARCHED_CLIENTS} clients"));
     };
     if !is_asked(&scenario, clients, objection) {
         return no(&format!("it does not ask `{}`", objection.property));
@@ -79,7 +80,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
             if clients == 1 { "" } else { "s" },
             TIME.as_secs()
         )),
-        Err(sentence) => Handed::No(format!("The search for a shorter way failed: {sentence}.")),
+        Err(error) => Handed::No(format!("The search for a shorter way failed: {error}.")),
     }
 }
 
@@ -122,7 +123,7 @@ fn is_same(swept: &Objection, searched: &Objection) -> bool {
 fn clients_of(scenario: &Scenario, run: &RunReport) -> Option<u8> {
     let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
     let two = run.config.clients.len().min(2) as u32;
-    u8::try_from(fewest.max(two)).ok().filter(|clients| *clients <= MOST_CLIENTS)
+    u8::try_from(fewest.max(two)).ok().filter(|clients| *clients <= SEARCHED_CLIENTS)
 }
 
 /// Budgets of what struck, and of early timers, the smallest first.

@@ -2,9 +2,10 @@
 
 mod report;
 
-use super::{Answer, Exploration, MOST_SERVERS, figures};
+use super::{Answer, Exploration, ExploreError, figures};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::{Config, Election};
 use vivarium_model::fingerprint::Fingerprint;
@@ -37,7 +38,7 @@ impl<'a> Question<'a> {
         bugs: &'a [String],
         smallest: Servers,
         exploration: &'a Exploration,
-    ) -> Result<Question<'a>, String> {
+    ) -> Result<Question<'a>, ExploreError> {
         let said = exploration.ensemble;
         let budget = Budget {
             servers: said.servers.unwrap_or(smallest.servers),
@@ -49,7 +50,7 @@ impl<'a> Question<'a> {
         };
         let election = said.election.unwrap_or(smallest.election);
         let servers = budget.servers;
-        within(&format!("servers({servers})"), servers.into(), 1, MOST_SERVERS.into())?;
+        within(&format!("servers({servers})"), servers.into(), 1, SEARCHED_SERVERS.into())?;
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 
@@ -68,7 +69,7 @@ pub(super) fn serve(
     smallest: Servers,
     exploration: &Exploration,
     address: SocketAddr,
-) -> Result<(), String> {
+) -> Result<(), ExploreError> {
     let question = Question::new(scenario, &[], smallest, exploration)?;
     let model = question.model(exploration.reductions);
     serve_model(model, EnsembleModel::describe, address);
@@ -85,7 +86,7 @@ pub(super) fn explore(
     smallest: Servers,
     exploration: &Exploration,
     observer: &dyn Observer,
-) -> Result<Answer, String> {
+) -> Result<Answer, ExploreError> {
     let question = Question::new(scenario, bugs, smallest, exploration)?;
     let model = question.model(exploration.reductions);
     let outcome = search(&model, &exploration.options, observer);

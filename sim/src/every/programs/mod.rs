@@ -52,7 +52,9 @@ pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::{Action, TIMERS_KEPT};
 pub use reductions::{Flaw, Reductions};
-pub use state::{MAX_CLIENTS, State};
+pub use state::State;
+
+use state::MAX_CLIENTS;
 
 use crate::every::memo::Memo;
 use crate::every::trie::Trie;
@@ -89,7 +91,7 @@ impl Recipes {
     /// hold for both engines take part.
     ///
     /// # Panics
-    /// With more than [`MAX_CLIENTS`] programs.
+    /// With more than [`SEARCHED_CLIENTS`](vivarium_model::bounds::SEARCHED_CLIENTS) programs.
     pub fn new(
         programs: Vec<Program>,
         monitors: Vec<Box<dyn Monitor>>,

@@ -5,12 +5,13 @@ use super::{Budget, Recipes};
 use crate::every::intern::Number;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
 
 /// How many clients a search can have.
-pub const MAX_CLIENTS: usize = 8;
+pub(super) const MAX_CLIENTS: usize = SEARCHED_CLIENTS as usize;
 
 /// A state: which pieces it is made of, what is left of the budget, and what was wrong with the way
 /// here. The pieces themselves are the model's.

@@ -50,12 +50,13 @@ pub use actions::Charge;
 pub use pieces::Pieces;
 pub use reductions::Reductions;
 pub use shorten::stuck;
-pub use state::{MAX_SERVERS, State};
+pub use state::State;
 pub use vivarium_model::config::Election;
 pub use vivarium_model::server::eager::Flaw;
 
 use super::Model;
 use pieces::Tables;
+use state::MAX_SERVERS;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
@@ -146,7 +147,7 @@ impl EnsembleModel {
     /// budget: none, and as many.
     ///
     /// # Panics
-    /// If there are more than [`MAX_SERVERS`].
+    /// If there are more than [`SEARCHED_SERVERS`](vivarium_model::bounds::SEARCHED_SERVERS).
     pub fn new(
         mut config: Config,
         budget: Budget,

@@ -3,6 +3,7 @@
 use super::Budget;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::property::Objection;
@@ -11,7 +12,7 @@ use vivarium_model::property::Objection;
 pub(super) type Number = u32;
 
 /// How many servers a search can have.
-pub const MAX_SERVERS: usize = 5;
+pub(super) const MAX_SERVERS: usize = SEARCHED_SERVERS as usize;
 
 /// How many pieces an ensemble has: each server, each server's connections as a learner, the rest.
 pub(super) const PLACES: usize = 2 * MAX_SERVERS + 1;

@@ -1,0 +1,136 @@
+//! How many clients and servers there can be is one number for each engine and grain, whoever asks: the
+//! command line, a test, or a case file.
+#![cfg(feature = "cli")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use vivarium::model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENTS, SWEPT_SERVERS};
+use vivarium::model::case::{Case, GrainKind};
+use vivarium::model::config::Config;
+use vivarium::prelude::*;
+use vivarium::reports::case_file;
+
+/// How the command ends, and what it says if it is refused.
+fn command(words: &[&str]) -> Result<i32, String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vivarium"));
+    let output = command.args(words).current_dir(directory).output().expect("the binary was built");
+    match output.status.code().expect("it ends by itself") {
+        3 => Err(String::from_utf8(output.stderr).expect("a sentence").trim_end().to_string()),
+        code => Ok(code),
+    }
+}
+
+/// What becomes of an empty case of this many machines.
+fn replayed(scenario: &str, grain: GrainKind, servers: u8, clients: u8) -> Result<i32, String> {
+    let case = Case {
+        version: Case::VERSION,
+        scenario: scenario.to_string(),
+        grain,
+        parameters: BTreeMap::new(),
+        seed: None,
+        bugs: Vec::new(),
+        config: Config::new(servers, clients),
+        steps: Vec::new(),
+        hash: Fingerprint(1),
+        violation: None,
+    };
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bounds");
+    let path = directory.join(format!("{scenario}-{grain}-{servers}-{clients}.json"));
+    case_file::save(&path, &case).expect("cargo's directory is writable");
+    let replayed = command(&["replay", path.to_str().expect("it is text")]);
+    fs::remove_file(&path).expect("it was just written");
+    replayed.map_err(|sentence| sentence.replace(&format!("`{}`", path.display()), "FILE"))
+}
+
+fn connects() -> Test {
+    Test::new("connects", |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        Ok(())
+    })
+}
+
+/// A search that looks at very few states is stopped; one that is refused has a sentence.
+const STOPPED: Result<i32, String> = Ok(2);
+
+#[test]
+fn clients_of_a_search() {
+    let (most, more) = (SEARCHED_CLIENTS, SEARCHED_CLIENTS + 1);
+    let asked = |clients: u8| {
+        command(&["explore", "lock", "--max-states", "10", "--clients", &clients.to_string()])
+    };
+    assert_eq!(asked(most), STOPPED);
+    let too_many = format!("error: `--clients {more}` is too many: give at most {most}");
+    assert_eq!(asked(more), Err(too_many));
+
+    let searched = |clients| {
+        let few = Exploration::new().clients(clients).max_states(10);
+        connects().explored(&few).map(|report| report.figures.distinct)
+    };
+    assert!(searched(most).is_ok_and(|states| states >= 10));
+    let too_many = format!("connects: `clients({more})` is too many: give at most {most}");
+    assert_eq!(searched(more).expect_err("too many").to_string(), too_many);
+
+    let read = |clients| replayed("lock", GrainKind::Service, 1, clients);
+    assert_eq!(read(most), STOPPED);
+    let too_many = format!(
+        "error: the case file FILE is damaged: it has {more} clients, and a search over the service \
+         grain takes at most {most}"
+    );
+    assert_eq!(read(more), Err(too_many));
+}
+
+#[test]
+fn servers_of_a_search() {
+    let (most, more) = (SEARCHED_SERVERS, SEARCHED_SERVERS + 1);
+    let asked = |servers: u8| {
+        command(&["explore", "broadcast", "--max-states", "10", "--servers", &servers.to_string()])
+    };
+    assert_eq!(asked(most), STOPPED);
+    let too_many = format!("error: `--servers {more}` is too many: give at most {most}");
+    assert_eq!(asked(more), Err(too_many));
+
+    let entries = vivarium::catalogue::catalogue();
+    let broadcast = entries.iter().find(|entry| entry.name == "broadcast").expect("it is there");
+    let scenario = (broadcast.build)(&vivarium::catalogue::Switches::default());
+    let searched = |servers| {
+        let few = Exploration::new().servers(servers).max_states(10);
+        vivarium::explore(&scenario, &few).map(|report| report.figures.distinct)
+    };
+    assert!(searched(most).is_ok_and(|states| states >= 10));
+    let too_many = format!("`servers({more})` is too many: give at most {most}");
+    assert_eq!(searched(more).expect_err("too many").to_string(), too_many);
+
+    let read = |servers| replayed("broadcast", GrainKind::Ensemble, servers, 0);
+    assert_eq!(read(most), STOPPED);
+    let too_many = format!(
+        "error: the case file FILE is damaged: it has {more} servers, and a search over the ensemble \
+         grain takes at most {most}"
+    );
+    assert_eq!(read(more), Err(too_many));
+}
+
+/// The catalogue says itself how many machines it sweeps; a test and a case file can ask for others.
+#[test]
+fn machines_of_a_sweep() {
+    let swept = |test: Test| test.chaos(Duration::from_secs(1)).run_seeds(&one_seed());
+    assert!(swept(connects().clients(u32::from(SWEPT_CLIENTS))).is_ok());
+    let too_many = "connects: `clients(256)` is too many: give at most 255";
+    assert_eq!(swept(connects().clients(256)).expect_err("too many").to_string(), too_many);
+    let many = connects().servers(u32::from(SWEPT_SERVERS));
+    assert!(swept(many.finishes_within(Duration::from_secs(600))).is_ok());
+    let too_many = "connects: `servers(64)` is too many: give at most 63";
+    assert_eq!(swept(connects().servers(64)).expect_err("too many").to_string(), too_many);
+
+    let read = |servers| replayed("lock", GrainKind::Ensemble, servers, 2);
+    assert_eq!(read(SWEPT_SERVERS), STOPPED);
+    let too_many =
+        "error: the case file FILE is damaged: it has 64 servers, and a sweep takes at most 63";
+    assert_eq!(read(SWEPT_SERVERS + 1), Err(too_many.to_string()));
+}
+
+fn one_seed() -> vivarium::seeds::SeedRange {
+    vivarium::seeds::SeedRange::only(1)
+}
