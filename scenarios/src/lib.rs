@@ -75,5 +75,5 @@ pub use vivarium_sim as sim;
 
 /// The README's example compiles.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
