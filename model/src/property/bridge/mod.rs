@@ -254,6 +254,4 @@ impl Monitor for Bridge {
 }
 
 #[cfg(test)]
-mod local_tests;
-#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! What real runs seldom show: the liberties, each with what is still no liberty.
 
+mod local;
+
 use super::Bridge;
 use crate::property::Monitor;
 use crate::property::testing::{

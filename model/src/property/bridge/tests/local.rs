@@ -1,6 +1,6 @@
 //! Local sessions and read-only connections: what the bridge lets pass only there.
 
-use super::Bridge;
+use super::super::Bridge;
 use crate::property::Monitor;
 use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, TWO, Trial, create_request, exists, replied, sent, session, z,
