@@ -28,7 +28,7 @@ impl Chroot {
     ///
     /// # Panics
     /// If it is no valid path, which whoever reads configurations has refused.
-    pub fn new(chroot: &str) -> Chroot {
+    pub(super) fn new(chroot: &str) -> Chroot {
         if chroot.is_empty() || chroot == "/" {
             return Chroot(None);
         }
@@ -40,7 +40,7 @@ impl Chroot {
     ///
     /// # Errors
     /// `BadArguments` for a path that is not valid.
-    pub fn request(&self, request: Arc<Request>) -> Result<Arc<Request>, Error> {
+    pub(super) fn request(&self, request: Arc<Request>) -> Result<Arc<Request>, Error> {
         let Some(chroot) = &self.0 else { return Ok(request) };
         if matches!(&*request, Request::Write(Op::Delete { path, .. }) if &**path == "/") {
             return Ok(request);
@@ -53,7 +53,7 @@ impl Chroot {
     }
 
     /// The result as the program is to see it.
-    pub fn result(&self, result: Result<Response, Error>) -> Result<Response, Error> {
+    pub(super) fn result(&self, result: Result<Response, Error>) -> Result<Response, Error> {
         match result {
             Ok(Response::Written(OpResult::Created(path, stat))) => {
                 Ok(Response::Written(OpResult::Created(self.strip(path), stat)))
@@ -63,7 +63,7 @@ impl Chroot {
     }
 
     /// The event as the program is to see it.
-    pub fn event(&self, event: WatchedEvent) -> WatchedEvent {
+    pub(super) fn event(&self, event: WatchedEvent) -> WatchedEvent {
         WatchedEvent { path: self.strip(event.path), ..event }
     }
 

@@ -29,12 +29,12 @@ pub(super) struct Pending {
 
 impl Pending {
     /// A request without a number and without a watch.
-    pub fn new(request: Arc<Request>, call: Option<CallId>) -> Pending {
+    pub(super) fn new(request: Arc<Request>, call: Option<CallId>) -> Pending {
         Pending { xid: Xid(0), request, call, watch: None, local: false }
     }
 
     /// The slot is not this request's any more. Without the call there is nobody to hold the watch.
-    pub fn forget(&mut self, call: CallId) {
+    pub(super) fn forget(&mut self, call: CallId) {
         if self.call == Some(call) {
             (self.call, self.watch) = (None, None);
         } else if self.watch == Some(call) {

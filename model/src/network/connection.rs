@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pipe<T> {
+pub(super) struct Pipe<T> {
     pub(super) packets: VecDeque<T>,
     /// The end of the stream comes behind the packets.
     pub(super) ended: bool,
@@ -51,7 +51,7 @@ pub enum Delivered<T> {
 
 /// A connection: `Up` flows from the machine that opened it, `Down` towards it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Connection<Up, Down> {
+pub(super) struct Connection<Up, Down> {
     pub(super) to: ServerId,
     pub(super) up: Pipe<Up>,
     pub(super) down: Pipe<Down>,

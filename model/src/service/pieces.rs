@@ -37,7 +37,7 @@ pub struct Common {
 }
 
 /// Whose session this is.
-pub fn owner(session: SessionId) -> ClientId {
+pub(super) fn owner(session: SessionId) -> ClientId {
     ClientId((session.0 >> 56) as u8)
 }
 

@@ -23,13 +23,13 @@ pub(super) enum Mode {
 pub(super) struct Modes(u8);
 
 impl Modes {
-    pub const ALL: Modes = Modes(7);
+    pub(super) const ALL: Modes = Modes(7);
 
-    pub fn of(mode: Mode) -> Modes {
+    pub(super) fn of(mode: Mode) -> Modes {
         Modes(mode as u8)
     }
 
-    pub fn intersects(self, other: Modes) -> bool {
+    pub(super) fn intersects(self, other: Modes) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -44,7 +44,13 @@ pub(super) struct Table {
 
 impl Table {
     /// Watches a path in one way more; under [`Bug::OneWatchModePerPath`] in that way only.
-    pub fn add(&mut self, path: Arc<str>, connection: ClientConnection, mode: Mode, bugs: Bugs) {
+    pub(super) fn add(
+        &mut self,
+        path: Arc<str>,
+        connection: ClientConnection,
+        mode: Mode,
+        bugs: Bugs,
+    ) {
         let modes = self.watches.entry(path).or_default().entry(connection).or_default();
         let before = *modes;
         let kept = if bugs.has(Bug::OneWatchModePerPath) { 0 } else { before.0 };
@@ -54,18 +60,23 @@ impl Table {
     }
 
     /// The ways in which a connection watches a path.
-    pub fn modes(&self, path: &str, connection: ClientConnection) -> Modes {
+    pub(super) fn modes(&self, path: &str, connection: ClientConnection) -> Modes {
         let watches = self.watches.get(path);
         watches.and_then(|watches| watches.get(&connection)).copied().unwrap_or_default()
     }
 
     /// Whether anybody watches a path.
-    pub fn has_any(&self, path: &str) -> bool {
+    pub(super) fn has_any(&self, path: &str) -> bool {
         self.watches.contains_key(path)
     }
 
     /// Ends some ways of watching. `false`: none of them was there.
-    pub fn remove(&mut self, path: &str, connection: ClientConnection, modes: Modes) -> bool {
+    pub(super) fn remove(
+        &mut self,
+        path: &str,
+        connection: ClientConnection,
+        modes: Modes,
+    ) -> bool {
         let before = self.modes(path, connection);
         self.keep(path, connection, Modes(before.0 & !modes.0));
         before.intersects(modes)
@@ -85,7 +96,7 @@ impl Table {
     }
 
     /// Who hears of an event at a path; one-shot watches there are taken away.
-    pub fn fire(&mut self, path: &str, kind: EventType) -> BTreeSet<ClientConnection> {
+    pub(super) fn fire(&mut self, path: &str, kind: EventType) -> BTreeSet<ClientConnection> {
         let mut told = BTreeSet::new();
         if self.watches.is_empty() {
             return told;
@@ -106,7 +117,7 @@ impl Table {
     }
 
     /// Whether an event at a path is heard by anybody.
-    pub fn is_watched(&self, path: &str, kind: EventType) -> bool {
+    pub(super) fn is_watched(&self, path: &str, kind: EventType) -> bool {
         self.watches.contains_key(path) || self.above(path, kind).next().is_some()
     }
 
@@ -123,7 +134,7 @@ impl Table {
     }
 
     /// Forgets a connection.
-    pub fn remove_connection(&mut self, connection: ClientConnection) {
+    pub(super) fn remove_connection(&mut self, connection: ClientConnection) {
         let recursive = &mut self.recursive;
         self.watches.retain(|_, watches| {
             if let Some(modes) = watches.remove(&connection) {
@@ -133,7 +144,7 @@ impl Table {
         });
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.watches.is_empty()
     }
 }

@@ -192,13 +192,11 @@ impl<H: Host, G: Grain> World<H, G> {
     }
 
     /// The same grain and host with these witnesses.
-
     pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
         World { grain, host, witnesses, outputs: Vec::new() }
     }
 
     /// The witnesses.
-
     pub fn witnesses(&self) -> &Witnesses {
         &self.witnesses
     }

@@ -1,39 +1,39 @@
 //! A machine driven by hand, what it wants done, in words, and all names that a scene needs.
 
 use std::fmt::Write;
-pub use std::sync::Arc;
-pub use vivarium_model::client::{ClientEffect, ClientMachine};
-pub use vivarium_model::config::ClientConfig;
-pub use vivarium_model::error::Error;
-pub use vivarium_model::event::Event;
-pub use vivarium_model::host::{Input, Operation, Outcome};
-pub use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
-pub use vivarium_model::op::{
+pub(crate) use std::sync::Arc;
+pub(crate) use vivarium_model::client::{ClientEffect, ClientMachine};
+pub(crate) use vivarium_model::config::ClientConfig;
+pub(crate) use vivarium_model::error::Error;
+pub(crate) use vivarium_model::event::Event;
+pub(crate) use vivarium_model::host::{Input, Operation, Outcome};
+pub(crate) use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
+pub(crate) use vivarium_model::op::{
     AddWatchMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent, WatcherType,
 };
-pub use vivarium_model::packet::{ClientPacket, ServerPacket};
-pub use vivarium_model::stat::Stat;
-pub use vivarium_model::time::Duration;
-pub use vivarium_model::timer::ClientTimer;
-pub use vivarium_model::zxid::{Epoch, Zxid};
+pub(crate) use vivarium_model::packet::{ClientPacket, ServerPacket};
+pub(crate) use vivarium_model::stat::Stat;
+pub(crate) use vivarium_model::time::Duration;
+pub(crate) use vivarium_model::timer::ClientTimer;
+pub(crate) use vivarium_model::zxid::{Epoch, Zxid};
 
-pub const SESSION: SessionId = SessionId(0xa);
+pub(crate) const SESSION: SessionId = SessionId(0xa);
 const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
 
 /// A machine with servers 1 to 3 and a timeout of 6 s, and the transcript of what happens to it.
-pub struct Scene {
+pub(crate) struct Scene {
     pub machine: ClientMachine,
     pub transcript: String,
 }
 
 impl Scene {
     /// Nothing has happened yet.
-    pub fn new() -> Scene {
+    pub(crate) fn new() -> Scene {
         Scene::of(|_| {})
     }
 
     /// The same with a configuration of its own.
-    pub fn of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
+    pub(crate) fn of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
         let servers = [1, 2, 3].map(ServerId).to_vec();
         let mut config = ClientConfig::new(Duration::from_secs(6), servers);
         configure(&mut config);
@@ -41,12 +41,12 @@ impl Scene {
     }
 
     /// Connected to server 1; how it came to that is not in the transcript.
-    pub fn connected() -> Scene {
+    pub(crate) fn connected() -> Scene {
         Scene::connected_of(|_| {})
     }
 
     /// The same with a configuration of its own.
-    pub fn connected_of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
+    pub(crate) fn connected_of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
         let mut scene = Scene::of(configure);
         scene.start();
         scene.accept(SESSION);
@@ -55,7 +55,7 @@ impl Scene {
     }
 
     /// Does something to the machine and writes down its effects.
-    pub fn act(
+    pub(crate) fn act(
         &mut self,
         what: &str,
         act: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>),
@@ -73,11 +73,11 @@ impl Scene {
         }
     }
 
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.act("start", |machine, out| machine.start(out));
     }
 
-    pub fn call(&mut self, call: u16, operation: Operation) {
+    pub(crate) fn call(&mut self, call: u16, operation: Operation) {
         let words = match &operation {
             Operation::Request { request, scope: None, .. } => format!("call {call}: {request}"),
             Operation::Request { request, scope: Some(scope), .. } => {
@@ -91,19 +91,19 @@ impl Scene {
         self.act(&words, |machine, out| machine.call(CallId(call), operation, out));
     }
 
-    pub fn request(&mut self, call: u16, request: Request) {
+    pub(crate) fn request(&mut self, call: u16, request: Request) {
         self.call(
             call,
             Operation::Request { request: Arc::new(request), watch: None, scope: None },
         );
     }
 
-    pub fn watch(&mut self, call: u16, watch: u16, request: Request) {
+    pub(crate) fn watch(&mut self, call: u16, watch: u16, request: Request) {
         let (request, watch) = (Arc::new(request), Some(CallId(watch)));
         self.call(call, Operation::Request { request, watch, scope: None });
     }
 
-    pub fn read(&mut self, packet: ServerPacket) {
+    pub(crate) fn read(&mut self, packet: ServerPacket) {
         let words = match &packet {
             ServerPacket::Connected { session, timeout, read_only } => {
                 let read_only = if *read_only { ", read-only" } else { "" };
@@ -118,98 +118,98 @@ impl Scene {
         self.act(&words, |machine, out| machine.packet(packet, out));
     }
 
-    pub fn accept(&mut self, session: SessionId) {
+    pub(crate) fn accept(&mut self, session: SessionId) {
         self.accept_by(session, false);
     }
 
     /// By a server that may be a read-only one.
-    pub fn accept_by(&mut self, session: SessionId, read_only: bool) {
+    pub(crate) fn accept_by(&mut self, session: SessionId, read_only: bool) {
         let timeout = Duration::from_secs(6);
         self.read(ServerPacket::Connected { session, timeout, read_only });
     }
 
     /// Adds a watch that stays, with slots `call` and `watch`, and has it registered.
-    pub fn add_watch(&mut self, call: u16, watch: u16, path: &str, mode: AddWatchMode) {
+    pub(crate) fn add_watch(&mut self, call: u16, watch: u16, path: &str, mode: AddWatchMode) {
         let xid = self.machine.next_xid().0;
         self.watch(call, watch, Request::AddWatch { path: path.into(), mode });
         self.reply(xid, 4, Ok(Response::Watches));
     }
 
     /// Removes watches.
-    pub fn remove(&mut self, call: u16, path: &str, kind: WatcherType, local: bool) {
+    pub(crate) fn remove(&mut self, call: u16, path: &str, kind: WatcherType, local: bool) {
         let path = path.into();
         self.call(call, Operation::RemoveWatches { path, kind, local, scope: None });
     }
 
     /// Proves an identity.
-    pub fn add_auth(&mut self, call: u16, auth: &str) {
+    pub(crate) fn add_auth(&mut self, call: u16, auth: &str) {
         let auth = Arc::from(auth.as_bytes());
         self.call(call, Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
     }
 
-    pub fn reply(&mut self, xid: u32, counter: u32, result: Result<Response, Error>) {
+    pub(crate) fn reply(&mut self, xid: u32, counter: u32, result: Result<Response, Error>) {
         self.read(ServerPacket::Reply { xid: Xid(xid), zxid: zxid(counter), result });
     }
 
-    pub fn notify(&mut self, kind: EventType, path: &str, counter: u32) {
+    pub(crate) fn notify(&mut self, kind: EventType, path: &str, counter: u32) {
         let event = WatchedEvent { kind, path: path.into(), zxid: zxid(counter) };
         self.read(ServerPacket::Notification(event));
     }
 
-    pub fn lost(&mut self) {
+    pub(crate) fn lost(&mut self) {
         self.act("the connection ends", |machine, out| machine.disconnected(out));
     }
 
-    pub fn fires(&mut self, timer: ClientTimer) {
+    pub(crate) fn fires(&mut self, timer: ClientTimer) {
         self.act(&format!("timer {timer:?} fires"), |machine, out| machine.timer(timer, out));
     }
 
     /// Loses the connection and gets server 2 to take the session.
-    pub fn moves(&mut self) {
+    pub(crate) fn moves(&mut self) {
         self.lost();
         self.fires(ClientTimer::Reconnect);
         self.accept(SESSION);
     }
 }
 
-pub fn zxid(counter: u32) -> Zxid {
+pub(crate) fn zxid(counter: u32) -> Zxid {
     Zxid::new(Epoch(1), counter)
 }
 
-pub fn delete(path: &str) -> Request {
+pub(crate) fn delete(path: &str) -> Request {
     Request::Write(Op::Delete { path: path.into(), version: Version::Any })
 }
 
-pub fn sync() -> Request {
+pub(crate) fn sync() -> Request {
     Request::Sync { path: "/".into() }
 }
 
-pub fn exists(path: &str) -> Request {
+pub(crate) fn exists(path: &str) -> Request {
     Request::Exists { path: path.into(), watch: true }
 }
 
-pub fn get_data(path: &str) -> Request {
+pub(crate) fn get_data(path: &str) -> Request {
     Request::GetData { path: path.into(), watch: true }
 }
 
-pub fn get_children(path: &str) -> Request {
+pub(crate) fn get_children(path: &str) -> Request {
     Request::GetChildren { path: path.into(), watch: true }
 }
 
-pub fn deleted() -> Result<Response, Error> {
+pub(crate) fn deleted() -> Result<Response, Error> {
     Ok(Response::Written(OpResult::Deleted))
 }
 
-pub fn data() -> Result<Response, Error> {
+pub(crate) fn data() -> Result<Response, Error> {
     Ok(Response::Data(Arc::from(*b"x"), Stat::default()))
 }
 
-pub fn children() -> Result<Response, Error> {
+pub(crate) fn children() -> Result<Response, Error> {
     Ok(Response::Children(Vec::new(), Stat::default()))
 }
 
 /// An effect as a line; the monitors' Sent only repeats the line before it.
-pub fn in_words(effect: &ClientEffect) -> Option<String> {
+pub(crate) fn in_words(effect: &ClientEffect) -> Option<String> {
     Some(match effect {
         ClientEffect::Open { server } => format!("open a connection to {server}"),
         ClientEffect::Send(packet) => format!("send {}", packet_in_words(packet)),
@@ -234,7 +234,7 @@ pub fn in_words(effect: &ClientEffect) -> Option<String> {
     })
 }
 
-pub fn packet_in_words(packet: &ClientPacket) -> String {
+pub(crate) fn packet_in_words(packet: &ClientPacket) -> String {
     match packet {
         ClientPacket::Connect { last_zxid_seen, timeout, session, read_only } => {
             let session = session.map_or("a new session".to_owned(), |id| format!("session {id}"));
@@ -258,7 +258,7 @@ pub fn packet_in_words(packet: &ClientPacket) -> String {
     }
 }
 
-pub fn monitored(event: &Event) -> String {
+pub(crate) fn monitored(event: &Event) -> String {
     match event {
         Event::Replied { xid, request, .. } => format!("Replied #{} {request}", xid.0),
         Event::Lost { xid, request, .. } => format!("Lost #{} {request}", xid.0),
@@ -276,11 +276,11 @@ pub fn monitored(event: &Event) -> String {
     }
 }
 
-pub fn event_in_words(event: &WatchedEvent) -> String {
+pub(crate) fn event_in_words(event: &WatchedEvent) -> String {
     format!("{:?} {} at {}", event.kind, event.path, event.zxid)
 }
 
-pub fn outcome_in_words(outcome: &Outcome) -> String {
+pub(crate) fn outcome_in_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Response(result) => result_in_words(result),
         Outcome::Watch(Ok(event)) => event_in_words(event),
@@ -290,7 +290,7 @@ pub fn outcome_in_words(outcome: &Outcome) -> String {
     }
 }
 
-pub fn result_in_words(result: &Result<Response, Error>) -> String {
+pub(crate) fn result_in_words(result: &Result<Response, Error>) -> String {
     match result {
         Ok(Response::Written(OpResult::Deleted)) => "Deleted".to_owned(),
         Ok(Response::Exists(_)) => "a Stat".to_owned(),

@@ -19,7 +19,7 @@ type Said = Result<String, String>;
 type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 
 /// Every command, with its arguments for people.
-pub const COMMANDS: &[(&str, &str, Command)] = &[
+pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
         "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head] [read-only [strict-clients]] \
@@ -50,7 +50,7 @@ pub const COMMANDS: &[(&str, &str, Command)] = &[
 /// Programs that do what the console tells them. Each always awaits a cancellation, and the engine
 /// cancels to wake it.
 #[derive(Clone, Debug, Default)]
-pub struct Puppets {
+pub(crate) struct Puppets {
     orders: BTreeMap<ClientId, Vec<Operation>>,
     next_call: BTreeMap<ClientId, u16>,
 }
@@ -93,7 +93,7 @@ impl Host for Puppets {
 
 /// An ensemble and what the story holds back.
 #[derive(Default)]
-pub struct Console {
+pub(crate) struct Console {
     engine: Option<Engine<Puppets>>,
     held: Vec<String>,
     answers: Vec<String>,
@@ -103,7 +103,7 @@ pub struct Console {
 
 impl Console {
     /// Follows one line and returns what happened.
-    pub fn run(&mut self, line: &str) -> Said {
+    pub(crate) fn run(&mut self, line: &str) -> Said {
         let mut words: Vec<&str> = line.split_whitespace().collect();
         let name = words.remove(0);
         self.quiet = words.last() == Some(&"quietly");

@@ -7,7 +7,7 @@ use vivarium_model::op::{OpResult, Request, Response, SessionState};
 
 /// One line for an event that belongs into a story, `None` for the rest. `all` also tells of acks
 /// and applies.
-pub fn event(event: &Event, all: bool) -> Option<String> {
+pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
     Some(match event {
         Event::Elected { server, leader, round } if server == leader => {
             format!("{server} leads (round {round})")
@@ -93,7 +93,7 @@ fn op_result(result: &OpResult) -> String {
 }
 
 /// The log (what stands right of `|` is not durable), the snapshots and the epoch files.
-pub fn disk(ensemble: &Ensemble, server: ServerId) -> String {
+pub(crate) fn disk(ensemble: &Ensemble, server: ServerId) -> String {
     let disk = ensemble.disk(server);
     let durable = disk.log().len() - disk.unsynced();
     let mut log: Vec<String> = disk.log().iter().map(|txn| txn.zxid.to_string()).collect();
@@ -114,7 +114,7 @@ pub fn disk(ensemble: &Ensemble, server: ServerId) -> String {
 }
 
 /// The znodes of a server's memory, those of every database left out.
-pub fn tree(ensemble: &Ensemble, server: ServerId) -> String {
+pub(crate) fn tree(ensemble: &Ensemble, server: ServerId) -> String {
     let Some(process) = ensemble.server(server) else { return "down".into() };
     let tree = process.tree();
     let paths = tree.nodes().map(|(path, _)| path.to_string());

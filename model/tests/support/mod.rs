@@ -21,7 +21,7 @@ use vivarium_model::world::World;
 
 /// A host whose programs are lists of operations, each begun when the one before is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Scripts {
+pub(crate) struct Scripts {
     scripts: Vec<Vec<Operation>>,
     at: Vec<usize>,
     /// Every answer, by client.
@@ -29,7 +29,7 @@ pub struct Scripts {
 }
 
 impl Scripts {
-    pub fn new(scripts: Vec<Vec<Operation>>) -> Scripts {
+    pub(crate) fn new(scripts: Vec<Vec<Operation>>) -> Scripts {
         let (at, heard) = (vec![0; scripts.len()], vec![Vec::new(); scripts.len()]);
         Scripts { scripts, at, heard }
     }
@@ -61,29 +61,29 @@ impl Host for Scripts {
 }
 
 /// A request as a script's operation.
-pub fn ask(request: Request) -> Operation {
+pub(crate) fn ask(request: Request) -> Operation {
     Operation::Request { request: Arc::new(request), watch: None, scope: None }
 }
 
-pub fn create(path: &str, mode: CreateMode) -> Operation {
+pub(crate) fn create(path: &str, mode: CreateMode) -> Operation {
     let data: Data = Arc::from(*b"x");
     ask(Request::Write(Op::create(path, data, mode)))
 }
 
-pub fn set(path: &str, data: &[u8]) -> Operation {
+pub(crate) fn set(path: &str, data: &[u8]) -> Operation {
     ask(Request::Write(Op::SetData { path: path.into(), data: data.into(), version: Version::Any }))
 }
 
-pub fn delete(path: &str) -> Operation {
+pub(crate) fn delete(path: &str) -> Operation {
     ask(Request::Write(Op::Delete { path: path.into(), version: Version::Any }))
 }
 
-pub fn children(path: &str) -> Operation {
+pub(crate) fn children(path: &str) -> Operation {
     ask(Request::GetChildren { path: path.into(), watch: false })
 }
 
 /// A few writes and reads that collide with other clients'.
-pub fn busy_script(client: u8) -> Vec<Operation> {
+pub(crate) fn busy_script(client: u8) -> Vec<Operation> {
     vec![
         Operation::Connect,
         create("/lock", CreateMode::Persistent),
@@ -100,10 +100,10 @@ pub fn busy_script(client: u8) -> Vec<Operation> {
 
 /// Numbers from a seed, for tests that must be repeatable.
 #[derive(Clone, Debug)]
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    pub fn roll(&mut self, below: usize) -> usize {
+    pub(crate) fn roll(&mut self, below: usize) -> usize {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -115,7 +115,7 @@ impl Dice {
 
 /// The engine.
 #[derive(Clone)]
-pub struct Engine<H = Scripts> {
+pub(crate) struct Engine<H = Scripts> {
     pub world: World<H>,
     pub due: Vec<Step>,
     pub timers: BTreeMap<Timer, u64>,
@@ -128,14 +128,14 @@ pub struct Engine<H = Scripts> {
 }
 
 impl Engine {
-    pub fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
+    pub(crate) fn new(config: Config, scripts: Vec<Vec<Operation>>) -> Engine {
         Engine::with_host(config, Scripts::new(scripts))
     }
 }
 
 impl<H: Host> Engine<H> {
     /// An engine for programs of another kind.
-    pub fn with_host(config: Config, host: H) -> Engine<H> {
+    pub(crate) fn with_host(config: Config, host: H) -> Engine<H> {
         let monitors = vivarium_model::property::zookeeper();
         let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
@@ -177,7 +177,7 @@ impl<H: Host> Engine<H> {
     }
 
     /// Does one step; a blocked one stays due.
-    pub fn step(&mut self, step: Step) -> Result<Status, Objection> {
+    pub(crate) fn step(&mut self, step: Step) -> Result<Status, Objection> {
         let mut effects = Effects::default();
         if self.verbose {
             effects.notes = Some(Vec::new());
@@ -212,7 +212,7 @@ impl<H: Host> Engine<H> {
     /// Fires a timer whose time has come, or does a due step, any of them, or else lets the time
     /// pass until the next timer. `false`: nothing to do.
     /// Equal steps are in order by nature; whichever of different ones comes first is chance.
-    pub fn go(&mut self, dice: &mut Dice) -> Result<bool, Objection> {
+    pub(crate) fn go(&mut self, dice: &mut Dice) -> Result<bool, Objection> {
         self.now += 1 + dice.roll(500) as u64;
         // Machines that keep each other busy must not stop the clock for all others.
         let is_overdue = self.next_timer().is_some_and(|(_, at)| at <= self.now);
@@ -231,14 +231,14 @@ impl<H: Host> Engine<H> {
     }
 
     /// The timer that fires next, and when.
-    pub fn next_timer(&self) -> Option<(Timer, u64)> {
+    pub(crate) fn next_timer(&self) -> Option<(Timer, u64)> {
         self.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at))
     }
 }
 
 impl<H: Host> Engine<H> {
     /// A fault, or the end of one, drawn from the dice; some draws hit nothing.
-    pub fn fault(&mut self, dice: &mut Dice) -> Step {
+    pub(crate) fn fault(&mut self, dice: &mut Dice) -> Step {
         use vivarium_model::id::{Machine, ServerId};
         use vivarium_model::step::Tail;
         let ensemble = self.world.ensemble();
@@ -282,7 +282,7 @@ impl<H: Host> Engine<H> {
     }
 
     /// Ends every fault: all servers up, all links open.
-    pub fn heal(&mut self) -> Result<(), Objection> {
+    pub(crate) fn heal(&mut self) -> Result<(), Objection> {
         use vivarium_model::id::{Machine, ServerId};
         let servers: Vec<ServerId> = self.world.ensemble().config().server_ids().collect();
         for from in &servers {
@@ -295,7 +295,7 @@ impl<H: Host> Engine<H> {
         Ok(())
     }
 
-    pub fn all_finished(&self) -> bool {
+    pub(crate) fn all_finished(&self) -> bool {
         use vivarium_model::machines::ProgramState;
         let ensemble = self.world.ensemble();
         (0..ensemble.config().clients.len())
@@ -303,7 +303,7 @@ impl<H: Host> Engine<H> {
     }
 
     /// Who waits for what, for the message of a failing test.
-    pub fn picture(&self) -> String {
+    pub(crate) fn picture(&self) -> String {
         let ensemble = self.world.ensemble();
         let mut lines = vec![format!("at {} after {} steps", Time(self.now), self.steps)];
         for server in ensemble.config().server_ids() {

@@ -6,13 +6,13 @@ use vivarium_model::tree::DataTree;
 use vivarium_model::zxid::Zxid;
 
 /// The first thing in which the tree is not the reference, statistics of quotas included.
-pub fn compare(tree: &DataTree, reference: &Reference) -> Result<(), String> {
+pub(crate) fn compare(tree: &DataTree, reference: &Reference) -> Result<(), String> {
     compare_all(tree, reference, |_| false)
 }
 
 /// The same for a tree that was recovered from a snapshot with this label. The statistics of quotas
 /// must be right where the counting has been orderly since then; and all of them once more loaded.
-pub fn compare_recovered(
+pub(crate) fn compare_recovered(
     tree: &DataTree,
     reference: &Reference,
     label: Zxid,

@@ -12,18 +12,18 @@ use vivarium_model::zxid::Zxid;
 
 /// How a snapshot goes on once it has begun: again and again, so many transactions are applied, then
 /// so many znodes taken.
-pub type Rhythm = Vec<(usize, usize)>;
+pub(crate) type Rhythm = Vec<(usize, usize)>;
 
 /// Nothing is applied meanwhile.
-pub const AT_ONCE: (usize, usize) = (0, 1_000);
+pub(crate) const AT_ONCE: (usize, usize) = (0, 1_000);
 
-pub fn rhythm() -> impl Strategy<Value = Rhythm> {
+pub(crate) fn rhythm() -> impl Strategy<Value = Rhythm> {
     prop::collection::vec((0_usize..12, 1_usize..4), 1..8)
 }
 
 /// A whole snapshot.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     pub label: Zxid,
     sessions: Vec<(SessionId, Duration)>,
     pub znodes: Vec<(ZnodePath, Arc<Znode>)>,
@@ -33,7 +33,11 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// The snapshot that begins with this tree, to which `coming` is applied meanwhile.
-    pub fn take(tree: &DataTree, coming: &[Arc<Txn>], rhythm: &[(usize, usize)]) -> Snapshot {
+    pub(crate) fn take(
+        tree: &DataTree,
+        coming: &[Arc<Txn>],
+        rhythm: &[(usize, usize)],
+    ) -> Snapshot {
         let mut tree = tree.clone();
         let mut coming = coming.iter();
         let sessions = tree.sessions().iter().map(|(session, timeout)| (*session, *timeout));
@@ -58,7 +62,7 @@ impl Snapshot {
     }
 
     /// The tree as a server loads it, before it replays anything.
-    pub fn load(&self) -> DataTree {
+    pub(crate) fn load(&self) -> DataTree {
         let mut tree = DataTree::empty();
         for (session, timeout) in &self.sessions {
             tree.load_session(*session, *timeout);
@@ -74,7 +78,7 @@ impl Snapshot {
     }
 
     /// The tree of this snapshot after all of these transactions that are above its label.
-    pub fn recover(&self, txns: &[Arc<Txn>]) -> DataTree {
+    pub(crate) fn recover(&self, txns: &[Arc<Txn>]) -> DataTree {
         let mut tree = self.load();
         for txn in txns.iter().filter(|txn| txn.zxid > self.label) {
             tree.apply(txn);

@@ -18,7 +18,7 @@ use vivarium_model::zxid::Epoch;
 
 /// What happens at the leader. Sessions are seats: a seat whose session has ended can get a new one.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     Request {
         seat: usize,
         moved: bool,
@@ -49,14 +49,14 @@ const SEATS: usize = 3;
 
 /// What a connection has proven.
 #[derive(Clone, Copy, Debug)]
-pub enum Who {
+pub(crate) enum Who {
     Nobody,
     User,
     Super,
 }
 
 impl Who {
-    pub fn auth(self) -> Arc<[Id]> {
+    pub(crate) fn auth(self) -> Arc<[Id]> {
         let ip = Id::new("ip", "10.1.2.3");
         match self {
             Who::Nobody => Arc::from([ip]),
@@ -178,11 +178,11 @@ fn limits() -> impl Strategy<Value = String> {
 }
 
 /// Up to so many things that happen.
-pub fn actions_below(limit: usize) -> impl Strategy<Value = Vec<Action>> {
+pub(crate) fn actions_below(limit: usize) -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action(), 1..limit)
 }
 
-pub fn actions() -> impl Strategy<Value = Vec<Action>> {
+pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
     actions_below(120)
 }
 
@@ -199,13 +199,13 @@ struct Leader {
 }
 
 /// The transactions that a new leader makes of these actions, with quotas enforced.
-pub fn lead(actions: &[Action]) -> Vec<Arc<Txn>> {
+pub(crate) fn lead(actions: &[Action]) -> Vec<Arc<Txn>> {
     lead_lagging(actions, 0, true)
 }
 
 /// The transactions that a new leader makes of these actions when its tree stays up to `lag` of
 /// them behind.
-pub fn lead_lagging(actions: &[Action], lag: usize, enforce_quota: bool) -> Vec<Arc<Txn>> {
+pub(crate) fn lead_lagging(actions: &[Action], lag: usize, enforce_quota: bool) -> Vec<Arc<Txn>> {
     let mut config = Config::new(1, 0);
     config.options.extended_types = true;
     config.options.enforce_quota = enforce_quota;
@@ -298,7 +298,7 @@ fn elsewhere() -> Owner {
 }
 
 /// Every kind of transaction, by the names that [`kind`] gives.
-pub const KINDS: [&str; 26] = [
+pub(crate) const KINDS: [&str; 26] = [
     "Create",
     "Create TTL",
     "Create container",
@@ -327,7 +327,7 @@ pub const KINDS: [&str; 26] = [
     "Error Unimplemented",
 ];
 
-pub fn kind(body: &TxnBody) -> String {
+pub(crate) fn kind(body: &TxnBody) -> String {
     let kind = match body {
         TxnBody::Create { path, .. } if path.ends_with("zookeeper_stats") => "Create statistics",
         TxnBody::Create { ephemeral_type: EphemeralType::Normal(_), .. } => "Create ephemeral",

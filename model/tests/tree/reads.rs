@@ -91,7 +91,7 @@ fn is_below(path: &str, above: &str) -> bool {
 }
 
 /// How often the tree was right to refuse; the first answer that is not the reference's.
-pub fn compare(tree: &DataTree, reference: &Reference, who: Who) -> Result<usize, String> {
+pub(crate) fn compare(tree: &DataTree, reference: &Reference, who: Who) -> Result<usize, String> {
     let (auth, config) = (who.auth(), Config::new(1, 1));
     let reader = |session| Reader { session, auth: &auth, config: &config };
     let absent = ["/none", "/a/none"].map(str::to_owned);

@@ -16,7 +16,7 @@ use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
 #[derive(Clone, Debug)]
-pub struct Fields {
+pub(crate) struct Fields {
     pub data: Vec<u8>,
     czxid: Zxid,
     mzxid: Zxid,
@@ -33,7 +33,7 @@ pub struct Fields {
 
 /// The plain map.
 #[derive(Clone, Debug)]
-pub struct Reference {
+pub(crate) struct Reference {
     pub znodes: BTreeMap<String, Fields>,
     pub sessions: BTreeMap<SessionId, Duration>,
     pub last_processed: Zxid,
@@ -43,7 +43,7 @@ pub struct Reference {
 type Outcome = (Result<Response, Error>, Vec<Change>);
 
 impl Reference {
-    pub fn new() -> Reference {
+    pub(crate) fn new() -> Reference {
         let mut znodes = BTreeMap::new();
         let for_all = |permissions| AclList::new([Acl::new(permissions, Id::ANYONE)]);
         for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"] {
@@ -61,7 +61,7 @@ impl Reference {
     }
 
     /// What all transactions of a log leave.
-    pub fn of<'a>(txns: impl IntoIterator<Item = &'a std::sync::Arc<Txn>>) -> Reference {
+    pub(crate) fn of<'a>(txns: impl IntoIterator<Item = &'a std::sync::Arc<Txn>>) -> Reference {
         let mut reference = Reference::new();
         for txn in txns {
             let _ = reference.apply(txn);
@@ -69,7 +69,7 @@ impl Reference {
         reference
     }
 
-    pub fn apply(&mut self, txn: &Txn) -> Outcome {
+    pub(crate) fn apply(&mut self, txn: &Txn) -> Outcome {
         let mut changes = Vec::new();
         let result = match &txn.body {
             TxnBody::Error(error) => Err(*error),
@@ -168,21 +168,21 @@ impl Reference {
     }
 
     /// As a server that starts on this content counts.
-    pub fn count_quotas_anew(&mut self) {
+    pub(crate) fn count_quotas_anew(&mut self) {
         self.quotas.count_all(&mut self.znodes);
     }
 
-    pub fn children(&self, path: &str) -> Vec<String> {
+    pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let below = |other: &&String| *other != "/" && above(other) == path;
         self.znodes.keys().filter(below).map(|path| name(path).to_owned()).collect()
     }
 
-    pub fn owned_by(&self, session: SessionId) -> Vec<String> {
+    pub(crate) fn owned_by(&self, session: SessionId) -> Vec<String> {
         self.paths(|fields| fields.ephemeral_type == EphemeralType::Normal(session))
     }
 
     /// Containers and TTL znodes.
-    pub fn reaped(&self) -> Vec<String> {
+    pub(crate) fn reaped(&self) -> Vec<String> {
         self.paths(|fields| {
             matches!(fields.ephemeral_type, EphemeralType::Container | EphemeralType::Ttl(_))
         })
@@ -193,7 +193,7 @@ impl Reference {
         wanted.map(|(path, _)| path.clone()).collect()
     }
 
-    pub fn stat(&self, path: &str) -> Stat {
+    pub(crate) fn stat(&self, path: &str) -> Stat {
         let fields = &self.znodes[path];
         // The znodes that were there from the start were never counted as created.
         let given = match path {
@@ -247,7 +247,7 @@ fn change(kind: EventType, path: &str, acl: &AclList, parent_acl: &AclList) -> C
     Change { kind, path, acl: acl.clone(), parent_acl: parent_acl.clone() }
 }
 
-pub fn above(path: &str) -> String {
+pub(crate) fn above(path: &str) -> String {
     let end = path.rfind('/').expect("an absolute path");
     if end == 0 { "/".to_owned() } else { path[..end].to_owned() }
 }

@@ -12,7 +12,7 @@ use vivarium_model::zxid::Zxid;
 const QUOTA: &str = "/zookeeper/quota";
 
 #[derive(Clone, Debug, Default)]
-pub struct Quotas {
+pub(crate) struct Quotas {
     /// The paths that have limits.
     limited: BTreeSet<String>,
     /// Since when the statistics of a path say exactly what there is, where they do.
@@ -22,7 +22,7 @@ pub struct Quotas {
 type Znodes = BTreeMap<String, Fields>;
 
 impl Quotas {
-    pub fn was_created(&mut self, znodes: &mut Znodes, path: &str, zxid: Zxid) {
+    pub(crate) fn was_created(&mut self, znodes: &mut Znodes, path: &str, zxid: Zxid) {
         if let Some(subject) = subject(path, "zookeeper_limits") {
             let nested = |other: &String| is_within(other, subject) || is_within(subject, other);
             self.exact.retain(|other, _| !nested(other));
@@ -37,7 +37,7 @@ impl Quotas {
         }
     }
 
-    pub fn was_deleted(&mut self, path: &str) {
+    pub(crate) fn was_deleted(&mut self, path: &str) {
         if let Some(subject) = subject(path, "zookeeper_limits") {
             self.limited.remove(subject);
             self.exact.remove(subject);
@@ -45,14 +45,14 @@ impl Quotas {
         self.was_set(path);
     }
 
-    pub fn was_set(&mut self, path: &str) {
+    pub(crate) fn was_set(&mut self, path: &str) {
         if let Some(subject) = subject(path, "zookeeper_stats") {
             self.exact.remove(subject);
         }
     }
 
     /// The nearest path above with limits hears of it.
-    pub fn grew(&self, znodes: &mut Znodes, path: &str, count: i64, bytes: i64) {
+    pub(crate) fn grew(&self, znodes: &mut Znodes, path: &str, count: i64, bytes: i64) {
         let mut at = path.to_owned();
         while !self.limited.contains(&at) {
             if at == "/" {
@@ -66,7 +66,7 @@ impl Quotas {
         }
     }
 
-    pub fn count_all(&self, znodes: &mut Znodes) {
+    pub(crate) fn count_all(&self, znodes: &mut Znodes) {
         for subject in &self.limited {
             count(znodes, subject);
         }
@@ -74,13 +74,13 @@ impl Quotas {
 
     /// Whether these are statistics that someone who loads a snapshot with this label may have other
     /// numbers in.
-    pub fn may_differ(&self, path: &str, label: Zxid) -> bool {
+    pub(crate) fn may_differ(&self, path: &str, label: Zxid) -> bool {
         let since = |subject| self.exact.get(subject).copied();
         subject(path, "zookeeper_stats").is_some_and(|it| since(it).is_none_or(|it| it > label))
     }
 
     /// How many statistics are exact since this or before.
-    pub fn exact_since(&self, label: Zxid) -> usize {
+    pub(crate) fn exact_since(&self, label: Zxid) -> usize {
         self.exact.values().filter(|since| **since <= label).count()
     }
 }

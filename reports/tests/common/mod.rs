@@ -24,8 +24,8 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::zxid::{Epoch, Zxid};
 use vivarium_reports::summary::{Count, Finding, ScenarioReport};
 
-pub const SESSION: SessionId = SessionId(0x0100_0001_0000_0002);
-pub const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
+pub(crate) const SESSION: SessionId = SessionId(0x0100_0001_0000_0002);
+pub(crate) const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
 
 /// What a recipe says.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
@@ -40,13 +40,13 @@ impl Observation for Granted {
     }
 }
 
-pub fn create() -> Arc<Request> {
+pub(crate) fn create() -> Arc<Request> {
     let path = Arc::from("/locks/one/x-");
     let mode = CreateMode::EphemeralSequential;
     Arc::new(Request::Write(Op::create(path, [], mode)))
 }
 
-pub fn objection() -> Objection {
+pub(crate) fn objection() -> Objection {
     Objection::new(
         "lock M1 mutual exclusion",
         "client 2 was granted /locks/one with token 1:9 while client 1 held it with token 1:7, \
@@ -54,7 +54,7 @@ pub fn objection() -> Objection {
     )
 }
 
-pub fn violation() -> Violation {
+pub(crate) fn violation() -> Violation {
     Violation {
         objection: objection(),
         seed: Some(42),
@@ -64,7 +64,7 @@ pub fn violation() -> Violation {
     }
 }
 
-pub fn trace() -> Vec<TraceLine> {
+pub(crate) fn trace() -> Vec<TraceLine> {
     let crash = TraceLine {
         at: Time(12_301_000),
         number: 9_998,
@@ -154,7 +154,7 @@ fn replied() -> TraceLine {
 }
 
 /// The turns of a run: what [`trace`] has of them, and a partition before.
-pub fn story() -> Vec<TraceLine> {
+pub(crate) fn story() -> Vec<TraceLine> {
     let way = |from, to| Step::Cut { from: Machine::Server(from), to: Machine::Server(to) };
     let cuts = [way(ServerId(1), ServerId(2)), way(ServerId(2), ServerId(1))];
     let cut = |(number, step)| TraceLine {
@@ -173,7 +173,7 @@ pub fn story() -> Vec<TraceLine> {
     (9_000..).zip(cuts).map(cut).chain(kept).collect()
 }
 
-pub fn finding() -> Finding {
+pub(crate) fn finding() -> Finding {
     Finding {
         scenario: "lock with NoGuid".into(),
         violation: violation(),
@@ -193,7 +193,7 @@ pub fn finding() -> Finding {
 }
 
 /// A sweep in which everything was reached and nothing was violated.
-pub fn held() -> ScenarioReport {
+pub(crate) fn held() -> ScenarioReport {
     ScenarioReport {
         scenario: "lock".into(),
         bugs: Vec::new(),
@@ -219,7 +219,7 @@ pub fn held() -> ScenarioReport {
 }
 
 /// A short sweep that missed a mark.
-pub fn short() -> ScenarioReport {
+pub(crate) fn short() -> ScenarioReport {
     ScenarioReport {
         scenario: "election".into(),
         seeds: 10,
@@ -235,7 +235,7 @@ pub fn short() -> ScenarioReport {
 }
 
 /// A sweep that ended with a violation.
-pub fn violated() -> ScenarioReport {
+pub(crate) fn violated() -> ScenarioReport {
     ScenarioReport {
         bugs: vec!["NoGuid".into()],
         seeds: 43,
@@ -250,7 +250,7 @@ pub fn violated() -> ScenarioReport {
 }
 
 /// A scenario that could not be run.
-pub fn failed() -> ScenarioReport {
+pub(crate) fn failed() -> ScenarioReport {
     ScenarioReport {
         scenario: "queue".into(),
         seeds: 0,
@@ -265,7 +265,7 @@ pub fn failed() -> ScenarioReport {
     }
 }
 
-pub fn case() -> Case {
+pub(crate) fn case() -> Case {
     Case {
         version: Case::VERSION,
         scenario: "lock".into(),

@@ -12,7 +12,7 @@ use vivarium_model::op::{Op, ReadOp, Request};
 use vivarium_model::wire::Opcodes;
 
 /// How many clients there are.
-pub const SEATS: u8 = 3;
+pub(super) const SEATS: u8 = 3;
 
 /// One of the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,7 +166,7 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
 }
 
 /// Everything that the mix can hold, in the order in which it is printed.
-pub const NAMES: [&str; 34] = [
+pub(super) const NAMES: [&str; 34] = [
     "create",
     "create2",
     "createContainer",
@@ -256,7 +256,7 @@ impl fmt::Display for Action {
 /// * `/!` is the root of everything, `/zookeeper...` is where it is;
 /// * `/zookeeper/quota/@...` is the quota of the case's root or of what is below it;
 /// * what does not begin with a slash is no path in any case.
-pub fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
+pub(super) fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
     if &**path == "/!" {
         Arc::from("/")
     } else if let Some(rest) = path.strip_prefix("/zookeeper/quota/@") {
@@ -271,7 +271,7 @@ pub fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
 }
 
 /// A request with its paths placed.
-pub fn request_placed(request: &Request, root: &str) -> Request {
+pub(super) fn request_placed(request: &Request, root: &str) -> Request {
     let at = |path: &Arc<str>| placed(path, root);
     match request.clone() {
         Request::Write(op) => Request::Write(op_placed(op, root)),
@@ -315,7 +315,7 @@ fn op_placed(op: Op, root: &str) -> Op {
 }
 
 /// An ACL whose order does not matter: ZooKeeper keeps the identities of a connection in a set.
-pub fn in_order(acl: &AclList) -> AclList {
+pub(super) fn in_order(acl: &AclList) -> AclList {
     let mut entries: Vec<Acl> = acl.entries().to_vec();
     entries.sort();
     AclList::new(entries)

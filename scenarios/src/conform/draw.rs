@@ -19,13 +19,13 @@ use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
 
 /// Actions in one case.
-pub const CASE: usize = 80;
+pub(super) const CASE: usize = 80;
 
 /// The super user's `user:password`.
-pub const SUPER: &str = "super:secret";
+pub(super) const SUPER: &str = "super:secret";
 
 /// An action of a case.
-pub fn action() -> impl Strategy<Value = Action> {
+pub(super) fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         600 => asking(),
         24 => proving(),
@@ -35,7 +35,7 @@ pub fn action() -> impl Strategy<Value = Action> {
 }
 
 /// An action of a case where sessions move between servers.
-pub fn moving() -> impl Strategy<Value = Action> {
+pub(super) fn moving() -> impl Strategy<Value = Action> {
     prop_oneof![
         10 => action(),
         1 => (seat(), 0..3_u8).prop_map(|(seat, server)| Action::Move { seat, server }),
@@ -43,12 +43,12 @@ pub fn moving() -> impl Strategy<Value = Action> {
 }
 
 /// The kill of a server.
-pub fn kill() -> impl Strategy<Value = Action> {
+pub(super) fn kill() -> impl Strategy<Value = Action> {
     any::<bool>().prop_map(|leader| Action::Kill { leader })
 }
 
 /// The rare action that takes a second of real time.
-pub fn expiry() -> impl Strategy<Value = Action> {
+pub(super) fn expiry() -> impl Strategy<Value = Action> {
     path().prop_map(|path| Action::Expire { path })
 }
 

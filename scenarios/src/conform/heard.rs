@@ -31,7 +31,7 @@ pub enum Heard {
 
 /// Where a case began, as one of the two servers counts.
 #[derive(Clone, Debug, Default)]
-pub struct Base {
+pub(super) struct Base {
     /// The zxid of the transaction that made the case's root.
     pub zxid: Zxid,
     /// The sessions, in the order in which they began.
@@ -45,7 +45,7 @@ const MIDDLE: u64 = 1 << 40;
 
 impl Base {
     /// A packet in the common form.
-    pub fn heard(&self, packet: ServerPacket, opcodes: Opcodes) -> Heard {
+    pub(super) fn heard(&self, packet: ServerPacket, opcodes: Opcodes) -> Heard {
         let mut odd = None;
         let packet = if opcodes == Opcodes::Plain { plainly(packet) } else { packet };
         let packet = match packet {
@@ -84,7 +84,7 @@ impl Base {
     }
 
     /// A leader has begun an epoch.
-    pub fn epoch(&mut self, epoch: Epoch) {
+    pub(super) fn epoch(&mut self, epoch: Epoch) {
         if !self.epochs.contains(&epoch) {
             self.epochs.push(epoch);
         }
@@ -174,7 +174,7 @@ fn plainly(packet: ServerPacket) -> ServerPacket {
 }
 
 /// The codes in an answer: of the whole, and of each operation of a multi.
-pub fn codes(heard: &Heard) -> Vec<Option<Error>> {
+pub(super) fn codes(heard: &Heard) -> Vec<Option<Error>> {
     let Heard::Packet(packet) = heard else { return Vec::new() };
     match packet {
         ServerPacket::Reply { result: Err(error), .. }
@@ -204,7 +204,7 @@ pub fn codes(heard: &Heard) -> Vec<Option<Error>> {
 
 /// Whether two accounts of what one client heard are the same. `in_any_order`: the events of a
 /// closeSession, whose ephemerals a server keeps in a set.
-pub fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool {
+pub(super) fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool {
     if !in_any_order {
         return real == model;
     }

@@ -13,7 +13,7 @@ use vivarium_model::wire::{Opcodes, Password};
 use vivarium_model::zxid::Zxid;
 
 /// How long an answer may take that the model says must come.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to listen for what the model says cannot come.
 const HUSH: Duration = Duration::from_millis(300);
@@ -42,7 +42,7 @@ impl Both {
 
 /// A session as both know it.
 #[derive(Clone, Copy, Debug)]
-pub struct Session {
+pub(super) struct Session {
     /// At the real server.
     pub real: SessionId,
     /// In the model.
@@ -53,7 +53,7 @@ pub struct Session {
 
 /// An open connection to both.
 #[derive(Debug)]
-pub struct Link {
+pub(super) struct Link {
     real: Connection,
     model: ClientConnection,
     /// How the last packet was sent.
@@ -66,7 +66,7 @@ pub struct Link {
 
 /// Who connects where.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(super) struct Arrival {
     /// The real server.
     pub address: SocketAddr,
     /// The client's place in the model.
@@ -85,7 +85,7 @@ pub struct Arrival {
 
 /// What ends the listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub(super) enum Until {
     /// The reply to this request.
     Reply(Xid),
     /// The answer to `addAuth`.
@@ -113,7 +113,7 @@ impl Until {
 
 /// The two servers' counts, and the last zxid that a client has seen of each.
 #[derive(Clone, Debug, Default)]
-pub struct Bases {
+pub(super) struct Bases {
     /// The real server's.
     pub real: Base,
     /// The model's.
@@ -125,7 +125,7 @@ impl Link {
     ///
     /// # Errors
     /// When the real server cannot be talked to at all.
-    pub fn open(
+    pub(super) fn open(
         arrival: &Arrival,
         replica: &mut Replica,
         bases: &mut Bases,
@@ -183,7 +183,7 @@ impl Link {
     ///
     /// # Errors
     /// When the real server cannot be talked to at all.
-    pub fn send(
+    pub(super) fn send(
         &mut self,
         replica: &mut Replica,
         packet: ClientPacket,
@@ -199,7 +199,7 @@ impl Link {
     ///
     /// # Errors
     /// When the real server cannot be talked to at all.
-    pub fn send_each(
+    pub(super) fn send_each(
         &mut self,
         replica: &mut Replica,
         (to_real, to_model): (ClientPacket, ClientPacket),
@@ -215,7 +215,7 @@ impl Link {
     ///
     /// # Errors
     /// When the real server cannot be talked to at all.
-    pub fn listen(
+    pub(super) fn listen(
         &mut self,
         replica: &mut Replica,
         until: Until,
@@ -262,22 +262,22 @@ impl Link {
     }
 
     /// Whether the model has something to say that was not asked for just now.
-    pub fn has_news(&self, replica: &Replica) -> bool {
+    pub(super) fn has_news(&self, replica: &Replica) -> bool {
         replica.has_packet(self.model)
     }
 
     /// The last zxid seen: of the real server, of the model.
-    pub fn seen(&self) -> (Zxid, Zxid) {
+    pub(super) fn seen(&self) -> (Zxid, Zxid) {
         self.seen
     }
 
     /// Whether either server has closed it.
-    pub fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// Hangs up on both without a word.
-    pub fn hang_up(self, replica: &mut Replica) {
+    pub(super) fn hang_up(self, replica: &mut Replica) {
         self.real.hang_up(PATIENCE);
         replica.close(self.model);
     }
@@ -307,7 +307,7 @@ fn heard_from_model(delivered: Delivered<ServerPacket>, base: &Base, opcodes: Op
 }
 
 /// A moment from which time is measured.
-pub fn wait(span: Duration) {
+pub(super) fn wait(span: Duration) {
     let end = Instant::now() + span;
     while let Some(rest) = end.checked_duration_since(Instant::now()) {
         std::thread::sleep(rest);

@@ -58,7 +58,7 @@ pub struct Setting {
 }
 
 /// How the real server is set up.
-pub fn real_options() -> Options {
+pub(super) fn real_options() -> Options {
     Options {
         enforce_quota: true,
         super_digest: Some(generate_digest(draw::SUPER)),
@@ -68,7 +68,7 @@ pub fn real_options() -> Options {
 }
 
 /// The same for the model.
-pub fn setting(planted: &[Bug]) -> Setting {
+pub(super) fn setting(planted: &[Bug]) -> Setting {
     let real = real_options();
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
@@ -130,7 +130,7 @@ pub struct Outcome {
 }
 
 /// A case as drawn: one tree of values for each action, so that each can be simplified.
-pub type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
+pub(super) type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
 
 /// Compares until the plan is fulfilled or the two differ. `progress` is told the number of
 /// operations after each case.
@@ -184,7 +184,7 @@ fn runner(seed: u64) -> TestRunner {
 ///
 /// # Errors
 /// When they do not start.
-pub fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
+pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
     if plan.ensemble {
         let real = RealEnsemble::start(SERVERS, &real_options())?;
         // The model's oracle elects the last one where histories are equal.

@@ -20,7 +20,7 @@ const BUDGET: Duration = Duration::from_secs(240);
 ///
 /// # Errors
 /// When no real server can be started any more.
-pub fn shrunk(
+pub(super) fn shrunk(
     mut drawn: Drawn,
     divergence: Divergence,
     plan: &Plan,

@@ -27,7 +27,7 @@ struct Known {
 
 /// The first pair of states that would be merged and are not alike, or that there are more states than this;
 /// `None` if all pairs are alike.
-pub fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Difference> {
+pub(super) fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Difference> {
     let reductions = Reductions { past: false, ..Reductions::ALL };
     let model = model(case, reductions, flaw, &Ends::default());
     let difference = |what| {

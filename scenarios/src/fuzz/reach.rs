@@ -23,7 +23,12 @@ pub struct Reach {
 }
 
 /// The model of a case; its recorder puts the ends of runs there.
-pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>, ends: &Ends) -> Recipes {
+pub(super) fn model(
+    case: &Case,
+    reductions: Reductions,
+    flaw: Option<Flaw>,
+    ends: &Ends,
+) -> Recipes {
     let clients = case.programs.len();
     let at_once = matches!(case.watched, Watched::Words | Watched::Order);
     let programs: Vec<Program> = case
@@ -57,7 +62,7 @@ pub fn reach(
 }
 
 /// All that this model can come to, whose recorder puts the ends of runs there.
-pub fn reach_of(model: &Recipes, ends: &Ends, most: usize) -> Option<Reach> {
+pub(super) fn reach_of(model: &Recipes, ends: &Ends, most: usize) -> Option<Reach> {
     let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
     let mut seen = BTreeSet::new();
     let mut open: VecDeque<_> = stateright::Model::init_states(model).into();

@@ -11,11 +11,11 @@ use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, V
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// The outcomes of all runs that have come to an end, for whoever compares.
-pub type Ends = Arc<Mutex<BTreeSet<String>>>;
+pub(super) type Ends = Arc<Mutex<BTreeSet<String>>>;
 
 /// Writes down what happens, as far as it is watched, and at the end of a run the whole.
 #[derive(Clone, Hash)]
-pub struct Recorder {
+pub(super) struct Recorder {
     watched: Watched,
     /// By client; what comes from nobody in particular under client 0.
     lines: Vec<Vec<String>>,
@@ -24,7 +24,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Of so many clients.
-    pub fn new(watched: Watched, clients: usize, ends: Ends) -> Recorder {
+    pub(super) fn new(watched: Watched, clients: usize, ends: Ends) -> Recorder {
         Recorder { watched, lines: vec![Vec::new(); clients + 1], ends: Unhashed(ends) }
     }
 

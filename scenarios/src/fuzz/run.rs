@@ -15,7 +15,7 @@ use vivarium_model::op::{AddWatchMode, CreateMode, Op, Version, WatcherType};
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// The name of an observation that tells what a program has written down.
-pub const WROTE: &str = "wrote";
+pub(super) const WROTE: &str = "wrote";
 
 /// What a program writes down, line by line. Told at once, or at the program's end.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Kept {
 
 /// The program of these statements, one of so many clients. `at_once` says when it tells what it has
 /// written down.
-pub fn run(statements: &[Statement], clients: usize, at_once: bool) -> Program {
+pub(super) fn run(statements: &[Statement], clients: usize, at_once: bool) -> Program {
     let statements: Arc<[Statement]> = statements.into();
     program(move |zookeeper: ZooKeeper| {
         let statements = Arc::clone(&statements);

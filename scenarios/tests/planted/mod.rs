@@ -15,7 +15,7 @@ use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
 /// A deviation.
-pub struct Plant {
+pub(crate) struct Plant {
     /// What it is.
     pub name: &'static str,
     /// Plants it where it first can.
@@ -23,7 +23,7 @@ pub struct Plant {
 }
 
 /// A run that is real but for one thing.
-pub struct Planted {
+pub(crate) struct Planted {
     /// What happened.
     pub events: Vec<Event>,
     /// Where it ceases to be real.
@@ -31,7 +31,7 @@ pub struct Planted {
 }
 
 /// All of them.
-pub fn table() -> Vec<Plant> {
+pub(crate) fn table() -> Vec<Plant> {
     let plant = |name, plant| Plant { name, plant };
     vec![
         plant("a transaction that nobody sent", transactions::nobody_sent),

@@ -16,7 +16,7 @@ use vivarium_model::timer::Timer;
 
 /// What comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub(super) enum Due {
     /// A step.
     Step(Step),
     /// A timer fires.
@@ -61,7 +61,7 @@ impl Ord for Entry {
 
 /// The heap, the timers and the parked steps of one run.
 #[derive(Clone, Debug)]
-pub struct Heap {
+pub(super) struct Heap {
     entries: BinaryHeap<Entry>,
     sequence: u64,
     now: Time,
@@ -71,7 +71,7 @@ pub struct Heap {
 
 impl Heap {
     /// Nothing is due. Sessions expire on multiples of `tick`.
-    pub fn new(servers: usize, clients: usize, tick: Duration) -> Heap {
+    pub(super) fn new(servers: usize, clients: usize, tick: Duration) -> Heap {
         Heap {
             entries: BinaryHeap::with_capacity(256),
             sequence: 0,
@@ -82,19 +82,19 @@ impl Heap {
     }
 
     /// The time of what came up last.
-    pub fn now(&self) -> Time {
+    pub(super) fn now(&self) -> Time {
         self.now
     }
 
     /// Something will come up at `at`, which is not in the past.
-    pub fn push(&mut self, at: Time, due: Due) {
+    pub(super) fn push(&mut self, at: Time, due: Due) {
         debug_assert!(at >= self.now, "{due:?} pushed for {at}, and it is {}", self.now);
         self.sequence += 1;
         self.entries.push(Entry { at, sequence: self.sequence, due });
     }
 
     /// What comes up next, and when. A [`Due::Timer`] that comes up does fire.
-    pub fn pop(&mut self) -> Option<(Time, Due)> {
+    pub(super) fn pop(&mut self) -> Option<(Time, Due)> {
         loop {
             let Entry { at, due, .. } = self.entries.pop()?;
             self.now = at;
@@ -110,25 +110,25 @@ impl Heap {
     }
 
     /// Arms a timer (again).
-    pub fn arm(&mut self, timer: Timer, after: Duration) {
+    pub(super) fn arm(&mut self, timer: Timer, after: Duration) {
         self.unpark_timer(timer);
         let deadline = self.timers.deadline(timer, self.now, after);
         self.arm_for(timer, deadline);
     }
 
     /// Disarms a timer.
-    pub fn disarm(&mut self, timer: Timer) {
+    pub(super) fn disarm(&mut self, timer: Timer) {
         self.unpark_timer(timer);
         self.timers.disarm(timer);
     }
 
     /// What just came up cannot happen until the blocker is gone.
-    pub fn park(&mut self, blocker: Blocker, due: Due) {
+    pub(super) fn park(&mut self, blocker: Blocker, due: Due) {
         self.parked.push((blocker, due));
     }
 
     /// A blocker is gone: what it blocked comes up now, in the order in which it was parked.
-    pub fn unblock(&mut self, blocker: Blocker) {
+    pub(super) fn unblock(&mut self, blocker: Blocker) {
         let mut at = 0;
         while at < self.parked.len() {
             if self.parked[at].0 != blocker {

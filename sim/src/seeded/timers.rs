@@ -27,7 +27,7 @@ impl Slot {
 
 /// What to do with a timer's heap entry that came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ripe {
+pub(super) enum Ripe {
     /// The timer fires; it is disarmed now.
     Fires,
     /// It was armed for later: push an entry for then.
@@ -38,7 +38,7 @@ pub enum Ripe {
 
 /// The deadlines of all timers of a run.
 #[derive(Clone, Debug)]
-pub struct Timers {
+pub(super) struct Timers {
     tick: Duration,
     servers: Vec<[Slot; 6]>,
     /// Per server: timers for sessions and learners, those in use only.
@@ -50,7 +50,7 @@ pub struct Timers {
 
 impl Timers {
     /// No timer is armed. Sessions expire on multiples of `tick`.
-    pub fn new(servers: usize, clients: usize, tick: Duration) -> Timers {
+    pub(super) fn new(servers: usize, clients: usize, tick: Duration) -> Timers {
         assert!(!tick.is_zero(), "tickTime must not be zero");
         Timers {
             tick,
@@ -63,7 +63,7 @@ impl Timers {
 
     /// When a timer armed now for this span fires: a session's expiry only on the tick boundary
     /// after it, `((now + timeout) / tick + 1) * tick` (semantics 2.3).
-    pub fn deadline(&self, timer: Timer, now: Time, after: Duration) -> Time {
+    pub(super) fn deadline(&self, timer: Timer, now: Time, after: Duration) -> Time {
         let exact = now + after;
         match timer {
             Timer::Server(_, ServerTimer::SessionExpiry(_)) => {
@@ -75,7 +75,7 @@ impl Timers {
     }
 
     /// Arms a timer. `true` when a heap entry for the deadline must be pushed.
-    pub fn arm(&mut self, timer: Timer, deadline: Time) -> bool {
+    pub(super) fn arm(&mut self, timer: Timer, deadline: Time) -> bool {
         let slot = self.slot(timer);
         slot.deadline = deadline;
         let push = slot.queued > deadline;
@@ -86,7 +86,7 @@ impl Timers {
     }
 
     /// Disarms a timer; its heap entry will find nothing to do.
-    pub fn disarm(&mut self, timer: Timer) {
+    pub(super) fn disarm(&mut self, timer: Timer) {
         let slot = self.slot(timer);
         slot.deadline = NONE;
         if slot.queued == NONE {
@@ -95,7 +95,7 @@ impl Timers {
     }
 
     /// A timer's heap entry came up at `now`.
-    pub fn ripe(&mut self, timer: Timer, now: Time) -> Ripe {
+    pub(super) fn ripe(&mut self, timer: Timer, now: Time) -> Ripe {
         let slot = self.slot(timer);
         if slot.queued != now {
             let idle = *slot == Slot::IDLE;

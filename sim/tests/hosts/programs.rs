@@ -9,7 +9,7 @@ use vivarium_model::id::ClientId;
 use vivarium_model::op::{CreateMode, Op, Version};
 
 /// One of each.
-pub fn all() -> Vec<Program> {
+pub(crate) fn all() -> Vec<Program> {
     vec![program(worker), program(watcher), program(crowd), program(locker), rounds(0, rounder)]
 }
 

@@ -11,7 +11,7 @@ use vivarium_model::zxid::Zxid;
 
 /// One thing that is done to a host.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Move {
+pub(crate) enum Move {
     /// Start the program (again) and give it its first input.
     Start(ClientId),
     /// Give it another input.
@@ -21,7 +21,7 @@ pub enum Move {
 }
 
 impl Move {
-    pub fn client(&self) -> ClientId {
+    pub(crate) fn client(&self) -> ClientId {
         match self {
             Move::Start(client) | Move::Feed(client, _) | Move::Kill(client) => *client,
         }
@@ -39,19 +39,19 @@ enum Pending {
 type Calls = BTreeMap<CallId, Pending>;
 
 /// The world's part of the play.
-pub struct Puppeteer<'a> {
+pub(crate) struct Puppeteer<'a> {
     /// `None` while the program does not run.
     programs: Vec<Option<Calls>>,
     tape: std::slice::Iter<'a, u32>,
 }
 
 impl<'a> Puppeteer<'a> {
-    pub fn new(programs: usize, tape: &'a [u32]) -> Puppeteer<'a> {
+    pub(crate) fn new(programs: usize, tape: &'a [u32]) -> Puppeteer<'a> {
         Puppeteer { programs: vec![None; programs], tape: tape.iter() }
     }
 
     /// The next move, as long as there is tape.
-    pub fn next_move(&mut self) -> Option<Move> {
+    pub(crate) fn next_move(&mut self) -> Option<Move> {
         let index = self.draw(self.programs.len())?;
         let client = ClientId::at(index);
         let Some(calls) = self.programs[index].clone() else {
@@ -86,7 +86,7 @@ impl<'a> Puppeteer<'a> {
     }
 
     /// Keeps the books, and asserts that slots are used as promised.
-    pub fn see(&mut self, done: &Move, outputs: &[Output]) {
+    pub(crate) fn see(&mut self, done: &Move, outputs: &[Output]) {
         let program = &mut self.programs[done.client().index()];
         match done {
             Move::Start(_) => *program = Some(Calls::new()),
@@ -249,7 +249,7 @@ fn path_of(request: &Request) -> std::sync::Arc<str> {
     }
 }
 
-pub fn kind_of_move(done: &Move) -> &'static str {
+pub(crate) fn kind_of_move(done: &Move) -> &'static str {
     match done {
         Move::Start(_) => "start",
         Move::Feed(_, Input::Reply { outcome: Outcome::Watch(_), .. }) => "Watch",
@@ -258,7 +258,7 @@ pub fn kind_of_move(done: &Move) -> &'static str {
     }
 }
 
-pub fn kind_of_output(output: &Output) -> &'static str {
+pub(crate) fn kind_of_output(output: &Output) -> &'static str {
     match output {
         Output::Submit { operation, .. } => match operation {
             Operation::Request { .. } => "Request",

@@ -10,19 +10,19 @@ use vivarium_sim::every::Model;
 
 /// Counters that each go from 0 to a height, in any order.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub(crate) struct Grid {
     pub counters: usize,
     pub height: u8,
 }
 
 impl Grid {
     /// (height + 1)^counters.
-    pub fn states(&self) -> u64 {
+    pub(crate) fn states(&self) -> u64 {
         (u64::from(self.height) + 1).pow(self.counters as u32)
     }
 
     /// The initial state, and from each state one for each counter that is not at the top.
-    pub fn generated(&self) -> u64 {
+    pub(crate) fn generated(&self) -> u64 {
         let others = (u64::from(self.height) + 1).pow(self.counters as u32 - 1);
         1 + self.counters as u64 * u64::from(self.height) * others
     }
@@ -78,7 +78,7 @@ impl Model for Grid {
 
 /// A node, and how it was come by: only the node tells states apart.
 #[derive(Clone, Debug)]
-pub struct At {
+pub(crate) struct At {
     pub node: usize,
     length: u32,
     objection: Option<Arc<Objection>>,
@@ -98,7 +98,7 @@ impl Hash for At {
 
 /// A graph. A state is a node, an action is a place in its list of edges.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
+pub(crate) struct Graph {
     pub initial: Vec<usize>,
     /// For each node: where its edges lead and how many steps they take. To nowhere: not possible.
     pub edges: Vec<Vec<(Option<usize>, u32)>>,
@@ -116,7 +116,7 @@ pub struct Graph {
 
 impl Graph {
     /// From node 0, by edges (from, to, steps).
-    pub fn new(edges: &[(usize, usize, u32)]) -> Graph {
+    pub(crate) fn new(edges: &[(usize, usize, u32)]) -> Graph {
         let nodes = edges.iter().flat_map(|(from, to, _)| [*from, *to]).max().unwrap_or(0) + 1;
         let mut graph =
             Graph { initial: vec![0], edges: vec![Vec::new(); nodes], ..Graph::default() };

@@ -41,7 +41,7 @@ impl WatchKind {
     ];
 
     /// What addWatch sets.
-    pub fn of(mode: AddWatchMode) -> WatchKind {
+    pub(super) fn of(mode: AddWatchMode) -> WatchKind {
         match mode {
             AddWatchMode::Persistent => WatchKind::Persistent,
             AddWatchMode::PersistentRecursive => WatchKind::Recursive,
@@ -49,7 +49,7 @@ impl WatchKind {
     }
 
     /// Whether it stays when it fires.
-    pub fn stays(self) -> bool {
+    pub(super) fn stays(self) -> bool {
         matches!(self, WatchKind::Persistent | WatchKind::Recursive)
     }
 
@@ -96,13 +96,13 @@ pub(super) struct WatchTable(BTreeMap<Arc<str>, Vec<(WatchKind, CallId)>>);
 
 impl WatchTable {
     /// The server has set a watch.
-    pub fn register(&mut self, path: &Arc<str>, kind: WatchKind, call: CallId) {
+    pub(super) fn register(&mut self, path: &Arc<str>, kind: WatchKind, call: CallId) {
         self.0.entry(Arc::clone(path)).or_default().push((kind, call));
     }
 
     /// Who hears of a notification: the watches of its path in the order of registration, then the
     /// recursive ones above it, the nearest first. Takes the one-shot ones away.
-    pub fn fire(&mut self, event: &WatchedEvent) -> Vec<(WatchKind, CallId)> {
+    pub(super) fn fire(&mut self, event: &WatchedEvent) -> Vec<(WatchKind, CallId)> {
         let mut fired = Vec::new();
         if let Some(watches) = self.0.get_mut(&event.path) {
             let hears = |(kind, _): &&(WatchKind, CallId)| kind.hears(event.kind);
@@ -121,13 +121,13 @@ impl WatchTable {
     }
 
     /// Whether there are such watches on the path.
-    pub fn contains(&self, path: &str, kind: WatcherType) -> bool {
+    pub(super) fn contains(&self, path: &str, kind: WatcherType) -> bool {
         self.0.get(path).is_some_and(|watches| watches.iter().any(|(its, _)| its.is_of(kind)))
     }
 
     /// Takes such watches away: whom they were for, and what it is to be told, in the order of
     /// registration.
-    pub fn remove(&mut self, path: &str, kind: WatcherType) -> Vec<(EventType, CallId)> {
+    pub(super) fn remove(&mut self, path: &str, kind: WatcherType) -> Vec<(EventType, CallId)> {
         let Some(watches) = self.0.get_mut(path) else { return Vec::new() };
         let removed = watches.extract_if(.., |(its, _)| its.is_of(kind));
         let removed = removed.map(|(its, call)| (its.removal(), call)).collect();
@@ -139,7 +139,7 @@ impl WatchTable {
 
     /// The call is not interested any more. Its watch stays at the server until it fires or the
     /// connection ends.
-    pub fn forget(&mut self, call: CallId) {
+    pub(super) fn forget(&mut self, call: CallId) {
         self.0.retain(|_, watches| {
             watches.retain(|(_, mine)| *mine != call);
             !watches.is_empty()
@@ -147,14 +147,14 @@ impl WatchTable {
     }
 
     /// Empties the table: by path, then in the order of registration.
-    pub fn take_all(&mut self) -> Vec<CallId> {
+    pub(super) fn take_all(&mut self) -> Vec<CallId> {
         let watches = std::mem::take(&mut self.0).into_values().flatten();
         watches.map(|(_, call)| call).collect()
     }
 
     /// The packets that set all watches again at another server (3.4): none for an empty table, one
     /// until the paths fill it.
-    pub fn set_watches(&self, relative_zxid: Zxid) -> Vec<ClientPacket> {
+    pub(super) fn set_watches(&self, relative_zxid: Zxid) -> Vec<ClientPacket> {
         let mut packets = Vec::new();
         let (mut lists, mut length) = (Lists::default(), 0);
         for kind in WatchKind::ALL {
@@ -174,7 +174,7 @@ impl WatchTable {
     }
 
     /// What its calls wait for, in words.
-    pub fn in_words(&self) -> Option<String> {
+    pub(super) fn in_words(&self) -> Option<String> {
         let paths: Vec<&str> = self.0.keys().map(|path| &**path).collect();
         match paths.as_slice() {
             [] => None,

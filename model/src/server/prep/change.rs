@@ -30,7 +30,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    pub fn request(&mut self, request: &Request) -> Result<TxnBody, Error> {
+    pub(super) fn request(&mut self, request: &Request) -> Result<TxnBody, Error> {
         match request {
             // Only a multi can hold a check; alone it has an opcode that servers refuse.
             Request::Write(Op::Check { .. }) => Err(Error::Unimplemented),
@@ -103,7 +103,7 @@ impl Change<'_> {
         if (1..=MAX_TTL).contains(&ttl.as_millis()) { Ok(()) } else { Err(Error::BadArguments) }
     }
 
-    pub fn create(
+    pub(super) fn create(
         &mut self,
         path: &Arc<str>,
         data: &Data,

@@ -121,7 +121,7 @@ fn read() -> impl Strategy<Value = ReadOp> {
 }
 
 /// Every kind of request.
-pub fn request() -> impl Strategy<Value = Request> {
+pub(super) fn request() -> impl Strategy<Value = Request> {
     let watch = || (path(), any::<bool>());
     let add = select(vec![AddWatchMode::Persistent, AddWatchMode::PersistentRecursive]);
     let kind = || {
@@ -163,7 +163,7 @@ fn xid() -> impl Strategy<Value = Xid> {
 }
 
 /// Every packet of a client but the first.
-pub fn client_packet() -> impl Strategy<Value = ClientPacket> {
+pub(super) fn client_packet() -> impl Strategy<Value = ClientPacket> {
     let paths = || few(path());
     let watches = (zxid(), paths(), paths(), paths(), paths(), paths()).prop_map(
         |(relative_zxid, data, exist, child, persistent, recursive)| ClientPacket::SetWatches {
@@ -185,7 +185,7 @@ pub fn client_packet() -> impl Strategy<Value = ClientPacket> {
 }
 
 /// The first packet of a client.
-pub fn connect() -> impl Strategy<Value = ClientPacket> {
+pub(super) fn connect() -> impl Strategy<Value = ClientPacket> {
     let session = option::of((1..=u64::MAX).prop_map(SessionId));
     (zxid(), span(), session, any::<bool>()).prop_map(
         |(last_zxid_seen, timeout, session, read_only)| ClientPacket::Connect {
@@ -198,7 +198,7 @@ pub fn connect() -> impl Strategy<Value = ClientPacket> {
 }
 
 /// The first packet of a server.
-pub fn connected() -> impl Strategy<Value = ServerPacket> {
+pub(super) fn connected() -> impl Strategy<Value = ServerPacket> {
     let timeout = (1..=i32::MAX as u64).prop_map(Duration::from_millis);
     let session = (1..=u64::MAX).prop_map(SessionId);
     prop_oneof![
@@ -210,7 +210,7 @@ pub fn connected() -> impl Strategy<Value = ServerPacket> {
 }
 
 /// Every packet of a server that answers no request.
-pub fn unasked() -> impl Strategy<Value = ServerPacket> {
+pub(super) fn unasked() -> impl Strategy<Value = ServerPacket> {
     let kind = select(vec![
         EventType::NodeCreated,
         EventType::NodeDeleted,
@@ -232,7 +232,7 @@ pub fn unasked() -> impl Strategy<Value = ServerPacket> {
 }
 
 /// A request, how it is asked, and a reply that answers it.
-pub fn exchange() -> impl Strategy<Value = (Request, Opcodes, ServerPacket)> {
+pub(super) fn exchange() -> impl Strategy<Value = (Request, Opcodes, ServerPacket)> {
     let opcodes = select(vec![Opcodes::Newest, Opcodes::Plain]);
     (request(), opcodes).prop_flat_map(|(request, opcodes)| {
         let result = prop_oneof![

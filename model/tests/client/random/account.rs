@@ -64,13 +64,13 @@ enum Awaited {
 
 /// What the machine is told in its configuration.
 #[derive(Clone, Copy, Debug)]
-pub struct Configuration {
+pub(super) struct Configuration {
     pub can_be_read_only: bool,
     pub expires_locally: bool,
 }
 
 /// The world around a machine, with its own account of what must be true.
-pub struct Surroundings {
+pub(super) struct Surroundings {
     machine: ClientMachine,
     slots: BTreeMap<CallId, Awaited>,
     /// Whether a connection is open, and how many packets went by it.
@@ -95,12 +95,12 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// A machine that never ran, and does nothing special.
-    pub fn plain() -> Surroundings {
+    pub(super) fn plain() -> Surroundings {
         Surroundings::new(Configuration { can_be_read_only: false, expires_locally: false })
     }
 
     /// A machine that never ran.
-    pub fn new(configuration: Configuration) -> Surroundings {
+    pub(super) fn new(configuration: Configuration) -> Surroundings {
         let servers = [1, 2, 3].map(ServerId).to_vec();
         let mut config = ClientConfig::new(Duration::from_secs(6), servers);
         config.can_be_read_only = configuration.can_be_read_only;
@@ -124,7 +124,7 @@ impl Surroundings {
     }
 
     /// Something happens, and what the machine makes of it is held against the account.
-    pub fn happens(&mut self, happening: &Happening) {
+    pub(super) fn happens(&mut self, happening: &Happening) {
         let mut out = Vec::new();
         match *happening {
             Happening::Start => self.machine.start(&mut out),
@@ -269,7 +269,7 @@ impl Surroundings {
     }
 
     /// Takes the machine's effects and holds them against the account.
-    pub fn judge(&mut self, effects: Vec<ClientEffect>) {
+    pub(super) fn judge(&mut self, effects: Vec<ClientEffect>) {
         for effect in effects {
             match effect {
                 ClientEffect::Open { .. } => {
@@ -327,7 +327,7 @@ impl Surroundings {
         *count += 1;
     }
 
-    pub fn reported(&mut self, event: Event) {
+    pub(super) fn reported(&mut self, event: Event) {
         match event {
             Event::Sent { session, xid, request, .. } => {
                 if let Some((before, last)) =
@@ -411,22 +411,22 @@ impl Surroundings {
     }
 
     /// Makes the account wrong: a call that waits for the session's end.
-    pub fn expect_close(&mut self, call: CallId) {
+    pub(super) fn expect_close(&mut self, call: CallId) {
         self.slots.insert(call, Awaited::Closed);
     }
 
     /// Makes the account wrong: takes the oldest request in flight out of it.
-    pub fn take_oldest(&mut self) -> Option<(Xid, Arc<Request>)> {
+    pub(super) fn take_oldest(&mut self) -> Option<(Xid, Arc<Request>)> {
         self.in_flight.pop_front()
     }
 
     /// Makes the account wrong: as if the server had been told of no identity.
-    pub fn forget_what_was_told(&mut self) {
+    pub(super) fn forget_what_was_told(&mut self) {
         self.told.clear();
     }
 
     /// Brings the life to an end at which nothing can be pending: the last session expires.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for _ in 0..6 {
             let last = match self.machine.state() {
                 ClientState::NotStarted

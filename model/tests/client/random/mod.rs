@@ -22,7 +22,7 @@ use vivarium_model::zxid::Zxid;
 
 /// Something that happens to the machine.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub(crate) enum Happening {
     /// The process starts.
     Start,
     /// The process dies.

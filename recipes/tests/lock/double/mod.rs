@@ -25,7 +25,7 @@ use vivarium_model::zxid::{Epoch, Zxid};
 
 /// The fate of the requests in flight when a connection breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// The oldest one was applied, its reply is lost.
     Applied,
     /// None was applied.
@@ -36,7 +36,7 @@ pub enum Fate {
 }
 
 /// The server, its clients, and what was seen.
-pub struct Double {
+pub(crate) struct Double {
     clients: BTreeMap<ClientId, Client>,
     history: History,
     proposed: VecDeque<(SessionId, Xid, Arc<Request>)>,
@@ -75,13 +75,13 @@ struct Queued {
 }
 
 /// The first client.
-pub const ONE: ClientId = ClientId(1);
+pub(crate) const ONE: ClientId = ClientId(1);
 /// The second client.
-pub const TWO: ClientId = ClientId(2);
+pub(crate) const TWO: ClientId = ClientId(2);
 
 impl Double {
     /// A server with an empty tree, no clients yet.
-    pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Double {
+    pub(crate) fn new(monitors: Vec<Box<dyn Monitor>>) -> Double {
         Double {
             clients: BTreeMap::new(),
             history: History::new(),
@@ -97,7 +97,7 @@ impl Double {
     }
 
     /// Starts a program, which is connected at once, and runs it until its first request.
-    pub fn start(&mut self, client: ClientId, program: &Program) {
+    pub(crate) fn start(&mut self, client: ClientId, program: &Program) {
         let process = Process::new(client, program);
         let new = Client {
             process,
@@ -122,7 +122,7 @@ impl Double {
     // ---- what happens ----
 
     /// Serves the oldest request of a client; whether there was one.
-    pub fn serve(&mut self, client: ClientId) -> bool {
+    pub(crate) fn serve(&mut self, client: ClientId) -> bool {
         let Some(queued) = self.client(client).requests.pop_front() else { return false };
         self.journal.push(format!("{client}: {}", queued.request));
         let result = self.execute(client, queued.xid, &queued.request);
@@ -138,7 +138,7 @@ impl Double {
     }
 
     /// Serves a client's requests until its oldest one reads like this.
-    pub fn serve_until(&mut self, client: ClientId, beginning: &str) {
+    pub(crate) fn serve_until(&mut self, client: ClientId, beginning: &str) {
         while !self.next_request(client).starts_with(beginning) {
             assert!(
                 self.serve(client),
@@ -149,7 +149,7 @@ impl Double {
     }
 
     /// Serves everybody, in turn, until nobody asks for anything. Nobody's sleep ends.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let all: Vec<ClientId> = self.clients.keys().copied().collect();
         for _ in 0..1000 {
             let mut served = false;
@@ -164,7 +164,7 @@ impl Double {
     }
 
     /// Time passes, and with it everybody's sleep; all that is asked for is served meanwhile.
-    pub fn pass(&mut self, span: Duration) {
+    pub(crate) fn pass(&mut self, span: Duration) {
         let until = self.at + span;
         self.settle();
         while self.wake_one(until) {
@@ -174,7 +174,7 @@ impl Double {
     }
 
     /// Time passes, and with it everybody's sleep, and the server does nothing.
-    pub fn elapse(&mut self, span: Duration) {
+    pub(crate) fn elapse(&mut self, span: Duration) {
         let until = self.at + span;
         while self.wake_one(until) {}
         self.at = until;
@@ -195,7 +195,7 @@ impl Double {
     }
 
     /// A client's connection breaks and is there again.
-    pub fn break_connection(&mut self, client: ClientId, fate: Fate) {
+    pub(crate) fn break_connection(&mut self, client: ClientId, fate: Fate) {
         self.journal.push(format!("{client}: connection lost"));
         let session = self.client(client).session.expect("a session");
         let requests = std::mem::take(&mut self.client(client).requests);
@@ -220,7 +220,7 @@ impl Double {
 
     /// The server ends a client's session. The client is not told, and its server lags behind: it
     /// sees nothing of it.
-    pub fn expire(&mut self, client: ClientId) {
+    pub(crate) fn expire(&mut self, client: ClientId) {
         let session = self.client(client).session.expect("a session");
         self.journal.push(format!("{client}: session expires"));
         self.client(client).lags = true;
@@ -229,48 +229,48 @@ impl Double {
     }
 
     /// Whether a client's session is over without its knowing.
-    pub fn is_zombie(&self, client: ClientId) -> bool {
+    pub(crate) fn is_zombie(&self, client: ClientId) -> bool {
         let session = self.clients[&client].session;
         session.is_some_and(|session| !self.tree().sessions().contains_key(&session))
     }
 
     /// Whether a client has a session that is open.
-    pub fn is_alive(&self, client: ClientId) -> bool {
+    pub(crate) fn is_alive(&self, client: ClientId) -> bool {
         self.clients[&client].session.is_some() && !self.is_zombie(client)
     }
 
     /// Whether the program can be cancelled just now.
-    pub fn can_cancel(&self, client: ClientId) -> bool {
+    pub(crate) fn can_cancel(&self, client: ClientId) -> bool {
         self.clients[&client].cancel.is_some()
     }
 
     /// From now on, a client's server shows it other sessions' writes only when it writes or syncs
     /// itself, or catches up.
-    pub fn lag(&mut self, client: ClientId) {
+    pub(crate) fn lag(&mut self, client: ClientId) {
         self.client(client).lags = true;
     }
 
     /// A client's server has seen everything, and does not lag any more.
-    pub fn catch_up(&mut self, client: ClientId) {
+    pub(crate) fn catch_up(&mut self, client: ClientId) {
         self.client(client).lags = false;
         self.advance(client);
     }
 
     /// The client is told that its session is over.
-    pub fn tell_expired(&mut self, client: ClientId) {
+    pub(crate) fn tell_expired(&mut self, client: ClientId) {
         self.journal.push(format!("{client}: told so"));
         self.session_over(client, SessionState::Expired);
     }
 
     /// The engine cancels what the program made cancellable.
-    pub fn cancel(&mut self, client: ClientId) {
+    pub(crate) fn cancel(&mut self, client: ClientId) {
         self.journal.push(format!("{client}: cancelled"));
         let call = self.client(client).cancel.take().expect("the program can be cancelled");
         self.reply(client, Some(call), Outcome::Cancelled);
     }
 
     /// A transaction by nobody's request: an operator's hand.
-    pub fn commit(&mut self, session: SessionId, cxid: Xid, body: TxnBody) -> OutcomeOf {
+    pub(crate) fn commit(&mut self, session: SessionId, cxid: Xid, body: TxnBody) -> OutcomeOf {
         let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
         let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
         let applied = self.history.commit(Arc::clone(&txn));
@@ -300,28 +300,28 @@ impl Double {
     // ---- what can be seen ----
 
     /// The oldest request of a client in words; empty where there is none.
-    pub fn next_request(&self, client: ClientId) -> String {
+    pub(crate) fn next_request(&self, client: ClientId) -> String {
         let oldest = self.clients[&client].requests.front();
         oldest.map(|queued| queued.request.to_string()).unwrap_or_default()
     }
 
     /// The server's tree.
-    pub fn tree(&self) -> &DataTree {
+    pub(crate) fn tree(&self) -> &DataTree {
         self.history.tree()
     }
 
     /// What a program returned.
-    pub fn finished(&self, client: ClientId) -> Option<&Result<(), String>> {
+    pub(crate) fn finished(&self, client: ClientId) -> Option<&Result<(), String>> {
         self.clients[&client].finished.as_ref()
     }
 
     /// The journal as text.
-    pub fn story(&self) -> String {
+    pub(crate) fn story(&self) -> String {
         self.journal.join("\n")
     }
 
     /// The run ends: all that the monitors objected to.
-    pub fn end(mut self) -> Vec<String> {
+    pub(crate) fn end(mut self) -> Vec<String> {
         let view = View::new(self.at, &self.history);
         for monitor in &mut self.monitors {
             let objection = monitor.end(view.within(monitor.looks_back())).err();
@@ -332,7 +332,7 @@ impl Double {
 }
 
 /// The answer to a request.
-pub type OutcomeOf = Result<Response, Error>;
+pub(crate) type OutcomeOf = Result<Response, Error>;
 
 fn path_of(request: &Request) -> Arc<str> {
     match request {

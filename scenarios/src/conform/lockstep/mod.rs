@@ -34,7 +34,7 @@ const KEEPER: Seat = Seat(SEATS);
 const FORGOTTEN: Seat = Seat(SEATS + 1);
 
 /// How many places the model needs.
-pub const PLACES: u8 = SEATS + 2;
+pub(super) const PLACES: u8 = SEATS + 2;
 
 /// All are asked for news after so many actions, should a server tell of what it should not.
 const ROUND: usize = 16;
@@ -54,7 +54,7 @@ pub struct Divergence {
 
 /// Why a case ended early.
 #[derive(Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The two differ.
     Diverged(Box<Divergence>),
     /// The real server cannot be talked to any more.
@@ -87,7 +87,7 @@ impl Place {
 
 /// Both servers, and the clients of both.
 #[derive(Debug)]
-pub struct Lockstep {
+pub(super) struct Lockstep {
     servers: Servers,
     replica: Replica,
     bases: Bases,
@@ -103,7 +103,7 @@ impl Lockstep {
     ///
     /// # Errors
     /// When the real server cannot be talked to, or is not set up as it must be.
-    pub fn new(servers: Servers, setting: &Setting) -> Result<Lockstep, Stop> {
+    pub(super) fn new(servers: Servers, setting: &Setting) -> Result<Lockstep, Stop> {
         let mut lockstep = Lockstep {
             replica: replica(servers.count(), setting),
             servers,
@@ -126,7 +126,7 @@ impl Lockstep {
     ///
     /// # Errors
     /// The first divergence.
-    pub fn case(&mut self, actions: &[Action]) -> Result<(), Stop> {
+    pub(super) fn case(&mut self, actions: &[Action]) -> Result<(), Stop> {
         self.begin()?;
         for (at, action) in actions.iter().enumerate() {
             let done = self.act(action).and_then(|()| self.news(at % ROUND == ROUND - 1));

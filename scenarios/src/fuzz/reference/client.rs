@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use vivarium_model::error::Error;
 
 /// The number of a call of a program. No number is used twice.
-pub type Slot = u32;
+pub(super) type Slot = u32;
 
 /// What is asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ask {
+pub(super) enum Ask {
     Call(Call),
     Watch(Watching, &'static str),
     CloseSession,
@@ -19,7 +19,7 @@ pub enum Ask {
 
 impl Ask {
     /// Whether the leader decides about it.
-    pub fn is_write(self) -> bool {
+    pub(super) fn is_write(self) -> bool {
         match self {
             Ask::CloseSession => true,
             Ask::Watch(..) => false,
@@ -37,7 +37,7 @@ impl Ask {
 
 /// A request, with whom it is for. Whoever no longer waits for it is forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Request {
+pub(super) struct Request {
     pub ask: Ask,
     pub reply: Option<Slot>,
     pub watch: Option<Slot>,
@@ -45,7 +45,7 @@ pub struct Request {
 
 /// What a program is told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Input {
+pub(super) enum Input {
     Start,
     State(&'static str),
     Answer(Slot, Result<String, String>),
@@ -53,7 +53,7 @@ pub enum Input {
 
 /// To a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Up {
+pub(super) enum Up {
     Connect { session: Option<Session>, seen: Place },
     SetWatches { seen: Place, lists: BTreeSet<(&'static str, String)> },
     Request(Ask),
@@ -61,7 +61,7 @@ pub enum Up {
 
 /// To a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Down {
+pub(super) enum Down {
     Connected(Session),
     Expired,
     Event(Change),
@@ -71,7 +71,7 @@ pub enum Down {
 
 /// A connection, and what its server has of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Link {
+pub(super) struct Link {
     pub open: bool,
     pub session: Option<Session>,
     pub view: Place,
@@ -85,7 +85,7 @@ pub struct Link {
 
 /// Where a session stands at its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub(super) enum Standing {
     Off,
     Waiting,
     Connecting,
@@ -95,7 +95,7 @@ pub enum Standing {
 
 /// What begins anew with a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Held {
+pub(super) struct Held {
     pub session: Option<Session>,
     pub seen: Place,
     pub queued: VecDeque<Request>,
@@ -106,7 +106,7 @@ pub struct Held {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Process {
+pub(super) enum Process {
     NotStarted,
     Running,
     Finished,
@@ -114,7 +114,7 @@ pub enum Process {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Client {
+pub(super) struct Client {
     pub running: Process,
     pub task: Task,
     pub standing: Standing,
@@ -135,7 +135,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(task: Task) -> Client {
+    pub(super) fn new(task: Task) -> Client {
         Client {
             running: Process::NotStarted,
             task,
@@ -156,13 +156,13 @@ impl Client {
         }
     }
 
-    pub fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: Input) {
         if self.running == Process::Running {
             self.inbox.push_back(input);
         }
     }
 
-    pub fn answer(&mut self, slot: Slot, answer: Result<String, String>) {
+    pub(super) fn answer(&mut self, slot: Slot, answer: Result<String, String>) {
         self.tell(Input::Answer(slot, answer));
     }
 
@@ -171,19 +171,19 @@ impl Client {
     }
 
     /// Whether this session is the one that the client keeps alive.
-    pub fn keeps(&self, session: Session) -> bool {
+    pub(super) fn keeps(&self, session: Session) -> bool {
         self.is_alive() && self.held.session == Some(session)
     }
 
     // ---- the session ----
 
-    pub fn begin_session(&mut self) {
+    pub(super) fn begin_session(&mut self) {
         self.held = Held::default();
         self.attempt();
     }
 
     /// Opens a connection to a server.
-    pub fn attempt(&mut self) {
+    pub(super) fn attempt(&mut self) {
         self.standing = Standing::Connecting;
         let (session, seen) = (self.held.session, self.held.seen);
         let up = VecDeque::from([Up::Connect { session, seen }]);
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// The connection is gone. Writes that its server had not taken may still arrive.
-    pub fn end_link(&mut self) {
+    pub(super) fn end_link(&mut self) {
         let link = std::mem::take(&mut self.link);
         self.link.after_end = link.hung_up && link.session.is_some();
         let (Some(session), false) = (link.session, link.hung_up) else { return };
@@ -206,7 +206,7 @@ impl Client {
     }
 
     /// The client notices that its connection is gone.
-    pub fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         self.end_link();
         let was_connected = self.standing == Standing::Connected;
         self.standing = Standing::Waiting;
@@ -247,7 +247,7 @@ impl Client {
 
     // ---- calls of the program ----
 
-    pub fn request(&mut self, request: Request) {
+    pub(super) fn request(&mut self, request: Request) {
         let refusal = match () {
             () if !self.is_alive() => Some(Error::SessionExpired),
             () if self.held.closing => Some(Error::ConnectionLoss),
@@ -274,7 +274,7 @@ impl Client {
         }
     }
 
-    pub fn connect(&mut self, slot: Slot) {
+    pub(super) fn connect(&mut self, slot: Slot) {
         match self.held.session {
             Some(session) if self.standing == Standing::Connected && !self.held.closing => {
                 self.answer(slot, Ok(format!("session {}", session.1)));
@@ -288,7 +288,7 @@ impl Client {
         }
     }
 
-    pub fn close(&mut self, slot: Slot) {
+    pub(super) fn close(&mut self, slot: Slot) {
         if !self.is_alive() {
             return self.answer(slot, Ok("closed".into()));
         }
@@ -299,7 +299,7 @@ impl Client {
     }
 
     /// Nobody waits for this slot any more.
-    pub fn abandon(&mut self, slot: Slot) {
+    pub(super) fn abandon(&mut self, slot: Slot) {
         for request in self.held.queued.iter_mut().chain(&mut self.held.in_flight) {
             if request.reply == Some(slot) {
                 (request.reply, request.watch) = (None, None);
@@ -318,7 +318,7 @@ impl Client {
     }
 
     /// The process is over.
-    pub fn end_process(&mut self, running: Process) {
+    pub(super) fn end_process(&mut self, running: Process) {
         self.running = running;
         self.end_link();
         self.standing = Standing::Off;
@@ -336,7 +336,7 @@ impl Client {
     // ---- packets ----
 
     /// Reads the oldest packet of its connection, or its end.
-    pub fn read(&mut self) {
+    pub(super) fn read(&mut self) {
         let Some(packet) = self.link.down.pop_front() else { return self.lose() };
         match packet {
             Down::Connected(session) => self.established(session),

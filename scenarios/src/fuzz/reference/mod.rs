@@ -95,7 +95,7 @@ pub fn reference(case: &Case, most: usize) -> Option<Reference> {
 }
 
 /// An outcome of the explorer in the words of the reference: of a standstill only who waits.
-pub fn in_its_words(outcome: &str) -> String {
+pub(super) fn in_its_words(outcome: &str) -> String {
     let Some(waiting) = outcome.strip_prefix("progress: nothing can happen any more, but ") else {
         return outcome.to_string();
     };

@@ -53,7 +53,7 @@ enum Kept {
 
 /// A program in a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Task {
+pub(super) struct Task {
     threads: Vec<Thread>,
     notes: Vec<String>,
     kept: Kept,
@@ -65,7 +65,7 @@ pub struct Task {
 
 /// What a program did that others see.
 #[derive(Debug, Default)]
-pub struct Deeds {
+pub(super) struct Deeds {
     pub said: Vec<String>,
     pub sent: Vec<usize>,
     pub failed: Option<String>,
@@ -80,7 +80,7 @@ impl Thread {
 
 impl Task {
     /// A program that has not begun: connects, and then does all this.
-    pub fn new(statements: &[Statement]) -> Task {
+    pub(super) fn new(statements: &[Statement]) -> Task {
         let mut left: VecDeque<Statement> = statements.iter().copied().collect();
         left.push_front(Statement::Do(Call::Connect));
         let thread = Thread { begins: true, ..Thread::new(left, false) };
@@ -96,7 +96,7 @@ impl Task {
 }
 
 /// The program of a client takes its oldest input and runs as far as it can.
-pub fn run(client: &mut Client, others: &[usize]) -> Deeds {
+pub(super) fn run(client: &mut Client, others: &[usize]) -> Deeds {
     let mut deeds = Deeds::default();
     match client.inbox.pop_front().expect("there is an input") {
         Input::Start => {}
@@ -324,6 +324,6 @@ fn submit(client: &mut Client, what: Await) -> Slot {
 }
 
 /// How a message is written down.
-pub fn message(from: usize) -> String {
+pub(super) fn message(from: usize) -> String {
     format!("from client {}", from + 1)
 }

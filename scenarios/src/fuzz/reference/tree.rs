@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use vivarium_model::error::Error;
 
 /// A session: its client, from 0, and its number, from 1.
-pub type Session = (usize, u32);
+pub(super) type Session = (usize, u32);
 
 /// A place in the log. What is set up is place 0; each transaction has the next place.
-pub type Place = usize;
+pub(super) type Place = usize;
 
 /// What a watch is told.
-pub type Change = (&'static str, String);
+pub(super) type Change = (&'static str, String);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Znode {
+pub(super) struct Znode {
     pub data: Vec<u8>,
     pub version: u32,
     /// Children created and deleted.
@@ -27,11 +27,11 @@ pub struct Znode {
 }
 
 /// The znodes by path.
-pub type Tree = BTreeMap<String, Znode>;
+pub(super) type Tree = BTreeMap<String, Znode>;
 
 /// A transaction: the tree after it, what it changed, and whose session it ended.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct Entry {
+pub(super) struct Entry {
     pub tree: Tree,
     pub changes: Vec<Change>,
     pub ends: Option<Session>,
@@ -39,7 +39,7 @@ pub struct Entry {
 
 /// The watches of one connection at its server, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Watches {
+pub(super) struct Watches {
     pub data: BTreeSet<String>,
     pub child: BTreeSet<String>,
 }
@@ -130,7 +130,7 @@ fn empty() -> Znode {
 }
 
 /// What a log begins with.
-pub fn beginning(setup: &[usize]) -> Entry {
+pub(super) fn beginning(setup: &[usize]) -> Entry {
     let mut writer =
         Writer { tree: Tree::from([("/".into(), empty())]), changes: Vec::new(), place: 0 };
     for at in setup {
@@ -140,7 +140,7 @@ pub fn beginning(setup: &[usize]) -> Entry {
 }
 
 /// A write of a live session at the log's end: the entry that it makes, and the answer.
-pub fn write(
+pub(super) fn write(
     tree: &Tree,
     place: Place,
     session: Session,
@@ -186,7 +186,7 @@ fn writing(writer: &mut Writer, session: Session, call: Call) -> Result<String, 
 }
 
 /// How a write is refused. A multi is asked operation by operation, so its first one is.
-pub fn refused(call: Call, error: Error) -> String {
+pub(super) fn refused(call: Call, error: Error) -> String {
     match call {
         Call::CreateAndDelete(_) | Call::CheckAndCreate(..) => in_multi(0, error),
         _ => error.to_string(),
@@ -198,7 +198,7 @@ fn in_multi(index: usize, error: Error) -> String {
 }
 
 /// The end of a session, with its ephemeral znodes.
-pub fn close(tree: &Tree, place: Place, session: Session) -> Entry {
+pub(super) fn close(tree: &Tree, place: Place, session: Session) -> Entry {
     let mut writer = Writer { tree: tree.clone(), changes: Vec::new(), place };
     let is_own = |(_, znode): &(&String, &Znode)| znode.owner == Some(session);
     let owned: Vec<String> = tree.iter().filter(is_own).map(|(path, _)| path.clone()).collect();
@@ -209,7 +209,7 @@ pub fn close(tree: &Tree, place: Place, session: Session) -> Entry {
 }
 
 /// The answer to a read.
-pub fn read(tree: &Tree, session: Session, call: Call) -> Result<String, String> {
+pub(super) fn read(tree: &Tree, session: Session, call: Call) -> Result<String, String> {
     let no_node = || Error::NoNode.to_string();
     match call {
         Call::Exists(at) => {
@@ -238,7 +238,12 @@ fn children(tree: &Tree, path: &str) -> Option<String> {
 }
 
 /// A read that leaves a watch: the answer, and as which kind the client keeps the watch, if it does.
-pub fn watch(tree: &Tree, watches: &mut Watches, how: Watching, path: &str) -> (String, Kind) {
+pub(super) fn watch(
+    tree: &Tree,
+    watches: &mut Watches,
+    how: Watching,
+    path: &str,
+) -> (String, Kind) {
     let znode = tree.get(path);
     match (how, znode) {
         (Watching::Exists, Some(_)) => {
@@ -263,11 +268,11 @@ pub fn watch(tree: &Tree, watches: &mut Watches, how: Watching, path: &str) -> (
 }
 
 /// Where a client keeps a watch: "data", "exist" or "child".
-pub type Kind = Option<&'static str>;
+pub(super) type Kind = Option<&'static str>;
 
 impl Watches {
     /// The events that changes fire.
-    pub fn fire(&mut self, changes: &[Change]) -> Vec<Change> {
+    pub(super) fn fire(&mut self, changes: &[Change]) -> Vec<Change> {
         let mut fired = Vec::new();
         for (kind, path) in changes {
             let mut hears = self.data.remove(path);
@@ -285,7 +290,7 @@ impl Watches {
     }
 
     /// A client comes back with its watches and the place that it has seen last: what it has missed.
-    pub fn set_again(
+    pub(super) fn set_again(
         &mut self,
         tree: &Tree,
         seen: Place,

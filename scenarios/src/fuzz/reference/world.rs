@@ -12,7 +12,7 @@ use vivarium_sim::every::programs::Budget;
 
 /// Everything there is.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct World {
+pub(super) struct World {
     log: Vec<Arc<Entry>>,
     /// The sessions that the leader knows; whether it refuses them already.
     sessions: BTreeMap<Session, bool>,
@@ -25,7 +25,7 @@ pub struct World {
 
 /// What can happen next to a client, its server and its sessions.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub(super) enum Step {
     Start,
     Input,
     Message(usize),
@@ -50,7 +50,7 @@ pub enum Step {
 
 impl World {
     /// Before anything has happened.
-    pub fn of(case: &Case) -> World {
+    pub(super) fn of(case: &Case) -> World {
         let clients = case.programs.iter().map(|program| Client::new(Task::new(program))).collect();
         World {
             log: vec![Arc::new(tree::beginning(&case.setup))],
@@ -63,7 +63,7 @@ impl World {
     }
 
     /// All that can happen. Where nothing can, that is an outcome.
-    pub fn steps(&self, found: &mut Reference) -> Vec<(usize, Step)> {
+    pub(super) fn steps(&self, found: &mut Reference) -> Vec<(usize, Step)> {
         if let Some(failed) = &self.failed {
             found.outcomes.insert(format!("violated: {failed}"));
             return Vec::new();
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    pub fn take(&mut self, case: &Case, at: usize, step: Step) {
+    pub(super) fn take(&mut self, case: &Case, at: usize, step: Step) {
         let client = &mut self.clients[at];
         match step {
             Step::Start => {

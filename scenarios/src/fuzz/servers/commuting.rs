@@ -20,7 +20,7 @@ const LOCAL: Reductions =
     Reductions { appends: true, fsyncs: true, writes: true, ..Reductions::NONE };
 
 /// The first eager step that makes a difference; `None` if there is none.
-pub fn commuting(case: &Case, flaw: Option<Flaw>) -> Option<Difference> {
+pub(super) fn commuting(case: &Case, flaw: Option<Flaw>) -> Option<Difference> {
     let model = model(case, Reductions::NONE, flaw);
     let mut seen = HashSet::new();
     let mut open: VecDeque<State> = stateright::Model::init_states(&model).into();

@@ -60,7 +60,7 @@ pub struct Reach {
 }
 
 /// The model of a case.
-pub fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>) -> EnsembleModel {
+pub(super) fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>) -> EnsembleModel {
     let mut monitors = property::servers();
     if case.watched != Watched::States {
         monitors.push(Box::new(Recorder::new(case.watched)));

@@ -11,7 +11,7 @@ use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
 /// not lose. When a learner applies, serves, acknowledges or leaves its role, and how much of a log a
 /// crash takes, is told by steps that may as well have been early.
 #[derive(Clone, Hash)]
-pub struct Recorder {
+pub(super) struct Recorder {
     watched: Watched,
     /// Of all of it, one behind the other.
     so_far: Fingerprint,
@@ -19,7 +19,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Nothing has happened yet.
-    pub fn new(watched: Watched) -> Recorder {
+    pub(super) fn new(watched: Watched) -> Recorder {
         Recorder { watched, so_far: Fingerprint::default() }
     }
 
