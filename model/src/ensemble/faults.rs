@@ -1,7 +1,7 @@
 //! What faults do to the ensemble, and their ends.
 
 use super::{Ensemble, ServerNode};
-use crate::server::Server;
+use crate::server::{Context, Server};
 use crate::vocabulary::effect::{Blocker, Effect, Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, Machine, ServerId};
@@ -13,12 +13,16 @@ impl Ensemble {
         let done = match *step {
             Step::Crash { server, tail } => self.crash(server, tail, effects),
             Step::Restart(server) => self.restart(server, at, effects),
-            Step::Rejoin(server) => self.rejoin(server, at, effects),
+            Step::Rejoin(server) => {
+                return self.on_server(server, step, at, effects, |it, context| {
+                    it.leave_role("an exception in its main thread", context);
+                });
+            }
             Step::FsyncError { server, survive } => {
-                let fails = |process: &mut Server, context: &mut crate::server::Context<'_>| {
-                    process.fsync_fails(survive, context)
+                let fails = |it: &mut Server, context: &mut Context<'_>| {
+                    it.fsync_fails(survive, context);
                 };
-                self.with_server(server, at, effects, fails).unwrap_or(false)
+                return self.on_server(server, step, at, effects, fails);
             }
             Step::BreakClient { connection, to_server, to_client } => {
                 self.network.break_client(connection, to_server, to_client, effects)
@@ -28,7 +32,12 @@ impl Ensemble {
             }
             Step::Cut { from, to } => self.network.cut(from, to),
             Step::Heal { from, to } => self.heal(from, to, effects),
-            Step::Expire(session) => self.expire(session, at, effects),
+            Step::Expire(session) => {
+                let Some(leader) = self.leader() else { return Status::NotEnabled };
+                return self.on_server(leader, step, at, effects, |it, context| {
+                    it.expire(session, context);
+                });
+            }
             Step::Kill(client) => self.machines().kill_program(client, effects),
             Step::Pause(client) => self.pause(client, effects),
             Step::Resume(client) => self.resume(client, effects),
@@ -66,17 +75,6 @@ impl Ensemble {
         true
     }
 
-    fn rejoin(&mut self, server: ServerId, at: Time, effects: &mut Effects) -> bool {
-        let leave = |process: &mut Server, context: &mut crate::server::Context<'_>| {
-            if matches!(process.role(), crate::server::Role::Looking) {
-                return false;
-            }
-            process.leave_role("an exception in its main thread", context);
-            true
-        };
-        self.with_server(server, at, effects, leave).unwrap_or(false)
-    }
-
     fn heal(&mut self, from: Machine, to: Machine, effects: &mut Effects) -> bool {
         if !self.network.heal(from, to) {
             return false;
@@ -86,17 +84,6 @@ impl Ensemble {
             self.network.reconnect_mail(from, to, effects);
         }
         true
-    }
-
-    fn expire(
-        &mut self,
-        session: crate::vocabulary::id::SessionId,
-        at: Time,
-        effects: &mut Effects,
-    ) -> bool {
-        let Some(leader) = self.leader() else { return false };
-        self.with_server(leader, at, effects, |process, context| process.expire(session, context))
-            .unwrap_or(false)
     }
 
     fn pause(&mut self, client: ClientId, effects: &mut Effects) -> bool {

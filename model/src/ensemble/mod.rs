@@ -149,26 +149,33 @@ impl Ensemble {
             Step::ToLeader(connection) => self.leader_reads(connection, at, effects),
             Step::ToLearner(connection) => self.learner_reads(connection, at, effects),
             Step::Vote { from, to } => self.vote(from, to, at, effects),
-            Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
-            Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
-            Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
-            Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
+            Step::Append(server) => self.on_server(server, step, at, effects, Server::append_next),
+            Step::Fsync(server) => self.on_server(server, step, at, effects, Server::fsync),
+            Step::Write(server) => {
+                self.on_server(server, step, at, effects, Server::write_completes)
+            }
+            Step::Snapshot(server) => {
+                self.on_server(server, step, at, effects, Server::snapshot_next)
+            }
             Step::Stream(connection) => {
                 let Some(leader) = self.network.leader_of(connection) else {
                     return Status::NotEnabled;
                 };
-                self.on_server(leader, at, effects, |server, context| {
+                self.on_server(leader, step, at, effects, |server, context| {
                     server.stream_next(connection, context)
                 })
             }
             Step::Fire(Timer::Server(server, timer)) => {
-                self.on_server(server, at, effects, |server, context| server.timer(timer, context))
+                let fires = |it: &mut Server, context: &mut Context<'_>| it.timer(timer, context);
+                self.on_server(server, step, at, effects, fires)
             }
             Step::Fire(Timer::Client(client, timer)) => {
                 self.machines().client_timer(client, timer, effects)
             }
             Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
-            Step::Propose(server) => self.on_server(server, at, effects, Server::propose_write),
+            Step::Propose(server) => {
+                self.on_server(server, step, at, effects, Server::propose_write)
+            }
             Step::Elect { leader, followers } => self.elect(leader, followers, at, effects),
             Step::Start(client) => self.machines().start_program(client, effects),
             Step::Random { client, call, value } => {
@@ -199,14 +206,17 @@ impl Ensemble {
     fn on_server(
         &mut self,
         server: ServerId,
+        step: &Step,
         at: Time,
         effects: &mut Effects,
-        run: impl FnOnce(&mut Server, &mut Context<'_>) -> bool,
+        run: impl FnOnce(&mut Server, &mut Context<'_>),
     ) -> Status {
-        match self.with_server(server, at, effects, run) {
-            Some(true) => Status::Done,
-            Some(false) | None => Status::NotEnabled,
+        let ServerNode { disk, process } = &*self.servers[server.index()];
+        if !process.as_ref().is_some_and(|process| process.enables(step, disk)) {
+            return Status::NotEnabled;
         }
+        self.with_server(server, at, effects, run);
+        Status::Done
     }
 
     /// The client machines.
@@ -237,7 +247,7 @@ impl Ensemble {
         effects.note(|| format!("{server} reads from {}: {delivered}", connection.client));
         effects.keep_alive = delivered == Delivered::Packet(ClientPacket::Ping);
         let handled = self.with_server(server, at, effects, |process, context| {
-            process.from_client(connection, delivered, context);
+            process.read_from_client(connection, delivered, context);
         });
         if handled.is_none() {
             effects.note(|| format!("{server} is down: connection refused"));
@@ -297,7 +307,7 @@ impl Ensemble {
             .note(|| format!("leader {} reads from {}: {delivered}", leader.0, connection.learner));
         effects.keep_alive = matches!(delivered, Delivered::Packet(LearnerPacket::Ping { .. }));
         let handled = self.with_server(leader, at, effects, |process, context| {
-            process.from_learner(connection, delivered, context);
+            process.read_from_learner(connection, delivered, context);
         });
         if handled.is_none() {
             effects.note(|| format!("{leader} is down: connection refused"));
@@ -327,7 +337,7 @@ impl Ensemble {
         effects.note(|| format!("{learner} reads from its leader {}: {delivered}", leader.0));
         effects.keep_alive = delivered == Delivered::Packet(LeaderPacket::Ping);
         self.with_server(learner, at, effects, |process, context| {
-            process.from_leader(connection, delivered, context);
+            process.read_from_leader(connection, delivered, context);
         });
         Status::Done
     }

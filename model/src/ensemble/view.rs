@@ -138,22 +138,11 @@ impl Ensemble {
         self.network.deliveries(steps);
         for server in self.config().server_ids() {
             let Some(process) = self.server(server) else { continue };
-            if process.can_append() {
-                steps.push(Step::Append(server));
-            }
-            if process.can_fsync() {
-                steps.push(Step::Fsync(server));
-            }
-            if process.writing().is_some() {
-                steps.push(Step::Write(server));
-            }
-            if process.can_snapshot(self.disk(server)) {
-                steps.push(Step::Snapshot(server));
-            }
+            let enables = |step: &Step| process.enables(step, self.disk(server));
+            let own = [Step::Append, Step::Fsync, Step::Write, Step::Snapshot];
+            steps.extend(own.map(|step| step(server)).into_iter().filter(enables));
             if let Role::Leading(leader) = process.role() {
-                let streaming = leader.each_connection();
-                let streaming = streaming.filter(|connection| process.can_stream(*connection));
-                steps.extend(streaming.map(Step::Stream));
+                steps.extend(leader.each_connection().map(Step::Stream).filter(enables));
             }
         }
         for at in 0..self.clients.len() {

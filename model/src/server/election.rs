@@ -1,12 +1,12 @@
 //! Fast leader election (semantics 5), as a machine: notifications and timeouts in, notifications
 //! and at last a decision out.
 
-use super::Context;
+use super::context::Context;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::time::Duration;
-use crate::vocabulary::timer::{ServerTimer, Timer};
+use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl Election {
     }
 
     /// Starts to look for a leader with this vote for itself (semantics 5.3, first lines).
-    pub fn look(&mut self, own: Vote, context: &mut Context<'_>) -> Option<Decision> {
+    pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
         self.round += 1;
         self.proposal = own;
         self.received.clear();
@@ -104,7 +104,6 @@ impl Election {
         context.arm(ServerTimer::Notification, self.patience);
         self.broadcast(context);
         self.consider_quorum(context);
-        None
     }
 
     /// A notification arrives (semantics 5.2 and 5.3). `state` is this server's own state; `own` is
@@ -216,9 +215,15 @@ impl Election {
         votes.get(&leader).is_some_and(|said| said.state == PeerState::Leading)
     }
 
+    /// Whether a quorum agrees, and the wait for a better vote runs.
+    pub fn is_finalizing(&self) -> bool {
+        self.finalizing
+    }
+
     /// The finalize timer fired: nobody had a better vote.
-    pub fn finalize(&mut self) -> Option<Decision> {
-        self.finalizing.then(|| self.decide(self.proposal, self.round))
+    pub fn finalize(&mut self) -> Decision {
+        assert!(self.finalizing, "{}: only a candidate with a quorum can be final", self.id);
+        self.decide(self.proposal, self.round)
     }
 
     /// Nothing was heard: send the vote again, and be more patient next time. (The last
@@ -229,9 +234,12 @@ impl Election {
         context.arm(ServerTimer::Notification, self.patience);
     }
 
-    /// The server is established in this epoch: whoever asks is told so (ZOOKEEPER-1732).
-    pub fn established_in(&mut self, epoch: Epoch) {
-        self.current.0.peer_epoch = epoch;
+    /// The server is established in this epoch: whoever asks is told so (ZOOKEEPER-1732). Under the
+    /// oracle nobody asks.
+    pub fn established_in(&mut self, epoch: Epoch, config: &Config) {
+        if !config.election.is_oracle() {
+            self.current.0.peer_epoch = epoch;
+        }
     }
 
     fn decide(&mut self, vote: Vote, round: u32) -> Decision {
@@ -273,20 +281,3 @@ fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, config: &Con
 
 /// The timers of an election, to disarm when it is over.
 pub const TIMERS: [ServerTimer; 2] = [ServerTimer::Notification, ServerTimer::Finalize];
-
-impl Context<'_> {
-    /// Arms one of this server's timers.
-    pub fn arm(&mut self, timer: ServerTimer, after: Duration) {
-        self.effects.arm(Timer::Server(self.id, timer), after);
-    }
-
-    /// Disarms one of this server's timers.
-    pub fn disarm(&mut self, timer: ServerTimer) {
-        self.effects.disarm(Timer::Server(self.id, timer));
-    }
-
-    /// Sends an election notification.
-    pub fn mail(&mut self, to: ServerId, notification: Notification) {
-        self.network.mail(self.id, to, notification, self.effects);
-    }
-}

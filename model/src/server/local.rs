@@ -12,32 +12,15 @@
 //! EphemeralOnLocalSession for its own clients, but for a learner's with SessionExpired, which the
 //! learner's client is told as EphemeralOnLocalSession.
 
-use super::{Context, Server};
-use crate::vocabulary::error::Error;
+use super::clients::{Clients, Serving};
+use super::context::Context;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
 use crate::vocabulary::op::{Op, Request, Response};
-use crate::vocabulary::packet::{ServerPacket, ServerRequest};
+use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
-use std::collections::BTreeMap;
 
-/// The local sessions of one server, with their timeouts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LocalSessions(BTreeMap<SessionId, Duration>);
-
-impl LocalSessions {
-    /// Whether this is one of them.
-    pub fn contains(&self, session: SessionId) -> bool {
-        self.0.contains_key(&session)
-    }
-
-    /// All of them, in the order of their ids.
-    pub fn ids(&self) -> impl Iterator<Item = SessionId> {
-        self.0.keys().copied()
-    }
-}
-
-impl Server {
+impl Clients {
     /// A session begins here.
     pub(super) fn track_local(
         &mut self,
@@ -79,17 +62,16 @@ impl Server {
     }
 
     /// A local session's time is up: its connection ends. Nothing is proposed.
-    pub(super) fn expire_local(&mut self, session: SessionId, context: &mut Context<'_>) -> bool {
-        if self.forget_local(session, context).is_none() {
-            return false;
-        }
+    pub(super) fn expire_local(&mut self, session: SessionId, context: &mut Context<'_>) {
+        self.forget_local(session, context).expect("it is a local session");
         context.effects.note(|| format!("{} expires the local session {session}", context.id));
         if let Some(connection) = self.sessions.get(&session).copied() {
             self.hang_up(connection, context);
         }
-        true
     }
+}
 
+impl Serving<'_> {
     /// closeSession of a local session is this server's affair alone.
     pub(super) fn close_local(
         &mut self,
@@ -98,33 +80,11 @@ impl Server {
         xid: Xid,
         context: &mut Context<'_>,
     ) {
-        self.forget_local(session, context);
+        self.clients.forget_local(session, context);
         let zxid = self.tree.last_processed();
         context
             .to_client(connection, ServerPacket::Reply { xid, zxid, result: Ok(Response::Closed) });
-        self.hang_up(connection, context);
-    }
-
-    /// checkUpgradeSession: before a request of a local session that creates an ephemeral goes to
-    /// the leader, a createSession does. The error that the client is to be told instead, where
-    /// sessions are not upgraded.
-    pub(super) fn upgrade_session(
-        &mut self,
-        session: SessionId,
-        request: &Request,
-        context: &mut Context<'_>,
-    ) -> Option<Error> {
-        if !self.local.contains(session) || !creates_ephemeral(request) {
-            return None;
-        }
-        if !context.config.options.local_sessions_upgrading {
-            return Some(Error::EphemeralOnLocalSession);
-        }
-        let timeout = self.forget_local(session, context).expect("it is a local session");
-        context.effects.note(|| format!("{} upgrades the local session {session}", context.id));
-        let request = ServerRequest::CreateSession { timeout };
-        self.submit_write(session, Xid(0), request, std::sync::Arc::from([]), context);
-        None
+        self.clients.hang_up(connection, context);
     }
 }
 

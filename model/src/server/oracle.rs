@@ -41,20 +41,16 @@ impl Server {
 
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
-        Vote { peer_epoch: current_epoch, zxid: self.tree.last_processed(), leader: self.id }
+        Vote {
+            peer_epoch: current_epoch,
+            zxid: self.database.tree.last_processed(),
+            leader: self.id,
+        }
     }
 
     /// The oracle has spoken: leads, or follows.
     pub(crate) fn elected(&mut self, leader: ServerId, context: &mut Context<'_>) {
-        debug_assert!(self.is_looking(), "only who looks for a leader is told of one");
         self.take_role(Decision { leader, round: 0 }, context);
-    }
-
-    /// Established in an epoch: whoever looks for a leader is told so, where anybody asks.
-    pub(super) fn remember_epoch(&mut self, epoch: Epoch, context: &Context<'_>) {
-        if !context.config.election.is_oracle() {
-            self.election.established_in(epoch);
-        }
     }
 
     /// Which start of this server it is. Only the ids of sessions tell: where there can be none, no

@@ -14,7 +14,8 @@
 //! the connection is closed without an answer. What is left of sessions that it does not know:
 //! with local sessions they are expired, without them they are taken for alive.
 
-use super::{Context, Server};
+use super::clients::{Clients, Serving};
+use super::context::Context;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
 use crate::vocabulary::op::Request;
@@ -25,27 +26,14 @@ use crate::vocabulary::timer::ServerTimer;
 /// How long a server is LOOKING at least before it takes itself for cut off.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Server {
-    /// The server is LOOKING from now on.
-    pub(super) fn begin_grace(&mut self, context: &mut Context<'_>) {
-        if context.config.options.read_only_mode {
-            context.arm(ServerTimer::ReadOnly, GRACE.max(context.config.tick));
-        }
+/// The server is LOOKING from now on.
+pub(super) fn begin_grace(context: &mut Context<'_>) {
+    if context.config.options.read_only_mode {
+        context.arm(ServerTimer::ReadOnly, GRACE.max(context.config.tick));
     }
+}
 
-    /// It was LOOKING for long enough. Returns `false` if it serves already.
-    pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) -> bool {
-        if self.read_only {
-            return false;
-        }
-        self.read_only = true;
-        context.effects.note(|| {
-            let zxid = self.tree.last_processed();
-            format!("{} serves read-only, at {zxid}", context.id)
-        });
-        true
-    }
-
+impl Clients {
     /// It is not LOOKING any more: its clients must look for a server that serves.
     pub(super) fn end_read_only(&mut self, context: &mut Context<'_>) {
         if context.config.options.read_only_mode {
@@ -55,16 +43,23 @@ impl Server {
             self.detach_all_clients(context);
         }
     }
+}
 
-    /// Whether it serves reads without a leader.
-    pub fn is_read_only(&self) -> bool {
-        self.read_only
+impl Serving<'_> {
+    /// It was LOOKING for long enough.
+    pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
+        assert!(!self.clients.read_only, "{}: it serves read-only already", context.id);
+        self.clients.read_only = true;
+        context.effects.note(|| {
+            let zxid = self.tree.last_processed();
+            format!("{} serves read-only, at {zxid}", context.id)
+        });
     }
 
     /// validateSession: a global session cannot be renewed here.
     pub(super) fn refuses_session(&self, session: Option<SessionId>) -> bool {
         let is_global = |session| self.tree.sessions().contains_key(&session);
-        self.read_only && session.is_some_and(is_global)
+        self.clients.read_only && session.is_some_and(is_global)
     }
 
     /// The answer to what needs a leader.

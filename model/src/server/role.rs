@@ -1,14 +1,56 @@
-//! Leaving a role without the process ending (semantics 6.8), because of a failed fsync also.
+//! Taking a role, and leaving it without the process ending (semantics 6.8), because of a failed fsync
+//! also.
 
-use super::election::TIMERS;
-use super::{Context, Role, Server};
+use super::context::{Leave, Stays};
+use super::election::{Decision, TIMERS};
+use super::leader::Leader;
+use super::learner::Learner;
+use super::{Context, InRole, Role, Server};
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
-use std::sync::Arc;
 
 impl Server {
+    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
+    pub(super) fn own_vote(&self, context: &Context<'_>) -> Vote {
+        self.vote(context.disk.current_epoch())
+    }
+
+    /// Begins an election.
+    pub(super) fn look(&mut self, context: &mut Context<'_>) {
+        let own = self.own_vote(context);
+        match self.in_role() {
+            InRole::Looking(mut looking) => looking.look(own, context),
+            _ => unreachable!("{}: it looks for a leader without any role", context.id),
+        }
+    }
+
+    /// Leads or follows from now on.
+    pub(super) fn take_role(&mut self, decision: Decision, context: &mut Context<'_>) {
+        assert!(self.is_looking(), "{}: only who looks for a leader is told of one", context.id);
+        for timer in TIMERS {
+            context.disarm(timer);
+        }
+        self.clients.end_read_only(context);
+        let Decision { leader, round } = decision;
+        context.effects.event(Event::Elected { server: self.id, leader, round });
+        self.role = if leader == self.id {
+            let leader = Leader::begin(&mut self.database, &mut self.thread, context);
+            Role::Leading(Box::new(leader))
+        } else {
+            Role::Following(Learner::begin(leader, context))
+        };
+    }
+
+    /// The code of its role says whether it can go on.
+    pub(super) fn stay_or_leave(&mut self, stays: Stays, context: &mut Context<'_>) {
+        if let Err(Leave(reason)) = stays {
+            self.leave_role(reason, context);
+        }
+    }
+
     /// Goes back to LOOKING, keeping memory: stops serving; the log thread finishes its queue and
     /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (ZOOKEEPER-3642); otherwise every
     /// logged transaction is applied, committed or not (ZOOKEEPER-2845).
@@ -18,8 +60,8 @@ impl Server {
 
     fn leave(&mut self, reason: &'static str, drop_tree: bool, context: &mut Context<'_>) {
         context.effects.event(Event::LeftRole { server: self.id, reason });
-        self.read_only = false;
-        self.detach_all_clients(context);
+        self.clients.read_only = false;
+        self.clients.detach_all_clients(context);
         self.stop_timers(context);
         let reload = match std::mem::replace(&mut self.role, Role::Looking) {
             Role::Looking => false,
@@ -42,15 +84,14 @@ impl Server {
                 false
             }
         };
-        if self.writing.take().is_some() {
+        if self.thread.writing.take().is_some() {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
-        self.snapshot = None;
-        self.finish_log_queue(context);
+        self.log.finish(context);
         if reload || drop_tree {
-            self.reload(context);
+            self.database.reload(context);
         } else {
-            self.fast_forward(context);
+            self.database.fast_forward(context);
         }
         self.look(context);
     }
@@ -63,47 +104,13 @@ impl Server {
     ///
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
     /// have more (semantics 9 rule 6), see [`Bug::FsyncErrorKeepsMemory`].
-    pub(crate) fn fsync_fails(&mut self, survive: u8, context: &mut Context<'_>) -> bool {
-        if !self.can_fsync() {
-            return false;
-        }
-        self.log_queue.clear();
-        self.to_ack.clear();
+    pub(crate) fn fsync_fails(&mut self, survive: u8, context: &mut Context<'_>) {
+        assert!(self.log.can_fsync(), "{}: it has nothing to fsync", self.id);
+        self.log.end();
         let lost = context.disk.make_mut().lose_unsynced(survive);
         context.effects.note(|| format!("the fsync of {} fails, and {lost} are lost", self.id));
         let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
         self.leave("its fsync has failed", drop_tree, context);
-        true
-    }
-
-    fn finish_log_queue(&mut self, context: &mut Context<'_>) {
-        for txn in self.log_queue.drain(..) {
-            context.disk.make_mut().append(txn);
-        }
-        self.to_ack.clear();
-        if context.disk.unsynced() > 0 {
-            context.disk.make_mut().fsync();
-        }
-    }
-
-    /// Loads the database from disk: drops what memory had.
-    pub(super) fn reload(&mut self, context: &mut Context<'_>) {
-        let (tree, from) = context.disk.load();
-        self.tree = Arc::new(tree);
-        self.committed_log.clear();
-        for txn in &context.disk.log()[from..] {
-            self.committed_log.add(Arc::clone(txn), context.config);
-        }
-    }
-
-    /// fastForwardDataBase: applies to memory all that the log has beyond it.
-    fn fast_forward(&mut self, context: &mut Context<'_>) {
-        let last = self.tree.last_processed();
-        let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
-        for txn in &context.disk.log()[from..] {
-            Arc::make_mut(&mut self.tree).apply(txn);
-            self.committed_log.add(Arc::clone(txn), context.config);
-        }
     }
 
     /// The process dies, and its timers with it: none of them may fire in its next life.
@@ -114,7 +121,7 @@ impl Server {
         if context.config.options.read_only_mode {
             context.disarm(ServerTimer::ReadOnly);
         }
-        self.forget_all_local(context);
+        self.clients.forget_all_local(context);
         self.stop_timers(context);
     }
 

@@ -119,12 +119,12 @@ impl Server {
     /// is not, and leaving the role appends it. But the next fsync takes it along: so not where that
     /// has something to do without it, whose acks then leave while this can still be lost.
     pub fn appends_eagerly(&self, outlook: Outlook) -> bool {
-        self.can_append() && (!self.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
+        self.log.can_append() && (!self.log.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
     }
 
     /// Whether its log thread may fsync at once.
     pub fn fsyncs_eagerly(&self, disk: &Disk, outlook: Outlook) -> bool {
-        self.can_fsync()
+        self.log.can_fsync()
             && outlook.is_committed(disk.last_logged())
             && match &self.role {
                 // The acks that leave can be read, and nothing takes them back then.
@@ -137,7 +137,7 @@ impl Server {
                 Role::Leading(leader) => {
                     let would_commit = |zxid| leader.would_commit(self.id, zxid);
                     outlook.lives(Flaw::LeaderFsyncsThoughCrashing)
-                        && (!self.to_ack.iter().any(|zxid| would_commit(*zxid))
+                        && (!self.log.to_ack.iter().any(|zxid| would_commit(*zxid))
                             || outlook.has(Flaw::LeaderFsyncsThoughCommitting))
                 }
                 Role::Looking => false,
@@ -159,15 +159,17 @@ impl Server {
             outlook.is_calm(over)
                 && (hold().is_followed || outlook.has(Flaw::LeaderWritesThoughDeserted))
         };
-        let becomes_durable = match self.writing {
-            Some(Writing::LeadSnapshot | Writing::SyncSnapshot) => self.tree.last_processed(),
+        let becomes_durable = match self.thread.writing {
+            Some(Writing::LeadSnapshot | Writing::SyncSnapshot) => {
+                self.database.tree.last_processed()
+            }
             Some(Writing::SyncFsync) => disk.last_logged(),
             _ => Zxid::ZERO,
         };
         if becomes_durable > disk.last_durable() && !outlook.is_committed(becomes_durable) {
             return false;
         }
-        match (&self.writing, &self.role) {
+        match (&self.thread.writing, &self.role) {
             (None, _) => false,
             // Nobody is heard meanwhile, so no newer epoch either.
             (Some(Writing::LeadSnapshot | Writing::AcceptedEpoch), Role::Leading(_)) => leads_on(),
@@ -198,7 +200,7 @@ impl Server {
         outlook: Outlook,
     ) -> bool {
         let Role::Following(learner) = &self.role else { return false };
-        if self.writing.is_some() {
+        if self.thread.writing.is_some() {
             return false;
         }
         let over =
@@ -206,10 +208,10 @@ impl Server {
         match next {
             // Leaving the role flushes the log, which a crash would not.
             Next::End => {
-                let queued = self.log_queue.back().map_or(Zxid::ZERO, |txn| txn.zxid);
+                let queued = self.log.queue.back().map_or(Zxid::ZERO, |txn| txn.zxid);
                 let is_committed = outlook.is_committed(queued.max(disk.last_logged()));
                 !outlook.threats.crashes && is_committed
-                    || (self.log_queue.is_empty() || outlook.has(Flaw::EndThoughQueued))
+                    || (self.log.queue.is_empty() || outlook.has(Flaw::EndThoughQueued))
                         && (disk.unsynced() == 0 || outlook.has(Flaw::EndThoughUnsynced))
             }
             Next::Packet(packet) => {

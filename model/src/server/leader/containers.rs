@@ -6,9 +6,9 @@
 //! only while the tree holds such a znode; a leader of a tree without any would only look in vain.
 //! The rate limit (10,000 a minute) is not modelled.
 
-use super::Leader;
+use super::Leading;
+use crate::server::context::{Context, Stays};
 use crate::server::prep::Asker;
-use crate::server::{Context, Role, Server};
 use crate::tree::{DataTree, EphemeralType};
 use crate::vocabulary::id::Xid;
 use crate::vocabulary::op::Request;
@@ -17,38 +17,28 @@ use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::timer::ServerTimer;
 use std::sync::Arc;
 
-impl Leader {
-    /// Whether the timer is armed.
-    pub(in crate::server) fn watches_containers(&self) -> bool {
-        self.watches_containers
-    }
-}
-
-impl Server {
+impl Leading<'_> {
     /// The tree of an established leader may have gained the first znode to look after.
-    pub(in crate::server) fn watch_containers(&mut self, context: &mut Context<'_>) {
-        let wanted = self.tree.reaped().next().is_some();
-        let Role::Leading(leader) = &mut self.role else { return };
-        if wanted && leader.is_established() && !leader.watches_containers {
-            leader.watches_containers = true;
+    pub(super) fn watch_containers(&mut self, context: &mut Context<'_>) {
+        let wanted = self.database.tree.reaped().next().is_some();
+        if wanted && self.leader.is_established() && !self.leader.watches_containers {
+            self.leader.watches_containers = true;
             let interval = context.config.options.container_check_interval;
             context.arm(ServerTimer::Containers, interval);
         }
     }
 
     /// The interval is over.
-    pub(in crate::server) fn check_containers(&mut self, context: &mut Context<'_>) -> bool {
-        let Role::Leading(leader) = &mut self.role else { return false };
-        if !std::mem::take(&mut leader.watches_containers) {
-            return false;
-        }
-        for path in candidates(&self.tree, context) {
+    pub(in crate::server) fn check_containers(&mut self, context: &mut Context<'_>) -> Stays {
+        let was_armed = std::mem::take(&mut self.leader.watches_containers);
+        assert!(was_armed, "{}: the timer of its containers is not armed", context.id);
+        for path in candidates(&self.database.tree, context) {
             let request = Request::DeleteContainer { path: path.shared() };
             let request = ServerRequest::Client(Arc::new(request));
-            self.prepare(&Asker::nobody(), Xid(0), &request, context);
+            self.prepare(&Asker::nobody(), Xid(0), &request, context)?;
         }
         self.watch_containers(context);
-        true
+        Ok(())
     }
 }
 

@@ -4,8 +4,9 @@
 //! Row 5 of the decision table (the transaction log on disk) is off, as with
 //! `zookeeper.snapshotSizeFactor=-1`: a learner below the window of committedLog gets a SNAP.
 
-use super::{Handler, HandlerPhase, Stream};
-use crate::server::{Context, Role, Server};
+use super::Leading;
+use super::state::{Handler, HandlerPhase, Stream};
+use crate::server::context::Context;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
@@ -23,7 +24,7 @@ struct Plan {
     sent: Zxid,
 }
 
-impl Server {
+impl Leading<'_> {
     /// LearnerHandler.syncFollower, atomic with propose and commit.
     pub(super) fn synchronise(
         &mut self,
@@ -37,11 +38,15 @@ impl Server {
             Some(_) => SyncMode::Diff,
             None => SyncMode::Snap,
         };
-        context.effects.event(Event::Synchronising { leader: self.id, learner: connection, mode });
+        context.effects.event(Event::Synchronising {
+            leader: context.id,
+            learner: connection,
+            mode,
+        });
         if !context.config.bugs.has(Bug::AcksOutliveReconnect) {
             self.supersede_older_registration(connection, plan.sent);
         }
-        let Role::Leading(leader) = &mut self.role else { return };
+        let leader = &mut *self.leader;
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
         let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
         handler.phase = HandlerPhase::Streaming(stream);
@@ -62,7 +67,7 @@ impl Server {
     /// The learner has registered again: what it acknowledged before may be cut now, and is sent again
     /// to be acknowledged again (see [`Bug::AcksOutliveReconnect`]).
     fn supersede_older_registration(&mut self, connection: LearnerConnection, sent: Zxid) {
-        let Role::Leading(leader) = &mut self.role else { return };
+        let leader = &mut *self.leader;
         for proposal in leader.outstanding.iter_mut().filter(|it| it.txn.zxid > sent) {
             proposal.acks.remove(connection.learner);
         }
@@ -75,8 +80,9 @@ impl Server {
 
     /// The decision table of semantics 6.4; the first matching row wins.
     fn plan_sync(&self, learner: Zxid) -> Plan {
-        let last_processed = self.tree.last_processed();
-        let (min, max) = self.committed_log.bounds().unwrap_or((last_processed, last_processed));
+        let last_processed = self.database.tree.last_processed();
+        let (min, max) =
+            self.database.committed_log.bounds().unwrap_or((last_processed, last_processed));
         if last_processed == learner {
             let first = Some(LeaderPacket::Diff(learner));
             return Plan { first, packets: Vec::new(), sent: learner };
@@ -98,7 +104,7 @@ impl Server {
     fn walk_committed_log(&self, learner: Zxid, max: Zxid) -> Option<Plan> {
         let mut plan = Plan { first: None, packets: Vec::new(), sent: learner };
         let mut previous = Zxid::ZERO;
-        for txn in self.committed_log.iter() {
+        for txn in self.database.committed_log.iter() {
             if txn.zxid < learner {
                 previous = txn.zxid;
                 continue;
@@ -128,52 +134,45 @@ impl Server {
         plan.first.is_some().then_some(plan)
     }
 
-    /// Whether the handler of this connection has a piece of a SNAP to stream, or what is queued
-    /// for the learner to send.
-    pub fn can_stream(&self, connection: LearnerConnection) -> bool {
-        let Role::Leading(leader) = &self.role else { return false };
-        let handler = leader.handlers.get(&connection);
-        handler.is_some_and(|handler| matches!(handler.phase, HandlerPhase::Streaming(_)))
-    }
-
     /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
     /// then znodes, while transactions go on being applied (fuzzy). After the last piece (and at once
     /// for DIFF and TRUNC) NEWLEADER goes behind the packets that are queued by then, commits included
     /// (ZOOKEEPER-3104), and the sending thread starts.
-    pub fn stream_next(
+    pub(in crate::server) fn stream_next(
         &mut self,
         connection: LearnerConnection,
         context: &mut Context<'_>,
-    ) -> bool {
-        let Role::Leading(leader) = &mut self.role else { return false };
-        let Some(handler) = leader.handlers.get_mut(&connection) else { return false };
-        let HandlerPhase::Streaming(stream) = &mut handler.phase else { return false };
+    ) {
+        let (epoch, tree) = (self.leader.epoch, &self.database.tree);
+        let handler = self.leader.handlers.get_mut(&connection).expect("a handler streams");
+        let HandlerPhase::Streaming(stream) = &mut handler.phase else {
+            unreachable!("{}: nothing is to be streamed to {connection}", context.id)
+        };
         if !stream.is_snap {
             let queued = std::mem::take(&mut stream.queued);
-            handler.start_sending(connection, leader.epoch, queued, context);
-            return true;
+            handler.start_sending(connection, epoch, queued, context);
+            return;
         }
         if !stream.started {
             stream.started = true;
-            let sessions = self.tree.sessions().iter().map(|(id, timeout)| (*id, *timeout));
-            context.to_learner(connection, LeaderPacket::Snap(self.tree.last_processed()));
+            let sessions = tree.sessions().iter().map(|(id, timeout)| (*id, *timeout));
+            context.to_learner(connection, LeaderPacket::Snap(tree.last_processed()));
             context.to_learner(connection, LeaderPacket::SnapSessions(sessions.collect()));
             context.effects.due(Step::Stream(connection));
-            return true;
+            return;
         }
         let size = context.config.snapshot_piece;
-        let piece = self.tree.nodes_after(stream.cursor.as_ref(), size);
+        let piece = tree.nodes_after(stream.cursor.as_ref(), size);
         let is_last = piece.len() < size;
         stream.cursor = piece.last().map(|(path, _)| path.clone()).or(stream.cursor.take());
         context.to_learner(connection, LeaderPacket::SnapNodes(piece));
         if is_last {
             let queued = std::mem::take(&mut stream.queued);
             context.to_learner(connection, LeaderPacket::SnapEnd);
-            handler.start_sending(connection, leader.epoch, queued, context);
+            handler.start_sending(connection, epoch, queued, context);
         } else {
             context.effects.due(Step::Stream(connection));
         }
-        true
     }
 }
 

@@ -1,9 +1,9 @@
 //! Synchronisation as the learner sees it: DIFF, TRUNC or SNAP, then NEWLEADER with its disk operations
 //! one after the other, then UPTODATE (semantics 6.6).
 
-use super::Phase;
-use crate::server::disk::Snapshot;
-use crate::server::{Context, Role, Server, Writing};
+use super::state::Phase;
+use super::{Following, stay_patient};
+use crate::server::context::{Context, Writing};
 use crate::tree::DataTree;
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode};
@@ -13,10 +13,10 @@ use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
-impl Server {
+impl Following<'_> {
     /// DIFF, TRUNC or SNAP (semantics 6.6).
     pub(super) fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+        let learner = &mut *self.learner;
         match packet {
             LeaderPacket::Diff(_) => {
                 learner.mode = Some(SyncMode::Diff);
@@ -34,8 +34,8 @@ impl Server {
                     self.reconnect_for_snapshot(context);
                     return;
                 }
-                self.reload(context);
-                Arc::make_mut(&mut self.tree).set_last_processed(zxid);
+                self.database.reload(context);
+                self.database.tree_mut().set_last_processed(zxid);
             }
             LeaderPacket::Snap(label) => {
                 learner.mode = Some(SyncMode::Snap);
@@ -49,58 +49,59 @@ impl Server {
 
     /// The history up to the cut cannot be rebuilt here: begin again with the same leader and claim
     /// an empty history, so that it sends a SNAP.
-    pub(super) fn reconnect_for_snapshot(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let connection = learner.connection.take().expect("was reading from it");
+    fn reconnect_for_snapshot(&mut self, context: &mut Context<'_>) {
+        let learner = &mut *self.learner;
+        let connection = learner.connection.take().expect("it was reading from it");
         context.network.close_by_learner(connection, context.effects);
         learner.phase = Phase::Discovery;
         learner.mode = None;
         learner.not_logged.clear();
         learner.committed.clear();
         learner.attempts = 0;
-        self.connect_to_leader(context);
+        learner.connect_to_leader(context);
     }
 
     /// COMMIT before NEWLEADER: in SNAP and TRUNC mode applied to memory at once, since the snapshot
     /// to come will hold it; in DIFF mode kept for the log (semantics 6.6).
     pub(super) fn commit_while_synchronising(&mut self, zxid: Zxid, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+        let learner = &mut *self.learner;
         if learner.mode == Some(SyncMode::Diff) {
             learner.committed.push_back(zxid);
             return;
         }
         if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
-            Arc::make_mut(&mut self.tree).apply(&txn);
-            self.committed_log.add(txn, context.config);
+            self.database.apply(txn, context);
         }
     }
 
     /// NEWLEADER: make the synchronised history durable, then the epoch, then acknowledge; one disk
     /// operation after the other (semantics 6.6, HEAD order).
     pub(super) fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+        let learner = &mut *self.learner;
         debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
         learner.phase = Phase::Persisting;
         match learner.mode {
-            Some(SyncMode::Snap | SyncMode::Trunc) => self.write(Writing::SyncSnapshot, context),
+            Some(SyncMode::Snap | SyncMode::Trunc) => {
+                self.thread.write(Writing::SyncSnapshot, context)
+            }
             _ => self.persist_committed(context),
         }
     }
 
-    pub(super) fn persist_committed(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+    fn persist_committed(&mut self, context: &mut Context<'_>) {
+        let learner = &mut *self.learner;
         let next = if learner.committed.is_empty() {
             Writing::CurrentEpochTmp
         } else {
             Writing::SyncAppend
         };
-        self.write(next, context);
+        self.thread.write(next, context);
     }
 
     /// A disk operation of the packet thread completed.
-    pub(in crate::server) fn learner_wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+    pub(in crate::server) fn wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
+        let learner = &mut *self.learner;
         match writing {
             Writing::AcceptedEpoch => {
                 context.disk.make_mut().write_accepted_epoch(learner.epoch);
@@ -115,11 +116,11 @@ impl Server {
             Writing::SyncAppend => self.append_committed(context),
             Writing::SyncFsync => {
                 context.disk.make_mut().fsync();
-                self.write(Writing::CurrentEpochTmp, context);
+                self.thread.write(Writing::CurrentEpochTmp, context);
             }
             Writing::CurrentEpochTmp => {
                 context.disk.make_mut().write_current_epoch_tmp(learner.epoch);
-                self.write(Writing::CurrentEpoch, context);
+                self.thread.write(Writing::CurrentEpoch, context);
             }
             Writing::CurrentEpoch => {
                 context.disk.make_mut().rename_current_epoch();
@@ -127,51 +128,50 @@ impl Server {
             }
             Writing::LeadSnapshot => unreachable!("only a leader writes this"),
         }
-        if self.writing.is_none() {
-            context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
+        if self.thread.writing.is_none() {
+            context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
         }
     }
 
     /// The snapshot at NEWLEADER. Where the log has a gap below it (always after a SNAP; after a TRUNC
     /// if anything was committed before NEWLEADER) it is fsynced and replaces the log (see
     /// [`Bug::TruncSnapshotUnsynced`]).
-    pub(super) fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
+    fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
         let bugs = context.config.bugs;
-        let is_ahead_of_log = self.tree.last_processed() > context.disk.last_logged();
+        let is_ahead_of_log = self.database.tree.last_processed() > context.disk.last_logged();
         let has_gap = is_snap || is_ahead_of_log && !bugs.has(Bug::TruncSnapshotUnsynced);
-        let snapshot: Snapshot = self.whole_snapshot(has_gap);
+        let snapshot = self.database.whole_snapshot(has_gap);
         if has_gap {
             context.disk.make_mut().replace_by_snapshot(snapshot, bugs);
         } else {
             context.disk.make_mut().add_snapshot(snapshot, bugs);
         }
-        self.logged_since_snapshot = 0;
+        self.log.logged_since_snapshot = 0;
     }
 
     /// Appends and applies the next committed transaction of packetsNotLogged.
-    pub(super) fn append_committed(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+    fn append_committed(&mut self, context: &mut Context<'_>) {
+        let learner = &mut *self.learner;
         let zxid = learner.committed.pop_front().expect("there was one to append");
         if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
             let txn = learner.not_logged.pop_front().expect("just looked at it");
             context.disk.make_mut().append(Arc::clone(&txn));
-            Arc::make_mut(&mut self.tree).apply(&txn);
-            self.committed_log.add(txn, context.config);
+            self.database.apply(txn, context);
         }
         let next =
             if learner.committed.is_empty() { Writing::SyncFsync } else { Writing::SyncAppend };
-        self.write(next, context);
+        self.thread.write(next, context);
     }
 
-    pub(super) fn ack_new_leader(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
+    fn ack_new_leader(&mut self, context: &mut Context<'_>) {
+        let learner = &mut *self.learner;
         learner.phase = Phase::AwaitingUpToDate;
         learner.mode = None;
-        let connection = learner.connection.expect("still connected");
+        let connection = learner.connected();
         context.effects.event(Event::AckedNewLeader {
-            server: self.id,
+            server: context.id,
             epoch: learner.epoch,
-            history: self.tree.last_processed(),
+            history: self.database.tree.last_processed(),
             durable: context.disk.last_durable(),
             current_epoch: context.disk.current_epoch(),
         });
@@ -180,15 +180,15 @@ impl Server {
 
     /// UPTODATE: serve; log what is proposed, commit what is committed (semantics 6.6, last lines).
     pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) {
-        let Role::Following(learner) = &mut self.role else { return };
-        let connection = learner.connection.expect("still connected");
+        let learner = &mut *self.learner;
+        let connection = learner.connected();
         let epoch = learner.epoch;
         let not_logged = std::mem::take(&mut learner.not_logged);
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
-        self.remember_epoch(epoch, context);
+        self.election.established_in(epoch, context.config);
         context.disarm(ServerTimer::InitLimit);
-        self.stay_patient(context);
+        stay_patient(context);
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
@@ -196,12 +196,11 @@ impl Server {
         for zxid in committed {
             self.commit_pending(zxid, context);
         }
-        let Role::Following(learner) = &mut self.role else { return };
-        learner.phase = Phase::Broadcast;
+        self.learner.phase = Phase::Broadcast;
         context.effects.event(Event::Serving {
-            server: self.id,
-            zxid: self.tree.last_processed(),
-            digest: self.tree.digest(),
+            server: context.id,
+            zxid: self.database.tree.last_processed(),
+            digest: self.database.tree.digest(),
         });
     }
 }

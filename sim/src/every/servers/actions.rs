@@ -157,7 +157,8 @@ pub(super) fn of(
             }
         }
         Kind::FsyncError => {
-            if ensemble.server(server).is_some_and(Server::can_fsync) {
+            let (fsync, disk) = (Step::Fsync(server), ensemble.disk(server));
+            if ensemble.server(server).is_some_and(|it| it.enables(&fsync, disk)) {
                 let charge = Charge::FsyncError;
                 offers.extend((0..=ensemble.disk(server).unsynced() as u8).map(|survive| {
                     let step = Step::FsyncError { server, survive };

@@ -1,0 +1,103 @@
+//! What a step of a server may read and change beside the server's own memory, and the two words that
+//! its code is about: a disk operation that it waits for, and why it must leave its role.
+
+use super::disk::Disk;
+use crate::network::Network;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::effect::Effects;
+use crate::vocabulary::fingerprint::Tracked;
+use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification, ServerPacket};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::time::{Duration, Time};
+use crate::vocabulary::timer::{ServerTimer, Timer};
+
+/// What a server's step may read and change beside the server's own memory.
+pub struct Context<'a> {
+    /// The time of the step; [`Time::ZERO`] in the explorer.
+    pub at: Time,
+    /// Which server.
+    pub id: ServerId,
+    /// The run's configuration.
+    pub config: &'a Config,
+    /// The network, to send by.
+    pub network: &'a mut Network,
+    /// The server's own disk.
+    pub disk: &'a mut Tracked<Disk>,
+    /// Where the step's effects go.
+    pub effects: &'a mut Effects,
+}
+
+impl Context<'_> {
+    /// Sends to the leader.
+    pub fn to_leader(&mut self, connection: LearnerConnection, packet: LearnerPacket) {
+        self.network.send_to_leader(connection, packet, self.effects);
+    }
+
+    /// Sends to a learner.
+    pub fn to_learner(&mut self, connection: LearnerConnection, packet: LeaderPacket) {
+        self.network.send_to_learner(connection, packet, self.effects);
+    }
+
+    /// Sends to a client.
+    pub fn to_client(&mut self, connection: ClientConnection, packet: ServerPacket) {
+        self.network.send_to_client(connection, packet, self.effects);
+    }
+
+    /// Sends an election notification.
+    pub fn mail(&mut self, to: ServerId, notification: Notification) {
+        self.network.mail(self.id, to, notification, self.effects);
+    }
+
+    /// Arms one of this server's timers.
+    pub fn arm(&mut self, timer: ServerTimer, after: Duration) {
+        self.effects.arm(Timer::Server(self.id, timer), after);
+    }
+
+    /// Disarms one of this server's timers.
+    pub fn disarm(&mut self, timer: ServerTimer) {
+        self.effects.disarm(Timer::Server(self.id, timer));
+    }
+}
+
+/// A disk operation that the packet thread (of a leader: its main thread) waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Writing {
+    /// A prospective leader's snapshot of its tree, before it listens (semantics 6.3 rule 1).
+    LeadSnapshot,
+    /// `acceptedEpoch`.
+    AcceptedEpoch,
+    /// `currentEpoch.tmp`.
+    CurrentEpochTmp,
+    /// Its renaming to `currentEpoch`.
+    CurrentEpoch,
+    /// The learner's snapshot at NEWLEADER (semantics 6.6).
+    SyncSnapshot,
+    /// The learner's append (and application) of the next committed transaction at NEWLEADER.
+    SyncAppend,
+    /// The learner's fsync of those.
+    SyncFsync,
+}
+
+/// The packet thread, as far as it waits for its disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct PacketThread {
+    pub(super) writing: Option<Writing>,
+}
+
+impl PacketThread {
+    /// Begins a disk operation.
+    pub(super) fn write(&mut self, writing: Writing, context: &mut Context<'_>) {
+        debug_assert!(self.writing.is_none(), "one write at a time");
+        self.writing = Some(writing);
+        context.effects.due(Step::Write(context.id));
+    }
+}
+
+/// The server must leave its role, for this reason. (In ZooKeeper an exception or a `shutdown` that
+/// ends the role's main loop.) It is an error, so that whoever calls a role's code goes no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leave(pub(super) &'static str);
+
+/// Whether the server is still in its role.
+pub(super) type Stays = Result<(), Leave>;

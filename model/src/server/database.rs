@@ -1,0 +1,65 @@
+//! A server's database in memory (`ZKDatabase`): the tree, and the last transactions that it applied.
+
+use super::committed_log::CommittedLog;
+use super::context::Context;
+use super::disk::Snapshot;
+use crate::tree::{Applied, DataTree};
+use crate::vocabulary::txn::Txn;
+use std::sync::Arc;
+
+/// The tree and committedLog.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Database {
+    pub(super) tree: Arc<DataTree>,
+    pub(super) committed_log: CommittedLog,
+}
+
+impl Database {
+    /// What a disk holds: this tree, of a snapshot and the log behind it; the log from this place on is
+    /// what committedLog can have.
+    pub(super) fn of_disk((tree, from): (DataTree, usize), context: &Context<'_>) -> Database {
+        let mut committed_log = CommittedLog::default();
+        for txn in &context.disk.log()[from..] {
+            committed_log.add(Arc::clone(txn), context.config);
+        }
+        Database { tree: Arc::new(tree), committed_log }
+    }
+
+    /// Loads the database from disk: drops what memory had.
+    pub(super) fn reload(&mut self, context: &Context<'_>) {
+        *self = Database::of_disk(context.disk.load(), context);
+    }
+
+    /// fastForwardDataBase: applies to memory all that the log has beyond it.
+    pub(super) fn fast_forward(&mut self, context: &Context<'_>) {
+        let last = self.tree.last_processed();
+        let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
+        for txn in &context.disk.log()[from..] {
+            self.apply(Arc::clone(txn), context);
+        }
+    }
+
+    /// Applies a transaction for which nobody waits.
+    pub(super) fn apply(&mut self, txn: Arc<Txn>, context: &Context<'_>) {
+        self.tree_mut().apply(&txn);
+        self.committed_log.add(txn, context.config);
+    }
+
+    /// Applies a committed transaction: the answer for its client and the changes for the watches.
+    pub(super) fn commit(&mut self, txn: &Arc<Txn>, context: &Context<'_>) -> Applied {
+        let applied = self.tree_mut().apply_with(txn, context.config.bugs);
+        self.committed_log.add(Arc::clone(txn), context.config);
+        applied
+    }
+
+    /// The tree, to change it.
+    pub(super) fn tree_mut(&mut self) -> &mut DataTree {
+        Arc::make_mut(&mut self.tree)
+    }
+
+    /// A snapshot of the present tree in one piece, while nothing is applied.
+    pub(super) fn whole_snapshot(&self, durable: bool) -> Snapshot {
+        let content = Arc::clone(&self.tree);
+        Snapshot { label: self.tree.last_processed(), content, durable }
+    }
+}

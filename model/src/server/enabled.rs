@@ -1,0 +1,62 @@
+//! Which steps a server can take: the one definition that whoever takes steps and whoever lists them
+//! share. Links and mailboxes are the network's affair, and come on top.
+
+use super::disk::Disk;
+use super::{Role, Server};
+use crate::vocabulary::id::SessionId;
+use crate::vocabulary::step::Step;
+use crate::vocabulary::timer::{ServerTimer, Timer};
+
+impl Server {
+    /// Whether there is anything of this kind for this server to do. What comes late is not: a disk
+    /// operation of a role that it has left, a timer that means nothing in the role it has now.
+    ///
+    /// # Panics
+    /// For a step that is not one server's alone, and for deliveries: those are the network's.
+    pub(crate) fn enables(&self, step: &Step, disk: &Disk) -> bool {
+        match *step {
+            Step::Append(_) => self.log.can_append(),
+            Step::Fsync(_) | Step::FsyncError { .. } => self.log.can_fsync(),
+            Step::Write(_) => self.thread.writing.is_some(),
+            Step::Snapshot(_) => self.log.can_snapshot(disk),
+            Step::Stream(connection) => match &self.role {
+                Role::Leading(leader) => leader.can_stream(connection),
+                Role::Following(_) | Role::Looking => false,
+            },
+            Step::Propose(_) => match &self.role {
+                Role::Leading(leader) => leader.is_established(),
+                Role::Following(_) | Role::Looking => false,
+            },
+            Step::Expire(session) => self.tracks(session),
+            Step::Rejoin(_) => !self.is_looking(),
+            Step::Fire(Timer::Server(_, timer)) => self.heeds(timer),
+            _ => unreachable!("{step} is no step of one server"),
+        }
+    }
+
+    /// Whether a timer means anything now.
+    fn heeds(&self, timer: ServerTimer) -> bool {
+        match (timer, &self.role) {
+            (ServerTimer::Notification, Role::Looking) => true,
+            (ServerTimer::Finalize, Role::Looking) => self.election.is_finalizing(),
+            (ServerTimer::ReadOnly, Role::Looking) => !self.clients.read_only,
+            (ServerTimer::ConnectLeader, Role::Following(learner)) => learner.can_connect(),
+            (ServerTimer::LeaderSilent, Role::Following(_)) => true,
+            (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => !self.is_serving(),
+            (ServerTimer::LearnerSilent(connection), Role::Leading(leader)) => {
+                leader.handles(connection)
+            }
+            (ServerTimer::Ping, Role::Leading(leader)) => leader.is_established(),
+            (ServerTimer::Containers, Role::Leading(leader)) => leader.watches_containers(),
+            (ServerTimer::SessionExpiry(session), _) => {
+                self.clients.local.contains(session) || self.tracks(session)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it leads and can take this session for expired.
+    fn tracks(&self, session: SessionId) -> bool {
+        matches!(&self.role, Role::Leading(leader) if leader.can_expire(session))
+    }
+}

@@ -1,0 +1,85 @@
+//! The end of synchronisation: with a quorum of acks of NEWLEADER the leader is established (semantics
+//! 6.7).
+
+use super::Leading;
+use super::state::{HandlerPhase, Phase};
+use crate::server::context::Context;
+use crate::server::prep::Prep;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{LearnerConnection, ServerSet};
+use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::zxid::Zxid;
+
+impl Leading<'_> {
+    /// The main thread's own vote for its NEWLEADER, without any fsync (semantics 9 rule 10).
+    pub(super) fn begin_synchronization(&mut self, context: &mut Context<'_>) {
+        self.leader.phase = Phase::Synchronization;
+        self.leader.new_leader_acks.insert(context.id);
+        self.consider_activation(context);
+    }
+
+    /// The first ACK after NEWLEADER ends the handler's wait whatever its zxid, but counts only if
+    /// it is NEWLEADER's (ZOOKEEPER-4685; semantics 6.7 rule 1).
+    pub(super) fn first_ack(
+        &mut self,
+        connection: LearnerConnection,
+        zxid: Zxid,
+        context: &mut Context<'_>,
+    ) {
+        let leader = &mut *self.leader;
+        leader.handler_mut(connection).phase = HandlerPhase::AwaitingStart;
+        if leader.phase == Phase::Broadcast {
+            self.release_handlers(context);
+        } else if zxid == leader.epoch.opening() {
+            leader.new_leader_acks.insert(connection.learner);
+            self.consider_activation(context);
+        }
+    }
+
+    fn consider_activation(&mut self, context: &mut Context<'_>) {
+        let leader = &*self.leader;
+        if leader.phase == Phase::Synchronization
+            && leader.new_leader_acks.contains(context.id)
+            && context.config.is_quorum(leader.new_leader_acks.len())
+        {
+            self.activate(context);
+        }
+    }
+
+    /// startZkServer: all of the leader's history is committed; sessions get a full fresh timeout;
+    /// clients are served.
+    fn activate(&mut self, context: &mut Context<'_>) {
+        let (leader, tree) = (&mut *self.leader, self.database.tree_mut());
+        let epoch = leader.epoch;
+        let history = tree.last_processed();
+        leader.phase = Phase::Broadcast;
+        leader.new_leader_acks = ServerSet::default();
+        leader.last_committed = epoch.opening();
+        tree.set_last_processed(epoch.opening());
+        leader.prep = Some(Box::new(Prep::new(epoch, tree)));
+        for (session, timeout) in tree.sessions() {
+            context.arm(ServerTimer::SessionExpiry(*session), *timeout);
+        }
+        self.election.established_in(epoch, context.config);
+        context.disarm(ServerTimer::InitLimit);
+        context.arm(ServerTimer::Ping, context.config.tick / 2);
+        // The transactions that a new leader's activation commits end here: what monitors are told.
+        let (server, last_zxid) = (context.id, history);
+        context.effects.event(Event::Established { leader: server, epoch, last_zxid });
+        let (zxid, digest) = (tree.last_processed(), tree.digest());
+        context.effects.event(Event::Serving { server, zxid, digest });
+        self.watch_containers(context);
+        self.release_handlers(context);
+    }
+
+    /// Handlers that waited for the leader's start send UPTODATE.
+    fn release_handlers(&mut self, context: &mut Context<'_>) {
+        for (connection, handler) in &mut self.leader.handlers {
+            if handler.phase == HandlerPhase::AwaitingStart {
+                handler.phase = HandlerPhase::Broadcast;
+                context.to_learner(*connection, LeaderPacket::UpToDate);
+            }
+        }
+    }
+}

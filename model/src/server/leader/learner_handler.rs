@@ -1,0 +1,114 @@
+//! `LearnerHandler`: everything that a learner sends, from FOLLOWERINFO to the packets of broadcast,
+//! is read here and passed on by the phase that the handler of its connection is in.
+
+use super::Leading;
+use super::state::{Handler, HandlerPhase};
+use crate::network::Delivered;
+use crate::server::context::{Context, Stays};
+use crate::server::prep::Asker;
+use crate::server::tracker::Owner;
+use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::op::Request;
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::vocabulary::timer::ServerTimer;
+
+impl Leading<'_> {
+    /// Reads from a learner's connection; the first packet of one that is new begins a handler.
+    pub(in crate::server) fn read_from_learner(
+        &mut self,
+        connection: LearnerConnection,
+        delivered: Delivered<LearnerPacket>,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        match delivered {
+            Delivered::Packet(packet) => self.learner_packet(connection, packet, context),
+            Delivered::End { .. } if self.leader.handles(connection) => {
+                self.drop_handler(connection, context);
+                Ok(())
+            }
+            // It ended before the learner had said anything: there is no handler to end.
+            Delivered::End { .. } => Ok(()),
+        }
+    }
+
+    /// A packet is read by its handler.
+    fn learner_packet(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LearnerPacket,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let handler = self.leader.handlers.entry(connection).or_insert_with(|| {
+            context.network.accept_learner(connection);
+            Handler { phase: HandlerPhase::AwaitingInfo, superseded: false }
+        });
+        // A fresh handler's first deadline is initLimit + syncLimit ticks (semantics 6.7 rule 3).
+        let ticks = match handler.phase {
+            HandlerPhase::Broadcast => context.config.sync_limit,
+            _ => context.config.init_limit + context.config.sync_limit,
+        };
+        context.arm(ServerTimer::LearnerSilent(connection), context.config.tick * ticks);
+        match (&handler.phase, packet) {
+            (HandlerPhase::AwaitingInfo, LearnerPacket::FollowerInfo { accepted_epoch }) => {
+                return self.follower_info(connection, accepted_epoch, context);
+            }
+            (
+                HandlerPhase::AwaitingEpochAck,
+                LearnerPacket::AckEpoch { current_epoch, last_zxid },
+            ) => self.epoch_ack(connection, current_epoch, last_zxid, context),
+            (HandlerPhase::AwaitingAck, LearnerPacket::Ack(zxid)) => {
+                self.first_ack(connection, zxid, context);
+            }
+            // Read by the handler only after it was released; nothing else is sent before.
+            (
+                HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart,
+                LearnerPacket::Ping { .. },
+            ) => {}
+            (HandlerPhase::Broadcast, packet) => {
+                return self.broadcast_packet(connection, packet, context);
+            }
+            (phase, packet) => unreachable!("{}: {packet:?} in phase {phase:?}", context.id),
+        }
+        Ok(())
+    }
+
+    /// A packet of a learner in broadcast (semantics 6.7 rule 2).
+    fn broadcast_packet(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LearnerPacket,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        match packet {
+            // Its learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
+            LearnerPacket::Ack(_) if self.leader.handler_mut(connection).superseded => {}
+            LearnerPacket::Ack(zxid) => self.process_ack(connection.learner, zxid, context),
+            LearnerPacket::Ping { touched } => {
+                for session in touched {
+                    self.touch(session, context);
+                }
+            }
+            LearnerPacket::Request { session, xid, request, auth } => match request {
+                ServerRequest::Client(request) if matches!(*request, Request::Sync { .. }) => {
+                    self.sync_for_learner(connection, session, xid, context);
+                }
+                request => {
+                    let local =
+                        context.config.options.local_sessions && session.issuer() != context.id;
+                    let owner = Owner::Learner(connection);
+                    let asker = Asker { local, ..Asker::new(session, owner, auth) };
+                    return self.prepare(&asker, xid, &request, context);
+                }
+            },
+            LearnerPacket::Revalidate { session, connection: waiting } => {
+                let timeout = self.revalidate(session, Owner::Learner(connection), context);
+                let answer = LeaderPacket::Revalidated { session, connection: waiting, timeout };
+                context.to_learner(connection, answer);
+            }
+            packet @ (LearnerPacket::FollowerInfo { .. } | LearnerPacket::AckEpoch { .. }) => {
+                unreachable!("{}: {packet:?} in broadcast", context.id)
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! What sessions ask of an established leader: writes become proposals; touches, revalidations and
+//! syncs are answered from its own memory.
+
+use super::Leading;
+use crate::server::context::{Context, Leave, Stays};
+use crate::server::prep::{Asker, Expiry};
+use crate::server::tracker::Owner;
+use crate::vocabulary::id::{LearnerConnection, SessionId, Xid};
+use crate::vocabulary::packet::{LeaderPacket, ServerRequest};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::Txn;
+use std::sync::Arc;
+
+impl Leading<'_> {
+    /// Prep, then propose. A request that fails validation is proposed as an error transaction.
+    pub(in crate::server) fn prepare(
+        &mut self,
+        asker: &Asker,
+        xid: Xid,
+        request: &ServerRequest,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let session = asker.session;
+        let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
+        let txn = prep.request(tree, asker, xid, request, context.config, context.at);
+        if let ServerRequest::CreateSession { timeout } = request {
+            context.arm(ServerTimer::SessionExpiry(session), *timeout);
+        } else {
+            self.touch(session, context);
+        }
+        self.propose_prepared(txn, context)
+    }
+
+    /// Proposes a write that no client asked for: for searches without programs.
+    pub(in crate::server) fn propose_write(&mut self, context: &mut Context<'_>) -> Stays {
+        let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
+        let txn = prep.write(tree, context.config, context.at);
+        self.propose_prepared(txn, context)
+    }
+
+    fn propose_prepared(&mut self, txn: Option<Arc<Txn>>, context: &mut Context<'_>) -> Stays {
+        self.propose(txn.ok_or(Leave("the zxid counter is exhausted"))?, context);
+        Ok(())
+    }
+
+    /// A session's time is up: closeSession goes into the pipeline (semantics 2.3). Ephemerals stay
+    /// visible until it commits.
+    pub(in crate::server) fn expire_session(
+        &mut self,
+        session: SessionId,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        match self.leader.prep_mut().expire(&self.database.tree, session, context.at) {
+            Expiry::Nothing => unreachable!("{session} is not alive, so it cannot expire"),
+            Expiry::Proposed(txn) => {
+                context.disarm(ServerTimer::SessionExpiry(session));
+                self.propose(txn, context);
+                Ok(())
+            }
+            Expiry::Exhausted => Err(Leave("the zxid counter is exhausted")),
+        }
+    }
+
+    /// A session was heard from.
+    pub(in crate::server) fn touch(&mut self, session: SessionId, context: &mut Context<'_>) {
+        if let Some(timeout) = self.leader.prep_mut().sessions_mut().touch(session) {
+            context.arm(ServerTimer::SessionExpiry(session), timeout);
+        }
+    }
+
+    /// revalidateSession: alive means that a touch succeeds; then the asker owns the session
+    /// (semantics 2.4).
+    pub(in crate::server) fn revalidate(
+        &mut self,
+        session: SessionId,
+        owner: Owner,
+        context: &mut Context<'_>,
+    ) -> Option<Duration> {
+        let timeout = self.leader.prep_mut().sessions_mut().revalidate(session, owner)?;
+        context.arm(ServerTimer::SessionExpiry(session), timeout);
+        Some(timeout)
+    }
+
+    /// processSync: answered at once if nothing is outstanding, else right after the commit of the
+    /// last proposal. No quorum round (semantics 4.6).
+    pub(super) fn sync_for_learner(
+        &mut self,
+        connection: LearnerConnection,
+        session: SessionId,
+        xid: Xid,
+        context: &mut Context<'_>,
+    ) {
+        match self.leader.outstanding.back_mut() {
+            Some(last) => last.syncs.push((connection, session, xid)),
+            None => context.to_learner(connection, LeaderPacket::Synced { session, xid }),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A leader's memory, and what anybody may ask of it.
+
+use crate::server::context::{Context, Writing};
+use crate::server::prep::Prep;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
+use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// How far the leader's main thread has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Snapshots its tree; nobody is listened to yet.
+    Preparing,
+    /// getEpochToPropose: waits for a quorum's accepted epochs, then writes its own.
+    Discovery,
+    /// waitForEpochAck, then writes its current epoch.
+    AwaitingEpochAcks,
+    /// waitForNewLeaderAck.
+    Synchronization,
+    /// Established.
+    Broadcast,
+}
+
+/// How far a learner's handler has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::server) enum HandlerPhase {
+    /// Reads FOLLOWERINFO.
+    AwaitingInfo,
+    /// Waits until the new epoch is fixed.
+    AwaitingEpoch,
+    /// LEADERINFO was sent; reads ACKEPOCH.
+    AwaitingEpochAck,
+    /// ACKEPOCH was read; waits for a quorum of them.
+    AwaitingElection { last_zxid: Zxid },
+    /// Streams a SNAP, or is about to send a DIFF or TRUNC; packets for the learner are queued.
+    Streaming(Stream),
+    /// NEWLEADER was sent; reads the first ACK.
+    AwaitingAck,
+    /// Waits until the leader is established.
+    AwaitingStart,
+    /// UPTODATE was sent.
+    Broadcast,
+}
+
+/// What happens between startForwarding and startSendingPackets, outside any lock (semantics 6.5):
+/// the tree of a SNAP is read piece by piece (semantics 6.4), while packets are queued.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::server) struct Stream {
+    pub(in crate::server) is_snap: bool,
+    pub(super) started: bool,
+    pub(super) cursor: Option<ZnodePath>,
+    /// queuedPackets: what was forwarded meanwhile.
+    pub(super) queued: Vec<LeaderPacket>,
+}
+
+/// LearnerHandler.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::server) struct Handler {
+    pub(in crate::server) phase: HandlerPhase,
+    /// The learner has registered again on another connection: what it acknowledged on this one, it
+    /// may not hold any more.
+    pub(in crate::server) superseded: bool,
+}
+
+impl Handler {
+    /// In forwardingFollowers: gets proposals and commits.
+    pub(super) fn is_forwarding(&self) -> bool {
+        matches!(
+            self.phase,
+            HandlerPhase::Streaming(_)
+                | HandlerPhase::AwaitingAck
+                | HandlerPhase::AwaitingStart
+                | HandlerPhase::Broadcast
+        )
+    }
+
+    /// Sends behind whatever is queued for this learner.
+    pub(super) fn send(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LeaderPacket,
+        context: &mut Context<'_>,
+    ) {
+        match &mut self.phase {
+            HandlerPhase::Streaming(stream) => stream.queued.push(packet),
+            _ => context.to_learner(connection, packet),
+        }
+    }
+}
+
+/// A proposal that is not committed yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Proposal {
+    pub(super) txn: Arc<Txn>,
+    pub(super) acks: ServerSet,
+    /// pendingSyncs that wait for its commit.
+    pub(super) syncs: Vec<(LearnerConnection, SessionId, Xid)>,
+}
+
+/// A leader's memory beyond the database.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leader {
+    pub(super) phase: Phase,
+    pub(super) epoch: Epoch,
+    /// (currentEpoch, last zxid) when it began to lead: nobody who counts may be ahead of it.
+    pub(super) summary: (Epoch, Zxid),
+    /// connectingFollowers.
+    pub(super) connecting: ServerSet,
+    /// electingFollowers.
+    pub(super) electing: ServerSet,
+    /// electionFinished.
+    pub(super) election_finished: bool,
+    /// Acks of NEWLEADER.
+    pub(super) new_leader_acks: ServerSet,
+    pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
+    pub(super) outstanding: VecDeque<Proposal>,
+    pub(super) last_proposed: Zxid,
+    pub(super) last_committed: Zxid,
+    pub(super) prep: Option<Box<Prep>>,
+    /// How many servers there are.
+    pub(in crate::server) servers: u8,
+    /// Whether [`ServerTimer::Containers`] is armed.
+    pub(super) watches_containers: bool,
+    /// Every second ping round is a tick (semantics 6.7 rule 3).
+    pub(super) skip_tick: bool,
+}
+
+impl Leader {
+    /// One that has just been elected, with this (currentEpoch, last zxid).
+    pub(super) fn new(summary: (Epoch, Zxid), servers: u8) -> Leader {
+        Leader {
+            phase: Phase::Preparing,
+            epoch: Epoch(0),
+            summary,
+            connecting: ServerSet::default(),
+            electing: ServerSet::default(),
+            election_finished: false,
+            new_leader_acks: ServerSet::default(),
+            handlers: BTreeMap::new(),
+            outstanding: VecDeque::new(),
+            last_proposed: Zxid::ZERO,
+            last_committed: Zxid::ZERO,
+            prep: None,
+            servers,
+            watches_containers: false,
+            skip_tick: true,
+        }
+    }
+
+    /// `prep`, which only an established leader has.
+    pub(super) fn prep_mut(&mut self) -> &mut Prep {
+        self.prep.as_mut().expect("only an established leader is asked anything by sessions")
+    }
+
+    /// The handler that has just read from this connection.
+    pub(super) fn handler_mut(&mut self, connection: LearnerConnection) -> &mut Handler {
+        self.handlers.get_mut(&connection).expect("it was just read from")
+    }
+
+    /// Whether it tracks this session, which is not closing yet: whether that can expire.
+    pub(in crate::server) fn can_expire(&self, session: SessionId) -> bool {
+        self.prep.as_ref().is_some_and(|prep| prep.sessions().touch(session).is_some())
+    }
+
+    /// Whether the timer of the containers is armed.
+    pub(in crate::server) fn watches_containers(&self) -> bool {
+        self.watches_containers
+    }
+
+    /// Whether the handler of this connection has a piece of a SNAP to stream, or what is queued
+    /// for the learner to send.
+    pub(in crate::server) fn can_stream(&self, connection: LearnerConnection) -> bool {
+        let handler = self.handlers.get(&connection);
+        handler.is_some_and(|handler| matches!(handler.phase, HandlerPhase::Streaming(_)))
+    }
+
+    /// Whether it is activated.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Broadcast
+    }
+
+    /// The epoch it leads, or proposes to lead.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The connections of its learners.
+    pub fn connections(&self) -> Vec<LearnerConnection> {
+        self.each_connection().collect()
+    }
+
+    /// The same, one after the other.
+    pub fn each_connection(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.handlers.keys().copied()
+    }
+
+    /// Whether an ack of this zxid changes nothing (semantics 4.4 rule 3).
+    pub(in crate::server) fn ignores(&self, zxid: Zxid) -> bool {
+        zxid.is_opening() || zxid <= self.last_committed
+    }
+
+    /// Whether an ack of this zxid by this server would commit it.
+    pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
+        let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
+        let half = usize::from(self.servers) / 2;
+        first.is_some_and(|first| first.acks.with(server).len() > half)
+    }
+
+    /// Whether its own vote for its NEWLEADER would be the last that it needs.
+    pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
+        self.new_leader_acks.with(id).len() > usize::from(self.servers) / 2
+    }
+
+    /// Whether it sends away whoever has accepted this epoch, and does no more about it.
+    pub fn would_refuse(&self, accepted: Epoch, bugs: Bugs) -> bool {
+        bugs.has(Bug::LeaderIgnoresNewerEpoch)
+            && self.phase > Phase::Discovery
+            && accepted > self.epoch
+    }
+
+    /// Whether this connection has a handler.
+    pub fn handles(&self, connection: LearnerConnection) -> bool {
+        self.handlers.contains_key(&connection)
+    }
+
+    /// A connection has a new number. (Requests of clients, which name it too, are not for ensembles
+    /// whose connections are renumbered.)
+    pub(in crate::server) fn rename_connection(
+        &mut self,
+        from: LearnerConnection,
+        to: LearnerConnection,
+    ) {
+        if let Some(handler) = self.handlers.remove(&from) {
+            self.handlers.insert(to, handler);
+        }
+    }
+
+    /// The sessions whose expiry it watches.
+    pub fn tracked_sessions(&self) -> Vec<SessionId> {
+        let sessions = self.prep.iter().flat_map(|prep| prep.sessions().iter());
+        sessions.map(|(session, _)| session).collect()
+    }
+
+    /// How many proposals are not committed yet.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Whether a proposal with this session and number is outstanding.
+    pub fn has_outstanding(&self, session: SessionId, xid: Xid) -> bool {
+        self.outstanding
+            .iter()
+            .any(|proposal| proposal.txn.session == session && proposal.txn.cxid == xid)
+    }
+
+    /// In words, for people.
+    pub fn describe(&self) -> String {
+        let phase = match self.phase {
+            Phase::Preparing => "preparing".into(),
+            Phase::Discovery => "discovery".into(),
+            Phase::AwaitingEpochAcks => format!("epoch {}, awaiting epoch acks", self.epoch),
+            Phase::Synchronization => format!("epoch {}, awaiting NEWLEADER acks", self.epoch),
+            Phase::Broadcast => {
+                format!("epoch {}, {} outstanding", self.epoch, self.outstanding.len())
+            }
+        };
+        format!("LEADING ({phase})")
+    }
+
+    /// Whether the leader does not read from learners at the moment: before it listens, and while
+    /// getEpochToPropose holds its lock to write `acceptedEpoch`.
+    pub fn is_deaf(&self, writing: Option<&Writing>) -> bool {
+        matches!(writing, Some(Writing::LeadSnapshot | Writing::AcceptedEpoch))
+    }
+}

@@ -1,0 +1,40 @@
+//! A server that is LOOKING: it elects, and serves reads meanwhile if it may.
+
+use super::clients::{Clients, Serving};
+use super::context::Context;
+use super::database::Database;
+use super::election::{Decision, Election};
+use super::read_only::begin_grace;
+use crate::vocabulary::packet::Vote;
+
+/// What the code of a LOOKING server works with.
+pub(super) struct Looking<'a> {
+    pub(super) database: &'a Database,
+    pub(super) election: &'a mut Election,
+    pub(super) clients: &'a mut Clients,
+}
+
+impl Looking<'_> {
+    /// Begins an election with this vote for itself. Under the oracle there is nothing to do but wait.
+    pub(super) fn look(&mut self, own: Vote, context: &mut Context<'_>) {
+        if !context.config.election.is_oracle() {
+            begin_grace(context);
+            self.election.look(own, context);
+        }
+    }
+
+    /// Nothing was heard of others.
+    pub(super) fn notification_timeout(&mut self, context: &mut Context<'_>) {
+        self.election.notification_timeout(context);
+    }
+
+    /// Nobody had a better vote.
+    pub(super) fn finalize(&mut self) -> Decision {
+        self.election.finalize()
+    }
+
+    /// It was LOOKING for long enough to serve without a leader.
+    pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
+        Serving { clients: self.clients, tree: &self.database.tree }.begin_read_only(context);
+    }
+}

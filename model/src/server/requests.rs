@@ -1,0 +1,284 @@
+//! What clients send to this server, as far as its role matters: the handshake, and requests on their way
+//! to the leader (semantics 2.1, 2.4, 4.2).
+
+use super::clients::{Pending, State};
+use super::context::{Leave, Stays};
+use super::local::creates_ephemeral;
+use super::prep::Asker;
+use super::read_only::needs_leader;
+use super::tracker::Owner;
+use super::{Context, InRole, Role, Server};
+use crate::network::Delivered;
+use crate::vocabulary::acl::Id;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::op::{Op, Request};
+use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
+use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
+use crate::wire::Opcodes;
+use crate::wire::request::encode_client;
+use std::sync::Arc;
+
+impl Server {
+    /// Reads from a client's connection. A server that does not serve hangs up.
+    pub(crate) fn read_from_client(
+        &mut self,
+        connection: ClientConnection,
+        delivered: Delivered<ClientPacket>,
+        context: &mut Context<'_>,
+    ) {
+        let is_read_only = self.clients.read_only;
+        if !self.is_serving() && !is_read_only {
+            context.network.close_by_server(connection, context.effects);
+            return;
+        }
+        match delivered {
+            Delivered::End { .. } => self.clients.forget_connection(connection),
+            Delivered::Packet(ClientPacket::Connect {
+                last_zxid_seen,
+                timeout,
+                session,
+                read_only,
+            }) if !self.clients.attachments.contains_key(&connection) => {
+                if is_read_only && !read_only {
+                    // Rule 1: it has asked for a server that can do more.
+                    context.network.close_by_server(connection, context.effects);
+                    return;
+                }
+                let stays = self.connect(connection, last_zxid_seen, timeout, session, context);
+                self.stay_or_leave(stays, context);
+            }
+            Delivered::Packet(packet) if is_too_long(&packet, context) => {
+                context.effects.note(|| "the packet is longer than jute.maxbuffer".to_owned());
+                self.clients.hang_up(connection, context);
+            }
+            Delivered::Packet(packet) => {
+                let stays = self.client_packet(connection, packet, context);
+                self.stay_or_leave(stays, context);
+            }
+        }
+    }
+
+    /// The handshake (semantics 2.1).
+    fn connect(
+        &mut self,
+        connection: ClientConnection,
+        last_zxid_seen: Zxid,
+        timeout: Duration,
+        session: Option<SessionId>,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        if last_zxid_seen > self.database.tree.last_processed() {
+            // Rule 2: the client has seen more than this server; it must try another.
+            context
+                .effects
+                .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
+            context.network.close_by_server(connection, context.effects);
+            return Ok(());
+        }
+        if self.serving().refuses_session(session) {
+            context.network.close_by_server(connection, context.effects);
+            return Ok(());
+        }
+        context.network.accept_client(connection);
+        let timeout = context.config.negotiate(timeout);
+        match session {
+            None => self.create_session(connection, timeout, context),
+            Some(session) => {
+                self.reopen_session(connection, session, timeout, context);
+                Ok(())
+            }
+        }
+    }
+
+    /// Rule 4: an id from this server, then createSession through the leader. If the connection
+    /// breaks before the answer, the session exists all the same. With local sessions (2.6) there is
+    /// no transaction, and the answer comes at once.
+    fn create_session(
+        &mut self,
+        connection: ClientConnection,
+        timeout: Duration,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let session = SessionId::new(self.id, self.start, self.next_session);
+        self.next_session += 1;
+        if context.config.options.local_sessions {
+            self.clients.attach(connection, session, State::Established, context);
+            self.clients.track_local(session, timeout, context);
+            let read_only = self.clients.read_only;
+            context.to_client(connection, ServerPacket::Connected { session, timeout, read_only });
+            return Ok(());
+        }
+        let auth = self.clients.attach(connection, session, State::Creating, context);
+        if self.clients.read_only {
+            // No answer that a client waiting for a ConnectResponse understands.
+            self.serving().not_read_only(connection, Xid(0), context);
+            return Ok(());
+        }
+        let request = ServerRequest::CreateSession { timeout };
+        self.submit_write(session, Xid(0), request, auth, context)
+    }
+
+    /// Rule 5: any other connection of the session on this server is closed first; then the leader
+    /// is asked, but for a local session, of which no leader knows.
+    fn reopen_session(
+        &mut self,
+        connection: ClientConnection,
+        session: SessionId,
+        negotiated: Duration,
+        context: &mut Context<'_>,
+    ) {
+        let clients = &mut self.clients;
+        if let Some(old) = clients.sessions.get(&session).copied() {
+            clients.hang_up(old, context);
+        }
+        clients.attach(connection, session, State::Revalidating, context);
+        if let Some(timeout) = clients.touch_local(session, context) {
+            clients.revalidated(session, connection, Some(timeout), context);
+            return;
+        }
+        match self.in_role() {
+            InRole::Following(it) => it.learner.revalidate(session, connection, context),
+            InRole::Leading(mut leading) => {
+                let timeout = leading.revalidate(session, Owner::Leader, context);
+                leading.clients.revalidated(session, connection, timeout, context);
+            }
+            // Read-only: there is no leader to ask.
+            InRole::Looking(it) => {
+                let alive = !context.config.options.local_sessions;
+                it.clients.revalidated(session, connection, alive.then_some(negotiated), context);
+            }
+        }
+    }
+
+    /// A packet of an attached client, after the handshake.
+    fn client_packet(
+        &mut self,
+        connection: ClientConnection,
+        packet: ClientPacket,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        // Of a connection that is closed, or not through its handshake, nobody takes any notice.
+        let attachment = self.clients.attachments.get(&connection);
+        let attachment = attachment.filter(|attachment| attachment.state == State::Established);
+        let Some(attachment) = attachment else { return Ok(()) };
+        let (session, auth) = (attachment.session, Arc::clone(&attachment.auth));
+        self.touch(session, context);
+        let is_leading = matches!(self.role, Role::Leading(_));
+        let is_read_only = self.clients.read_only;
+        let closes_local = matches!(&packet, ClientPacket::Request { request, .. }
+            if **request == Request::CloseSession && self.clients.local.contains(session));
+        match packet {
+            ClientPacket::Request { xid, request }
+                if is_read_only && needs_leader(&request) && !closes_local =>
+            {
+                self.serving().not_read_only(connection, xid, context);
+            }
+            ClientPacket::Request { xid, request }
+                if needs_commit(&request, is_leading) && !closes_local =>
+            {
+                let is_sync = matches!(*request, Request::Sync { .. });
+                let what = if is_sync { Pending::Sync(xid) } else { Pending::Write(xid) };
+                let exception = self.upgrade_session(session, &request, context)?;
+                self.clients.wait(session, connection, what, exception);
+                let request = ServerRequest::Client(request);
+                return self.submit_write(session, xid, request, auth, context);
+            }
+            // Not in order with the requests: the packet thread does it at once.
+            ClientPacket::Auth { scheme, auth } => {
+                self.clients.authenticate(connection, &scheme, &auth, context);
+            }
+            // Everything else only waits for its turn.
+            packet if self.clients.pending.contains_key(&session) => {
+                self.clients.wait(session, connection, Pending::Turn(packet, auth), None);
+            }
+            packet => self.serving().take_turn(connection, packet, &auth, context),
+        }
+        Ok(())
+    }
+
+    /// A session was heard from on one of this server's connections.
+    fn touch(&mut self, session: SessionId, context: &mut Context<'_>) {
+        if self.clients.touch_local(session, context).is_some() {
+            return;
+        }
+        match self.in_role() {
+            InRole::Following(following) => following.learner.touch(session),
+            InRole::Leading(mut leading) => leading.touch(session, context),
+            // Read-only: there is no leader who counts the time of a session that is not local.
+            InRole::Looking(_) => {}
+        }
+    }
+
+    /// To the leader: by the network, or into this server's own prep.
+    fn submit_write(
+        &mut self,
+        session: SessionId,
+        xid: Xid,
+        request: ServerRequest,
+        auth: Arc<[Id]>,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let local = self.clients.local.contains(session);
+        match self.in_role() {
+            InRole::Following(following) => {
+                following.learner.forward(session, xid, request, auth, context);
+                Ok(())
+            }
+            InRole::Leading(mut leading) => {
+                let asker = Asker { local, ..Asker::new(session, Owner::Leader, auth) };
+                leading.prepare(&asker, xid, &request, context)
+            }
+            InRole::Looking(_) => unreachable!("read-only, it refuses what needs a leader"),
+        }
+    }
+
+    /// checkUpgradeSession: before a request of a local session that creates an ephemeral goes to
+    /// the leader, a createSession does. The error that the client is to be told instead, where
+    /// sessions are not upgraded.
+    fn upgrade_session(
+        &mut self,
+        session: SessionId,
+        request: &Request,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Error>, Leave> {
+        if !self.clients.local.contains(session) || !creates_ephemeral(request) {
+            return Ok(None);
+        }
+        if !context.config.options.local_sessions_upgrading {
+            return Ok(Some(Error::EphemeralOnLocalSession));
+        }
+        let timeout = self.clients.forget_local(session, context).expect("it is a local session");
+        context.effects.note(|| format!("{} upgrades the local session {session}", context.id));
+        let request = ServerRequest::CreateSession { timeout };
+        self.submit_write(session, Xid(0), request, Arc::from([]), context)?;
+        Ok(None)
+    }
+}
+
+/// Whether a request waits for the leader: writes everywhere, syncs on learners only (semantics 4.5
+/// iv).
+fn needs_commit(request: &Request, is_leading: bool) -> bool {
+    match request {
+        Request::Sync { .. } => !is_leading,
+        request => !request.is_read(),
+    }
+}
+
+/// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
+/// (semantics 1.11). Only what carries much data is measured.
+fn is_too_long(packet: &ClientPacket, context: &Context<'_>) -> bool {
+    let ClientPacket::Request { request, .. } = packet else { return false };
+    let limit = context.config.options.max_buffer;
+    let of_op = |op: &Op| match op {
+        Op::Create { path, data, .. } | Op::SetData { path, data, .. } => path.len() + data.len(),
+        Op::Delete { path, .. } | Op::Check { path, .. } => path.len(),
+    };
+    let content = match &**request {
+        Request::Write(op) => of_op(op),
+        Request::Multi(ops) => ops.iter().map(of_op).sum(),
+        _ => return false,
+    };
+    content > limit / 2 && encode_client(packet, Opcodes::Newest).len() > limit
+}

@@ -1,0 +1,184 @@
+//! A server's steps: what can happen to it, a method each. The role is asked here, and its code is called
+//! with what it borrows; what can come in another role than it was meant for is refused here, with the
+//! reason, and what cannot is an assertion.
+//!
+//! A step that is not enabled (`enabled`) must not come here at all: whoever takes steps asks before.
+
+use super::context::Leave;
+use super::{Context, InRole, Server};
+use crate::network::Delivered;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification};
+use crate::vocabulary::timer::ServerTimer;
+
+impl Server {
+    // ---- what is read ----
+
+    /// An election notification arrived. It means something in every role: who follows or leads tells a
+    /// server that looks whom.
+    pub(crate) fn notification(
+        &mut self,
+        from: ServerId,
+        notification: Notification,
+        context: &mut Context<'_>,
+    ) {
+        let own = self.own_vote(context);
+        let state = self.peer_state();
+        if let Some(decision) = self.election.notification(from, notification, state, own, context)
+        {
+            self.take_role(decision, context);
+        }
+    }
+
+    /// Reads from a learner's connection.
+    pub(crate) fn read_from_learner(
+        &mut self,
+        connection: LearnerConnection,
+        delivered: Delivered<LearnerPacket>,
+        context: &mut Context<'_>,
+    ) {
+        match self.in_role() {
+            InRole::Leading(mut leading) => {
+                let stays = leading.read_from_learner(connection, delivered, context);
+                self.stay_or_leave(stays, context);
+            }
+            // It was elected by others than those who make it lead, or does not lead any more: nobody
+            // listens, and the connection is refused.
+            InRole::Looking(_) | InRole::Following(_) => {
+                context.network.close_by_leader(connection, context.effects);
+            }
+        }
+    }
+
+    /// Reads from the connection to the leader. Whoever leaves the role of a follower closes it.
+    pub(crate) fn read_from_leader(
+        &mut self,
+        connection: LearnerConnection,
+        delivered: Delivered<LeaderPacket>,
+        context: &mut Context<'_>,
+    ) {
+        let InRole::Following(mut following) = self.in_role() else {
+            unreachable!("{}: only a follower has a connection to a leader", context.id)
+        };
+        let stays = following.read_from_leader(connection, delivered, context);
+        self.stay_or_leave(stays, context);
+    }
+
+    // ---- time ----
+
+    /// One of this server's timers fired, which means something now.
+    pub(crate) fn timer(&mut self, timer: ServerTimer, context: &mut Context<'_>) {
+        if let ServerTimer::SessionExpiry(session) = timer
+            && self.clients.local.contains(session)
+        {
+            self.clients.expire_local(session, context);
+            return;
+        }
+        let stays = match (timer, self.in_role()) {
+            (ServerTimer::Notification, InRole::Looking(mut looking)) => {
+                looking.notification_timeout(context);
+                Ok(())
+            }
+            (ServerTimer::Finalize, InRole::Looking(mut looking)) => {
+                let decision = looking.finalize();
+                self.take_role(decision, context);
+                Ok(())
+            }
+            (ServerTimer::ReadOnly, InRole::Looking(mut looking)) => {
+                looking.begin_read_only(context);
+                Ok(())
+            }
+            (ServerTimer::ConnectLeader, InRole::Following(following)) => {
+                following.learner.connect_to_leader(context);
+                Ok(())
+            }
+            (ServerTimer::InitLimit, InRole::Following(_) | InRole::Leading(_)) => {
+                Err(Leave("initLimit ticks without synchronisation"))
+            }
+            (ServerTimer::LeaderSilent, InRole::Following(_)) => {
+                Err(Leave("nothing read from the leader for syncLimit ticks"))
+            }
+            (ServerTimer::LearnerSilent(connection), InRole::Leading(mut leading)) => {
+                leading.drop_handler(connection, context);
+                Ok(())
+            }
+            (ServerTimer::Ping, InRole::Leading(mut leading)) => leading.ping_round(context),
+            (ServerTimer::Containers, InRole::Leading(mut leading)) => {
+                leading.check_containers(context)
+            }
+            (ServerTimer::SessionExpiry(session), InRole::Leading(mut leading)) => {
+                leading.expire_session(session, context)
+            }
+            _ => unreachable!("{}: {timer:?} means nothing in its role", context.id),
+        };
+        self.stay_or_leave(stays, context);
+    }
+
+    // ---- threads and disks ----
+
+    /// The log thread appends the next transaction, not yet durable.
+    pub(crate) fn append_next(&mut self, context: &mut Context<'_>) {
+        self.log.append_next(context);
+        let is_serving = self.is_serving();
+        self.log.count_for_snapshot(is_serving, &self.database.tree, context);
+    }
+
+    /// The log thread's fsync completes; only now acks leave (semantics 4.5).
+    pub(crate) fn fsync(&mut self, context: &mut Context<'_>) {
+        let to_ack = self.log.fsync(context);
+        let durable = context.disk.last_durable();
+        for zxid in to_ack {
+            context.effects.event(Event::Acked { server: self.id, zxid, durable });
+            match self.in_role() {
+                InRole::Following(following) => following.learner.ack(zxid, context),
+                InRole::Leading(mut leading) => leading.process_ack(context.id, zxid, context),
+                InRole::Looking(_) => unreachable!("leaving a role empties the log thread"),
+            }
+        }
+    }
+
+    /// The packet thread's disk operation completes.
+    pub(crate) fn write_completes(&mut self, context: &mut Context<'_>) {
+        let writing = self.thread.writing.take().expect("the packet thread waits for its disk");
+        context.effects.note(|| format!("{} has written {writing}", self.id));
+        match self.in_role() {
+            InRole::Looking(_) => unreachable!("leaving a role cancels its writes"),
+            InRole::Following(mut following) => following.wrote(writing, context),
+            InRole::Leading(mut leading) => leading.wrote(writing, context),
+        }
+    }
+
+    /// The background snapshot writes its next piece, or ends.
+    pub(crate) fn snapshot_next(&mut self, context: &mut Context<'_>) {
+        self.log.snapshot_next(&self.database.tree, context);
+    }
+
+    /// The handler of this learner's connection streams the next piece.
+    pub(crate) fn stream_next(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+        match self.in_role() {
+            InRole::Leading(mut leading) => leading.stream_next(connection, context),
+            _ => unreachable!("{}: only a leader streams", context.id),
+        }
+    }
+
+    // ---- faults, and searches without programs ----
+
+    /// Proposes a write that no client asked for: for searches without programs.
+    pub(crate) fn propose_write(&mut self, context: &mut Context<'_>) {
+        let InRole::Leading(mut leading) = self.in_role() else {
+            unreachable!("{}: only a leader proposes", context.id)
+        };
+        let stays = leading.propose_write(context);
+        self.stay_or_leave(stays, context);
+    }
+
+    /// A session is taken for expired, whenever it was last heard from: a fault.
+    pub(crate) fn expire(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let InRole::Leading(mut leading) = self.in_role() else {
+            unreachable!("{}: only a leader takes a session for expired", context.id)
+        };
+        let stays = leading.expire_session(session, context);
+        self.stay_or_leave(stays, context);
+    }
+}
