@@ -1,56 +1,52 @@
 //! What faults do to the ensemble, and their ends.
 
 use super::{Ensemble, ServerNode};
-use crate::server::{Context, Server};
-use crate::vocabulary::effect::{Blocker, Effect, Effects, Status};
+use crate::server::Server;
+use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use crate::vocabulary::event::Event;
-use crate::vocabulary::id::{ClientId, Machine, ServerId};
+use crate::vocabulary::id::{Machine, ServerId};
 use crate::vocabulary::step::{Step, Tail};
 use crate::vocabulary::time::Time;
 
 impl Ensemble {
-    pub(super) fn fault(&mut self, step: &Step, at: Time, effects: &mut Effects) -> Status {
-        let done = match *step {
+    pub(super) fn fault(&mut self, step: &Step, at: Time, effects: &mut Effects) {
+        match *step {
             Step::Crash { server, tail } => self.crash(server, tail, effects),
             Step::Restart(server) => self.restart(server, at, effects),
-            Step::Rejoin(server) => {
-                return self.on_server(server, step, at, effects, |it, context| {
-                    it.leave_role("an exception in its main thread", context);
-                });
-            }
+            Step::Rejoin(server) => self.on_server(server, at, effects, |it, context| {
+                it.leave_role("an exception in its main thread", context);
+            }),
             Step::FsyncError { server, survive } => {
-                let fails = |it: &mut Server, context: &mut Context<'_>| {
-                    it.fsync_fails(survive, context);
-                };
-                return self.on_server(server, step, at, effects, fails);
+                self.on_server(server, at, effects, |it, context| it.fsync_fails(survive, context));
             }
             Step::BreakClient { connection, to_server, to_client } => {
-                self.network.break_client(connection, to_server, to_client, effects)
+                self.network.break_client(connection, to_server, to_client, effects);
             }
             Step::BreakLearner { connection, to_leader, to_learner } => {
-                self.network.break_learner(connection, to_leader, to_learner, effects)
+                self.network.break_learner(connection, to_leader, to_learner, effects);
             }
-            Step::Cut { from, to } => self.network.cut(from, to),
+            Step::Cut { from, to } => {
+                self.network.cut(from, to);
+            }
             Step::Heal { from, to } => self.heal(from, to, effects),
             Step::Expire(session) => {
-                let Some(leader) = self.leader() else { return Status::NotEnabled };
-                return self.on_server(leader, step, at, effects, |it, context| {
-                    it.expire(session, context);
-                });
+                let leader = self.leader().expect("there is a leader to take it for expired");
+                self.on_server(leader, at, effects, |it, context| it.expire(session, context));
             }
-            Step::Kill(client) => self.machines().kill_program(client, effects),
-            Step::Pause(client) => self.pause(client, effects),
-            Step::Resume(client) => self.resume(client, effects),
-            Step::Cancel(client) => self.machines().cancel(client, effects),
+            Step::Pause(client) => {
+                self.clients[client.index()].make_mut().paused = true;
+                effects.event(Event::Paused { client });
+            }
+            Step::Resume(client) => {
+                self.clients[client.index()].make_mut().paused = false;
+                effects.event(Event::Resumed { client });
+                effects.push(Effect::Unblocked(Blocker::Paused(client)));
+            }
             _ => unreachable!("{step} is no fault"),
-        };
-        if done { Status::Done } else { Status::NotEnabled }
+        }
     }
 
-    fn crash(&mut self, server: ServerId, tail: Tail, effects: &mut Effects) -> bool {
-        if self.servers[server.index()].process.is_none() {
-            return false;
-        }
+    fn crash(&mut self, server: ServerId, tail: Tail, effects: &mut Effects) {
         // What it had sent but not yet flushed from its queues goes with it: the same number of
         // packets survives on each of its connections.
         for connection in self.network.clients_of(server) {
@@ -72,36 +68,13 @@ impl Ensemble {
         let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });
         effects.push(Effect::Unblocked(Blocker::Busy(server)));
-        true
     }
 
-    fn heal(&mut self, from: Machine, to: Machine, effects: &mut Effects) -> bool {
-        if !self.network.heal(from, to) {
-            return false;
-        }
+    fn heal(&mut self, from: Machine, to: Machine, effects: &mut Effects) {
+        self.network.heal(from, to);
         effects.push(Effect::Unblocked(Blocker::Cut { from, to }));
         if let (Machine::Server(from), Machine::Server(to)) = (from, to) {
             self.network.reconnect_mail(from, to, effects);
         }
-        true
-    }
-
-    fn pause(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if self.clients[client.index()].paused {
-            return false;
-        }
-        self.clients[client.index()].make_mut().paused = true;
-        effects.event(Event::Paused { client });
-        true
-    }
-
-    fn resume(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if !self.clients[client.index()].paused {
-            return false;
-        }
-        self.clients[client.index()].make_mut().paused = false;
-        effects.event(Event::Resumed { client });
-        effects.push(Effect::Unblocked(Blocker::Paused(client)));
-        true
     }
 }

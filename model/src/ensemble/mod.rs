@@ -1,6 +1,7 @@
 //! Servers, disks, links and client machines as one cloneable, hashable value, and what each step
 //! does to it.
 
+mod enabled;
 pub mod faults;
 pub mod oracle;
 pub mod raw;
@@ -9,12 +10,12 @@ pub mod view;
 use crate::network::{Delivered, Network};
 use crate::program::machines::{ClientNode, Machines, Resources, Wire};
 use crate::server::disk::Disk;
-use crate::server::{Context, Role, Server};
+use crate::server::{Context, Server};
 use crate::vocabulary::config::Config;
-use crate::vocabulary::effect::{Blocker, Effects, Status};
+use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
-use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, Machine, ServerId};
+use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, ServerId};
 use crate::vocabulary::packet::{ClientPacket, LeaderPacket, LearnerPacket, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -132,60 +133,54 @@ impl Ensemble {
         process.as_mut().map(|process| run(process, &mut context))
     }
 
-    /// What a step does to the ensemble. Programs' inputs and their hosts are the world's affair:
-    /// [`Step::Input`] is not for here.
+    /// What a step does to the ensemble, if it can happen. Programs' inputs and their hosts are the
+    /// world's affair: [`Step::Input`] is not for here.
     pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
-        let status = self.apply_plainly(at, step, effects);
-        if status == Status::Done && self.config.election.is_oracle() {
+        if let Err(status) = self.allows(step) {
+            return status;
+        }
+        self.take(at, step, effects);
+        if self.config.election.is_oracle() {
             self.tidy_connections(effects);
         }
-        status
+        Status::Done
     }
 
-    fn apply_plainly(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
+    /// A step that can happen.
+    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) {
         match *step {
             Step::ToServer(connection) => self.server_reads(connection, at, effects),
             Step::ToClient(connection) => self.client_machine_reads(connection, effects),
             Step::ToLeader(connection) => self.leader_reads(connection, at, effects),
             Step::ToLearner(connection) => self.learner_reads(connection, at, effects),
             Step::Vote { from, to } => self.vote(from, to, at, effects),
-            Step::Append(server) => self.on_server(server, step, at, effects, Server::append_next),
-            Step::Fsync(server) => self.on_server(server, step, at, effects, Server::fsync),
-            Step::Write(server) => {
-                self.on_server(server, step, at, effects, Server::write_completes)
-            }
-            Step::Snapshot(server) => {
-                self.on_server(server, step, at, effects, Server::snapshot_next)
-            }
+            Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
+            Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
+            Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
+            Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
             Step::Stream(connection) => {
-                let Some(leader) = self.network.leader_of(connection) else {
-                    return Status::NotEnabled;
+                let leader = self.network.leader_of(connection).expect("it leads somewhere");
+                let streams = |it: &mut Server, context: &mut Context<'_>| {
+                    it.stream_next(connection, context);
                 };
-                self.on_server(leader, step, at, effects, |server, context| {
-                    server.stream_next(connection, context)
-                })
+                self.on_server(leader, at, effects, streams);
             }
             Step::Fire(Timer::Server(server, timer)) => {
                 let fires = |it: &mut Server, context: &mut Context<'_>| it.timer(timer, context);
-                self.on_server(server, step, at, effects, fires)
+                self.on_server(server, at, effects, fires);
             }
-            Step::Fire(Timer::Client(client, timer)) => {
-                self.machines().client_timer(client, timer, effects)
-            }
-            Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
-            Step::Propose(server) => {
-                self.on_server(server, step, at, effects, Server::propose_write)
-            }
+            Step::Propose(server) => self.on_server(server, at, effects, Server::propose_write),
             Step::Elect { leader, followers } => self.elect(leader, followers, at, effects),
-            Step::Start(client) => self.machines().start_program(client, effects),
-            Step::Random { client, call, value } => {
-                self.machines().random(client, call, value, effects)
-            }
-            Step::Resource { client, call } => self.machines().resource(client, call, effects),
-            Step::Message { from, to } => self.machines().message(from, to, effects),
+            Step::Start(_)
+            | Step::Fire(Timer::Client(..) | Timer::Sleep(..))
+            | Step::Random { .. }
+            | Step::Resource { .. }
+            | Step::Message { .. }
+            | Step::Kill(_)
+            | Step::Cancel(_) => self.machines().take(step, effects),
             Step::Input(_) => unreachable!("the world feeds programs"),
             Step::Serve { .. } | Step::Notify(_) | Step::Late(_) | Step::CloseSession(_) => {
-                Status::NotEnabled
+                unreachable!("{step} is a step of the service grain")
             }
             Step::Crash { .. }
             | Step::FsyncError { .. }
@@ -196,27 +191,20 @@ impl Ensemble {
             | Step::Cut { .. }
             | Step::Heal { .. }
             | Step::Expire(_)
-            | Step::Kill(_)
             | Step::Pause(_)
-            | Step::Resume(_)
-            | Step::Cancel(_) => self.fault(step, at, effects),
+            | Step::Resume(_) => self.fault(step, at, effects),
         }
     }
 
+    /// What happens to a server that is up.
     fn on_server(
         &mut self,
         server: ServerId,
-        step: &Step,
         at: Time,
         effects: &mut Effects,
         run: impl FnOnce(&mut Server, &mut Context<'_>),
-    ) -> Status {
-        let ServerNode { disk, process } = &*self.servers[server.index()];
-        if !process.as_ref().is_some_and(|process| process.enables(step, disk)) {
-            return Status::NotEnabled;
-        }
-        self.with_server(server, at, effects, run);
-        Status::Done
+    ) {
+        self.with_server(server, at, effects, run).expect("the server is up");
     }
 
     /// The client machines.
@@ -230,20 +218,10 @@ impl Ensemble {
 
     // ---- deliveries ----
 
-    fn server_reads(
-        &mut self,
-        connection: ClientConnection,
-        at: Time,
-        effects: &mut Effects,
-    ) -> Status {
-        let Some(server) = self.network.server_of(connection) else { return Status::NotEnabled };
-        let (from, to) = (Machine::Client(connection.client), Machine::Server(server));
-        if let Some(blocker) = self.network.blocker(from, to) {
-            return Status::Blocked(blocker);
-        }
-        let Some(delivered) = self.network.read_from_client(connection) else {
-            return Status::NotEnabled;
-        };
+    fn server_reads(&mut self, connection: ClientConnection, at: Time, effects: &mut Effects) {
+        let server = self.network.server_of(connection).expect("it leads somewhere");
+        let delivered =
+            self.network.read_from_client(connection).expect("there is something to read");
         effects.note(|| format!("{server} reads from {}: {delivered}", connection.client));
         effects.keep_alive = delivered == Delivered::Packet(ClientPacket::Ping);
         let handled = self.with_server(server, at, effects, |process, context| {
@@ -253,26 +231,13 @@ impl Ensemble {
             effects.note(|| format!("{server} is down: connection refused"));
             self.network.close_by_server(connection, effects);
         }
-        Status::Done
     }
 
-    fn client_machine_reads(
-        &mut self,
-        connection: ClientConnection,
-        effects: &mut Effects,
-    ) -> Status {
+    fn client_machine_reads(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let client = connection.client;
-        if self.clients[client.index()].is_paused() {
-            return Status::Blocked(Blocker::Paused(client));
-        }
-        let Some(server) = self.network.server_of(connection) else { return Status::NotEnabled };
-        let (from, to) = (Machine::Server(server), Machine::Client(client));
-        if let Some(blocker) = self.network.blocker(from, to) {
-            return Status::Blocked(blocker);
-        }
-        let Some(delivered) = self.network.read_from_server(connection) else {
-            return Status::NotEnabled;
-        };
+        let server = self.network.server_of(connection).expect("it leads somewhere");
+        let delivered =
+            self.network.read_from_server(connection).expect("there is something to read");
         effects.note(|| {
             let oldest = self.clients[client.index()].machine.pending().next();
             let request = oldest.map(|(_, request)| &**request);
@@ -280,29 +245,12 @@ impl Ensemble {
         });
         effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
         self.machines().client_reads(connection, delivered, effects);
-        Status::Done
     }
 
-    fn leader_reads(
-        &mut self,
-        connection: LearnerConnection,
-        at: Time,
-        effects: &mut Effects,
-    ) -> Status {
-        let Some(leader) = self.network.leader_of(connection) else { return Status::NotEnabled };
-        let (from, to) = (Machine::Server(connection.learner), Machine::Server(leader));
-        if let Some(blocker) = self.network.blocker(from, to) {
-            return Status::Blocked(blocker);
-        }
-        if let Some(process) = &self.servers[leader.index()].process
-            && let Role::Leading(role) = process.role()
-            && role.is_deaf(process.writing())
-        {
-            return Status::Blocked(Blocker::Busy(leader));
-        }
-        let Some(delivered) = self.network.read_from_learner(connection) else {
-            return Status::NotEnabled;
-        };
+    fn leader_reads(&mut self, connection: LearnerConnection, at: Time, effects: &mut Effects) {
+        let leader = self.network.leader_of(connection).expect("it leads somewhere");
+        let delivered =
+            self.network.read_from_learner(connection).expect("there is something to read");
         effects
             .note(|| format!("leader {} reads from {}: {delivered}", leader.0, connection.learner));
         effects.keep_alive = matches!(delivered, Delivered::Packet(LearnerPacket::Ping { .. }));
@@ -313,60 +261,32 @@ impl Ensemble {
             effects.note(|| format!("{leader} is down: connection refused"));
             self.network.close_by_leader(connection, effects);
         }
-        Status::Done
     }
 
-    fn learner_reads(
-        &mut self,
-        connection: LearnerConnection,
-        at: Time,
-        effects: &mut Effects,
-    ) -> Status {
+    fn learner_reads(&mut self, connection: LearnerConnection, at: Time, effects: &mut Effects) {
         let learner = connection.learner;
-        let Some(leader) = self.network.leader_of(connection) else { return Status::NotEnabled };
-        let (from, to) = (Machine::Server(leader), Machine::Server(learner));
-        if let Some(blocker) = self.network.blocker(from, to) {
-            return Status::Blocked(blocker);
-        }
-        if self.servers[learner.index()].process.as_ref().is_some_and(|it| it.writing().is_some()) {
-            return Status::Blocked(Blocker::Busy(learner));
-        }
-        let Some(delivered) = self.network.read_from_leader(connection) else {
-            return Status::NotEnabled;
-        };
+        let leader = self.network.leader_of(connection).expect("it leads somewhere");
+        let delivered =
+            self.network.read_from_leader(connection).expect("there is something to read");
         effects.note(|| format!("{learner} reads from its leader {}: {delivered}", leader.0));
         effects.keep_alive = delivered == Delivered::Packet(LeaderPacket::Ping);
         self.with_server(learner, at, effects, |process, context| {
             process.read_from_leader(connection, delivered, context);
         });
-        Status::Done
     }
 
-    fn vote(&mut self, from: ServerId, to: ServerId, at: Time, effects: &mut Effects) -> Status {
-        if let Some(blocker) = self.network.blocker(Machine::Server(from), Machine::Server(to)) {
-            return Status::Blocked(blocker);
-        }
-        if self.servers[to.index()].process.is_none() {
-            // It stays in its mailbox: the start of the receiver makes it due again.
-            return Status::NotEnabled;
-        }
-        let Some(notification) = self.network.take_mail(from, to) else {
-            return Status::NotEnabled;
-        };
+    fn vote(&mut self, from: ServerId, to: ServerId, at: Time, effects: &mut Effects) {
+        let notification = self.network.take_mail(from, to).expect("there is something to read");
         effects.note(|| format!("{to} reads the notification of {from}: {notification}"));
         self.with_server(to, at, effects, |process, context| {
             process.notification(from, notification, context);
         });
-        Status::Done
     }
 
     // ---- starting ----
 
     /// A server's process starts from its disk, or refuses to.
-    fn restart(&mut self, server: ServerId, at: Time, effects: &mut Effects) -> bool {
-        if self.servers[server.index()].process.is_some() {
-            return false;
-        }
+    fn restart(&mut self, server: ServerId, at: Time, effects: &mut Effects) {
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         let network = &mut self.network;
         let mut context = Context { at, id: server, config: &self.config, network, disk, effects };
@@ -381,7 +301,6 @@ impl Ensemble {
                 effects.due(Step::Vote { from: other, to: server });
             }
         }
-        true
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Ensemble;
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
-use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::effect::Effects;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
@@ -79,21 +79,6 @@ impl Ensemble {
         own.chain(learners).max().unwrap_or(0) as u8
     }
 
-    /// Whether a reader would read what comes on its connection, if something came.
-    pub fn can_read(&self, step: Step) -> bool {
-        let up_and_open = match step {
-            Step::ToLearner(connection) => {
-                self.learner_connection(connection.learner) == Some(connection)
-            }
-            Step::ToLeader(connection) => {
-                let leader = self.network.leader_of(connection);
-                leader.is_some_and(|leader| self.network.learners_of(leader).contains(&connection))
-            }
-            _ => false,
-        };
-        up_and_open && self.is_unblocked(&step)
-    }
-
     /// Whether a server leads, or tries to.
     pub fn is_leading(&self, server: ServerId) -> bool {
         self.server(server).is_some_and(|process| matches!(process.role(), Role::Leading(_)))
@@ -110,24 +95,13 @@ impl Ensemble {
         followers: ServerSet,
         at: Time,
         effects: &mut Effects,
-    ) -> Status {
-        let looking = self.looking();
-        let are_looking = followers.iter().all(|id| id != leader && looking.contains(id));
-        let joins = followers.len() == 1 && self.can_be_joined(leader);
-        let quorum = followers.with(leader);
-        let elects = looking.contains(leader)
-            && self.config().is_quorum(quorum.len())
-            && self.favourite(quorum) == Some(leader);
-        if !self.config().election.is_oracle() || !are_looking || !(joins || elects) {
-            return Status::NotEnabled;
-        }
-        if elects {
+    ) {
+        if self.looking().contains(leader) {
             self.with_server(leader, at, effects, |it, context| it.elected(leader, context));
         }
         for follower in followers.iter() {
             self.with_server(follower, at, effects, |it, context| it.elected(leader, context));
         }
-        Status::Done
     }
 
     /// Under the oracle, after every step: connections to servers that do not lead are refused at

@@ -6,10 +6,9 @@ use crate::program::machines::ProgramState;
 use crate::server::disk::Disk;
 use crate::server::{Role, Server};
 use crate::vocabulary::id::{
-    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
+    ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
 };
 use crate::vocabulary::op::Request;
-use crate::vocabulary::step::Step;
 use std::sync::Arc;
 
 impl Ensemble {
@@ -129,84 +128,5 @@ impl Ensemble {
     /// What a server does, in words.
     pub fn state_of(&self, server: ServerId) -> String {
         self.server(server).map_or_else(|| "down".into(), Server::describe)
-    }
-
-    /// Every step that is possible now and is neither a fault nor a timer (which timers are armed
-    /// is the engine's knowledge), in a fixed order. `draws` are the random numbers to try.
-    pub fn enabled(&self, draws: &[u64], steps: &mut Vec<Step>) {
-        let from = steps.len();
-        self.network.deliveries(steps);
-        for server in self.config().server_ids() {
-            let Some(process) = self.server(server) else { continue };
-            let enables = |step: &Step| process.enables(step, self.disk(server));
-            let own = [Step::Append, Step::Fsync, Step::Write, Step::Snapshot];
-            steps.extend(own.map(|step| step(server)).into_iter().filter(enables));
-            if let Role::Leading(leader) = process.role() {
-                steps.extend(leader.each_connection().map(Step::Stream).filter(enables));
-            }
-        }
-        for at in 0..self.clients.len() {
-            self.enabled_on_client(ClientId::at(at), draws, steps);
-        }
-        let mut kept = from;
-        for at in from..steps.len() {
-            if self.is_unblocked(&steps[at]) {
-                steps.swap(kept, at);
-                kept += 1;
-            }
-        }
-        steps.truncate(kept);
-    }
-
-    fn enabled_on_client(&self, client: ClientId, draws: &[u64], steps: &mut Vec<Step>) {
-        let node = &self.clients[client.index()];
-        if node.program == ProgramState::NotStarted {
-            steps.push(Step::Start(client));
-        }
-        if node.has_input() {
-            steps.push(Step::Input(client));
-        }
-        for call in node.draws() {
-            let draw = |value: &u64| Step::Random { client, call, value: *value };
-            steps.extend(draws.iter().map(draw));
-        }
-        let calls: Vec<CallId> = node.resource_calls().collect();
-        steps.extend(calls.into_iter().map(|call| Step::Resource { client, call }));
-        steps.extend(node.senders().map(|from| Step::Message { from, to: client }));
-    }
-
-    /// Whether nothing blocks a possible step.
-    pub(super) fn is_unblocked(&self, step: &Step) -> bool {
-        let is_open = |from, to| !self.network.is_cut(from, to);
-        let (server, client) = (Machine::Server, Machine::Client);
-        match *step {
-            Step::ToServer(connection) => self
-                .network
-                .server_of(connection)
-                .is_some_and(|to| is_open(client(connection.client), server(to))),
-            Step::ToClient(connection) => {
-                !self.is_paused(connection.client)
-                    && self
-                        .network
-                        .server_of(connection)
-                        .is_some_and(|from| is_open(server(from), client(connection.client)))
-            }
-            Step::ToLeader(connection) => {
-                let Some(leader) = self.network.leader_of(connection) else { return false };
-                let is_deaf = self.server(leader).is_some_and(|process| match process.role() {
-                    Role::Leading(role) => role.is_deaf(process.writing()),
-                    _ => false,
-                });
-                !is_deaf && is_open(server(connection.learner), server(leader))
-            }
-            Step::ToLearner(connection) => {
-                let Some(leader) = self.network.leader_of(connection) else { return false };
-                let busy = self.server(connection.learner).is_some_and(|it| it.writing().is_some());
-                !busy && is_open(server(leader), server(connection.learner))
-            }
-            Step::Vote { from, to } => self.is_up(to) && is_open(server(from), server(to)),
-            Step::Start(client) | Step::Input(client) => !self.is_paused(client),
-            _ => true,
-        }
     }
 }

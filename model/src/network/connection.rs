@@ -72,6 +72,21 @@ impl<Up, Down> Connection<Up, Down> {
         }
     }
 
+    /// Whether the acceptor would find something to read.
+    pub(super) fn has_for_acceptor(&self) -> bool {
+        self.acceptor_open && self.up.has_something()
+    }
+
+    /// Whether the opener would.
+    pub(super) fn has_for_opener(&self) -> bool {
+        self.opener_open && self.down.has_something()
+    }
+
+    /// Whether it has something to lose: it is not broken or closed in both directions already.
+    pub(super) fn is_breakable(&self) -> bool {
+        !(self.up.ended && self.down.ended)
+    }
+
     pub(super) fn read_up(&mut self) -> Option<Delivered<Up>> {
         if !self.acceptor_open {
             return None;
@@ -224,7 +239,7 @@ pub(super) fn break_both<Up, Down>(
     up: u8,
     down: u8,
 ) -> Option<(bool, bool)> {
-    if open.up.ended && open.down.ended {
+    if !open.is_breakable() {
         return None;
     }
     open.up.packets.truncate(usize::from(up));

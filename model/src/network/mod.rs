@@ -160,7 +160,7 @@ impl Network {
     /// Whether a client machine would find something to read.
     pub fn has_news(&self, connection: ClientConnection) -> bool {
         let open = self.clients[connection.client.index()].get(connection.slot);
-        open.is_some_and(|open| open.opener_open && open.down.has_something())
+        open.is_some_and(|open| open.has_for_opener())
     }
 
     /// A client machine closes its end.
@@ -343,10 +343,22 @@ impl Network {
         found
     }
 
+    /// Whether a client's connection is not broken yet.
+    pub fn is_breakable_client(&self, connection: ClientConnection) -> bool {
+        let open = self.clients[connection.client.index()].get(connection.slot);
+        open.is_some_and(|open| open.is_breakable())
+    }
+
+    /// Whether a learner's connection is not broken yet.
+    pub fn is_breakable_learner(&self, connection: LearnerConnection) -> bool {
+        let open = self.learners[connection.learner.index()].get(connection.slot);
+        open.is_some_and(|open| open.is_breakable())
+    }
+
     /// Every connection of learners that is not broken yet, in a fixed order.
     pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
         self.learners.iter().enumerate().flat_map(|(at, links)| {
-            let whole = occupied(links).filter(|(_, open)| !(open.up.ended && open.down.ended));
+            let whole = occupied(links).filter(|(_, open)| open.is_breakable());
             whole.map(move |(slot, _)| LearnerConnection { learner: ServerId::at(at), slot })
         })
     }
@@ -461,15 +473,51 @@ impl Network {
         &self.mail
     }
 
+    /// Whether a delivery's reader has its end open.
+    pub fn has_reader(&self, step: &Step) -> bool {
+        let learner = |connection: &LearnerConnection| {
+            self.learners[connection.learner.index()].get(connection.slot)
+        };
+        match step {
+            Step::ToLeader(connection) => learner(connection).is_some_and(|it| it.acceptor_open),
+            Step::ToLearner(connection) => learner(connection).is_some_and(|it| it.opener_open),
+            _ => unreachable!("{step}: this is asked of learners' connections only"),
+        }
+    }
+
+    /// Whether something has come for the reader of a delivery, blocked links aside.
+    pub fn has_delivery(&self, step: &Step) -> bool {
+        let client = |connection: &ClientConnection| {
+            self.clients[connection.client.index()].get(connection.slot)
+        };
+        let learner = |connection: &LearnerConnection| {
+            self.learners[connection.learner.index()].get(connection.slot)
+        };
+        match step {
+            Step::ToServer(connection) => {
+                client(connection).is_some_and(|it| it.has_for_acceptor())
+            }
+            Step::ToClient(connection) => client(connection).is_some_and(|it| it.has_for_opener()),
+            Step::ToLeader(connection) => {
+                learner(connection).is_some_and(|it| it.has_for_acceptor())
+            }
+            Step::ToLearner(connection) => {
+                learner(connection).is_some_and(|it| it.has_for_opener())
+            }
+            Step::Vote { from, to } => self.has_mail(*from, *to),
+            _ => unreachable!("{step} delivers nothing"),
+        }
+    }
+
     /// Every delivery that a reader could make now, blocked links aside.
     pub fn deliveries(&self, steps: &mut Vec<Step>) {
         for (at, links) in self.clients.iter().enumerate() {
             for (slot, open) in occupied(links) {
                 let connection = ClientConnection { client: ClientId::at(at), slot };
-                if open.acceptor_open && open.up.has_something() {
+                if open.has_for_acceptor() {
                     steps.push(Step::ToServer(connection));
                 }
-                if open.opener_open && open.down.has_something() {
+                if open.has_for_opener() {
                     steps.push(Step::ToClient(connection));
                 }
             }
@@ -477,10 +525,10 @@ impl Network {
         for (at, links) in self.learners.iter().enumerate() {
             for (slot, open) in occupied(links) {
                 let connection = LearnerConnection { learner: ServerId::at(at), slot };
-                if open.acceptor_open && open.up.has_something() {
+                if open.has_for_acceptor() {
                     steps.push(Step::ToLeader(connection));
                 }
-                if open.opener_open && open.down.has_something() {
+                if open.has_for_opener() {
                     steps.push(Step::ToLearner(connection));
                 }
             }

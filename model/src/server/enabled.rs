@@ -34,6 +34,17 @@ impl Server {
         }
     }
 
+    /// Whether it does not read from learners just now: as a leader, before it listens and while it
+    /// accepts its epoch. (Who does not lead reads, and refuses.)
+    pub fn is_deaf_to_learners(&self) -> bool {
+        matches!(&self.role, Role::Leading(leader) if leader.is_deaf(self.writing()))
+    }
+
+    /// Whether it does not read from its leader just now: the packet thread waits for its disk.
+    pub fn is_deaf_to_its_leader(&self) -> bool {
+        self.writing().is_some()
+    }
+
     /// Whether a timer means anything now.
     fn heeds(&self, timer: ServerTimer) -> bool {
         match (timer, &self.role) {

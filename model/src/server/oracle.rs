@@ -24,9 +24,27 @@
 
 use super::election::Decision;
 use super::{Context, Role, Server};
-use crate::vocabulary::id::{LearnerConnection, ServerId};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::zxid::Epoch;
+
+/// The leader that these servers elect, if they are a quorum and all of them are LOOKING: the one with
+/// the largest vote. `vote` is a LOOKING server's for itself.
+pub fn elected_by(
+    config: &Config,
+    servers: ServerSet,
+    vote: impl Fn(ServerId) -> Option<Vote>,
+) -> Option<ServerId> {
+    if !config.is_quorum(servers.len()) {
+        return None;
+    }
+    let mut best = None;
+    for server in servers.iter() {
+        best = best.max(Some(vote(server)?));
+    }
+    best.map(|vote| vote.leader)
+}
 
 impl Server {
     /// Whether it is in an election.

@@ -146,6 +146,15 @@ impl Service {
         Machines { nodes: &mut self.clients, resources: &mut self.resources, wire: &mut self.links }
     }
 
+    /// A step of a client machine or its program.
+    fn on_machine(&mut self, client: ClientId, step: &Step, effects: &mut Effects) -> Status {
+        if let Err(status) = self.clients[client.index()].allows(client, step) {
+            return status;
+        }
+        self.machines().take(step, effects);
+        Status::Done
+    }
+
     /// A client machine reads the next packet of its connection, or its end.
     fn client_reads(&mut self, connection: ClientConnection, effects: &mut Effects) -> Status {
         let client = connection.client;
@@ -270,21 +279,18 @@ impl Grain for Service {
                 }
                 done(open)
             }
-            Step::Fire(Timer::Client(client, timer)) => {
-                if !self.clients[client.index()].machine.is_armed(timer) {
-                    return Status::NotEnabled;
-                }
-                self.machines().client_timer(client, timer, effects)
+            Step::Fire(Timer::Client(client, timer))
+                if !self.clients[client.index()].machine.is_armed(timer) =>
+            {
+                Status::NotEnabled
             }
-            Step::Fire(Timer::Sleep(client, call)) => self.machines().slept(client, call, effects),
-            Step::Start(client) => self.machines().start_program(client, effects),
-            Step::Random { client, call, value } => {
-                self.machines().random(client, call, value, effects)
-            }
-            Step::Resource { client, call } => self.machines().resource(client, call, effects),
-            Step::Message { from, to } => self.machines().message(from, to, effects),
-            Step::Kill(client) => done(self.machines().kill_program(client, effects)),
-            Step::Cancel(client) => done(self.machines().cancel(client, effects)),
+            Step::Fire(Timer::Client(client, _) | Timer::Sleep(client, _))
+            | Step::Start(client)
+            | Step::Random { client, .. }
+            | Step::Resource { client, .. }
+            | Step::Message { to: client, .. }
+            | Step::Kill(client)
+            | Step::Cancel(client) => self.on_machine(client, step, effects),
             _ => Status::NotEnabled,
         }
     }

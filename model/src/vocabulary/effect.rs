@@ -61,6 +61,13 @@ pub enum Status {
     NotEnabled,
 }
 
+impl Status {
+    /// Whether there is anything to do.
+    pub(crate) fn when(possible: bool) -> Result<(), Status> {
+        if possible { Ok(()) } else { Err(Status::NotEnabled) }
+    }
+}
+
 /// Collects what a step causes. Reused from step to step.
 #[derive(Default)]
 pub struct Effects {

@@ -14,14 +14,14 @@ pub(crate) use resource::FencedResource;
 use crate::client::{ClientEffect, ClientMachine};
 use crate::network::Delivered;
 use crate::program::host::{Input, Message, Operation, Outcome, Output};
-use crate::vocabulary::effect::{Blocker, Effect, Effects, Status};
+use crate::vocabulary::effect::{Effect, Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
-use crate::vocabulary::timer::{ClientTimer, Timer};
+use crate::vocabulary::timer::Timer;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -60,13 +60,7 @@ impl<W: Wire> Machines<'_, W> {
 
     /// Takes a program's next input out of its inbox.
     pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
-        let node = &self.nodes[client.index()];
-        if node.program != ProgramState::Running || node.inbox.is_empty() {
-            return Err(Status::NotEnabled);
-        }
-        if node.paused {
-            return Err(Status::Blocked(Blocker::Paused(client)));
-        }
+        self.nodes[client.index()].allows(client, &Step::Input(client))?;
         let node = self.nodes[client.index()].make_mut();
         Ok(node.inbox.pop_front().expect("it was just looked at"))
     }
@@ -185,28 +179,31 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    pub(crate) fn kill_program(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if self.nodes[client.index()].program != ProgramState::Running {
-            return false;
+    /// A step of a client machine or of the program on it, which can happen now (`ClientNode::allows`).
+    pub(crate) fn take(&mut self, step: &Step, effects: &mut Effects) {
+        match *step {
+            Step::Start(client) => self.start_program(client, effects),
+            Step::Fire(Timer::Client(client, timer)) => {
+                self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
+            }
+            Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
+            Step::Random { client, call, value } => self.random(client, call, value, effects),
+            Step::Resource { client, call } => self.resource(client, call, effects),
+            Step::Message { from, to } => self.message(from, to, effects),
+            Step::Kill(client) => {
+                self.end_process(client, ProgramState::Killed, effects);
+                effects.event(Event::Killed { client });
+            }
+            Step::Cancel(client) => self.cancel(client, effects),
+            _ => unreachable!("{step} is no step of a client machine"),
         }
-        self.end_process(client, ProgramState::Killed, effects);
-        effects.event(Event::Killed { client });
-        true
     }
 
-    pub(crate) fn start_program(&mut self, client: ClientId, effects: &mut Effects) -> Status {
-        let node = &self.nodes[client.index()];
-        if !matches!(node.program, ProgramState::NotStarted | ProgramState::Killed) {
-            return Status::NotEnabled;
-        }
-        if node.paused {
-            return Status::Blocked(Blocker::Paused(client));
-        }
+    fn start_program(&mut self, client: ClientId, effects: &mut Effects) {
         self.nodes[client.index()].make_mut().program = ProgramState::Running;
         effects.event(Event::Started { client });
         self.with_machine(client, effects, |machine, out| machine.start(out));
         self.push_input(client, Input::Start, effects);
-        Status::Done
     }
 
     // ---- the client machine ----
@@ -277,69 +274,27 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    pub(crate) fn client_timer(
-        &mut self,
-        client: ClientId,
-        timer: ClientTimer,
-        effects: &mut Effects,
-    ) -> Status {
-        if self.nodes[client.index()].paused {
-            return Status::Blocked(Blocker::Paused(client));
-        }
-        self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
-        Status::Done
-    }
-
     // ---- answers that do not come from ZooKeeper ----
 
-    pub(crate) fn slept(
-        &mut self,
-        client: ClientId,
-        call: CallId,
-        effects: &mut Effects,
-    ) -> Status {
-        let node = &self.nodes[client.index()];
-        if !node.sleeping.contains(&call) {
-            return Status::NotEnabled;
-        }
-        if node.paused {
-            return Status::Blocked(Blocker::Paused(client));
-        }
-        self.nodes[client.index()].make_mut().sleeping.remove(&call);
+    fn slept(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
+        let slept = self.nodes[client.index()].make_mut().sleeping.remove(&call);
+        assert!(slept, "{client} does not sleep");
         self.push_input(client, Input::Reply { call, outcome: Outcome::Elapsed }, effects);
-        Status::Done
     }
 
-    pub(crate) fn random(
-        &mut self,
-        client: ClientId,
-        call: CallId,
-        value: u64,
-        effects: &mut Effects,
-    ) -> Status {
+    fn random(&mut self, client: ClientId, call: CallId, value: u64, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
-        if !node.drawing.remove(&call) {
-            return Status::NotEnabled;
-        }
+        assert!(node.drawing.remove(&call), "{client} does not wait for a random number");
         node.drawn += 1;
         self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
-        Status::Done
     }
 
     /// A request arrives at its resource, whether or not its program still lives.
-    pub(crate) fn resource(
-        &mut self,
-        client: ClientId,
-        call: CallId,
-        effects: &mut Effects,
-    ) -> Status {
+    fn resource(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
         let (request, wanted) = match node.to_resources.remove(&call) {
             Some(request) => (request, true),
-            None => match node.orphaned.pop_front() {
-                Some(request) => (request, false),
-                None => return Status::NotEnabled,
-            },
+            None => (node.orphaned.pop_front().expect("a request is on its way"), false),
         };
         let resource = self.resources.entry(Arc::clone(&request.resource)).or_default();
         let result = resource.execute(&request);
@@ -353,25 +308,18 @@ impl<W: Wire> Machines<'_, W> {
             let outcome = Outcome::Resource(result);
             self.push_input(client, Input::Reply { call, outcome }, effects);
         }
-        Status::Done
     }
 
     /// A message arrives; for a machine without a running program it is lost.
-    pub(crate) fn message(
-        &mut self,
-        from: ClientId,
-        to: ClientId,
-        effects: &mut Effects,
-    ) -> Status {
+    fn message(&mut self, from: ClientId, to: ClientId, effects: &mut Effects) {
         let node = self.nodes[to.index()].make_mut();
-        let Some(body) = node.under_way.get_mut(&from).and_then(VecDeque::pop_front) else {
-            return Status::NotEnabled;
-        };
+        let body = node.under_way.get_mut(&from).and_then(VecDeque::pop_front);
+        let body = body.expect("a message is on its way");
         if node.under_way.get(&from).is_some_and(VecDeque::is_empty) {
             node.under_way.remove(&from);
         }
         if node.program != ProgramState::Running {
-            return Status::Done;
+            return;
         }
         let message = Message { from, body };
         match node.receiving.pop_front() {
@@ -381,19 +329,14 @@ impl<W: Wire> Machines<'_, W> {
             }
             None => node.received.push_back(message),
         }
-        Status::Done
     }
 
     /// Every `cancelled()` that the program awaits answers.
-    pub(crate) fn cancel(&mut self, client: ClientId, effects: &mut Effects) -> bool {
-        if self.nodes[client.index()].cancellable.is_empty() {
-            return false;
-        }
+    fn cancel(&mut self, client: ClientId, effects: &mut Effects) {
         let calls = std::mem::take(&mut self.nodes[client.index()].make_mut().cancellable);
         for call in calls {
             effects.event(Event::Cancelled { client, call });
             self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
         }
-        true
     }
 }

@@ -3,7 +3,10 @@
 use crate::client::ClientMachine;
 use crate::program::host::{Input, Message, ResourceRequest};
 use crate::vocabulary::config::Config;
+use crate::vocabulary::effect::{Blocker, Status};
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::timer::Timer;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -69,12 +72,45 @@ impl ClientNode {
         }
     }
 
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused
+    /// Whether a step of this machine, or of the program on it, can happen now: in both grains.
+    pub(crate) fn allows(&self, client: ClientId, step: &Step) -> Result<(), Status> {
+        let is_running = self.program == ProgramState::Running;
+        match step {
+            Step::Start(_) => {
+                let may_start =
+                    matches!(self.program, ProgramState::NotStarted | ProgramState::Killed);
+                Status::when(may_start)?;
+            }
+            Step::Input(_) => Status::when(is_running && !self.inbox.is_empty())?,
+            Step::Fire(Timer::Sleep(_, call)) => Status::when(self.sleeping.contains(call))?,
+            Step::Fire(Timer::Client(..)) => {}
+            // A machine that stands still takes no part in the rest.
+            Step::Random { call, .. } => return Status::when(self.drawing.contains(call)),
+            Step::Resource { call, .. } => {
+                let is_under_way =
+                    self.to_resources.contains_key(call) || !self.orphaned.is_empty();
+                return Status::when(is_under_way);
+            }
+            Step::Message { from, .. } => {
+                let queue = self.under_way.get(from);
+                return Status::when(queue.is_some_and(|queue| !queue.is_empty()));
+            }
+            Step::Kill(_) => return Status::when(is_running),
+            Step::Cancel(_) => return Status::when(!self.cancellable.is_empty()),
+            Step::Pause(_) => return Status::when(!self.paused),
+            Step::Resume(_) => return Status::when(self.paused),
+            _ => unreachable!("{step} is no step of a client machine"),
+        }
+        self.is_awake(client)
     }
 
     pub(crate) fn has_input(&self) -> bool {
         !self.inbox.is_empty()
+    }
+
+    /// Whether the machine does not stand still.
+    pub(crate) fn is_awake(&self, client: ClientId) -> Result<(), Status> {
+        if self.paused { Err(Status::Blocked(Blocker::Paused(client))) } else { Ok(()) }
     }
 
     /// Whether all that the program can be told, timers and cancellations aside, comes from ZooKeeper,

@@ -200,7 +200,7 @@ impl Server {
         outlook: Outlook,
     ) -> bool {
         let Role::Following(learner) = &self.role else { return false };
-        if self.thread.writing.is_some() {
+        if self.is_deaf_to_its_leader() {
             return false;
         }
         let over =

@@ -4,7 +4,6 @@ use super::scene::Scene;
 use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;
-use vivarium_model::server::Server;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::timer::{ServerTimer, Timer};
 
@@ -139,26 +138,26 @@ pub(super) fn of(
         Kind::Free => free(scene, server, offers),
         Kind::Impatient => out_of_patience(scene, server, offers),
         Kind::Txn => {
-            if ensemble.is_leading(server) && ensemble.is_serving(server) {
-                let (step, charge) = (Step::Propose(server), Charge::Txn);
+            let (step, charge) = (Step::Propose(server), Charge::Txn);
+            if ensemble.can(&step) {
                 offers.push(Offer { step, then: None, charge });
             }
         }
         Kind::Crash => {
-            if ensemble.is_up(server) {
+            if ensemble.can(&Step::Crash { server, tail: Tail::LOST }) {
                 crashes(ensemble, server, left_out, offers);
             }
         }
         Kind::Break => breaks(ensemble, server, left_out, offers),
         Kind::Timeout => {
-            if ensemble.server(server).is_some_and(|it| may_time_out(ensemble, server, it)) {
-                let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
+            let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
+            // A leader that is deserted leaves its role for nothing.
+            if ensemble.can(&step) && !is_deserted(ensemble, server) {
                 offers.push(Offer { step, then: None, charge });
             }
         }
         Kind::FsyncError => {
-            let (fsync, disk) = (Step::Fsync(server), ensemble.disk(server));
-            if ensemble.server(server).is_some_and(|it| it.enables(&fsync, disk)) {
+            if ensemble.can(&Step::FsyncError { server, survive: 0 }) {
                 let charge = Charge::FsyncError;
                 offers.extend((0..=ensemble.disk(server).unsynced() as u8).map(|survive| {
                     let step = Step::FsyncError { server, survive };
@@ -177,16 +176,18 @@ fn free(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     offers.extend(steps.into_iter().filter(own).map(Offer::free));
     let fires = |timer: &&Timer| !matches!(timer, Timer::Server(_, ServerTimer::Notification));
     offers.extend(timers(scene, server).filter(fires).map(|timer| Offer::free(Step::Fire(*timer))));
-    if !ensemble.is_up(server) {
-        offers.push(Offer::free(Step::Restart(server)));
-    } else if is_deserted(ensemble, server) {
-        offers.push(Offer::free(Step::Rejoin(server)));
+    let (restart, rejoin) = (Step::Restart(server), Step::Rejoin(server));
+    if ensemble.can(&restart) {
+        offers.push(Offer::free(restart));
+    }
+    if ensemble.can(&rejoin) && is_deserted(ensemble, server) {
+        offers.push(Offer::free(rejoin));
     }
 }
 
 fn timers(scene: &Scene, server: ServerId) -> impl Iterator<Item = &Timer> {
     let own = move |timer: &&Timer| matches!(timer, Timer::Server(of, _) if *of == server);
-    scene.timers.iter().filter(own)
+    scene.timers.iter().filter(own).filter(|timer| scene.ensemble.can(&Step::Fire(**timer)))
 }
 
 /// A leader whose learners are gone, as it must have noticed: the ping round ends its role, or
@@ -203,20 +204,13 @@ fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
 /// Nothing happens: time limits end what has not come to serve, and elections begin anew.
 fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     let ensemble = &scene.ensemble;
-    let is_waiting = |process: &Server| {
-        !process.is_looking() && (!process.is_serving() || is_alone(ensemble, server))
-    };
-    if ensemble.server(server).is_some_and(is_waiting) {
+    let is_waiting = !ensemble.is_serving(server) || is_alone(ensemble, server);
+    if ensemble.can(&Step::Rejoin(server)) && is_waiting {
         offers.push(Offer::free(Step::Rejoin(server)));
     }
     if !ensemble.looking().is_empty() {
         offers.extend(timers(scene, server).map(|timer| Offer::free(Step::Fire(*timer))));
     }
-}
-
-/// Whether it has a role to leave, and need not leave it for nothing already.
-fn may_time_out(ensemble: &Ensemble, server: ServerId, process: &Server) -> bool {
-    !process.is_looking() && !is_deserted(ensemble, server)
 }
 
 /// Every part of the unsynced log that may be left, with and without snapshots that were not fsynced
@@ -271,11 +265,11 @@ fn breaks(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &
             continue;
         }
         let learns = connection.learner == server && left_out.noticed_by_learner;
-        if learns && ensemble.can_read(Step::ToLearner(connection)) {
+        if learns && ensemble.can_read(&Step::ToLearner(connection)) {
             (0..=up).for_each(|to_leader| push(to_leader, 0, Some(Step::ToLearner(connection))));
         }
         let leads = ensemble.leader_of(connection) == Some(server) && left_out.noticed_by_leader;
-        if leads && ensemble.can_read(Step::ToLeader(connection)) {
+        if leads && ensemble.can_read(&Step::ToLeader(connection)) {
             (0..=down).for_each(|to_learner| push(0, to_learner, Some(Step::ToLeader(connection))));
         }
     }

@@ -7,6 +7,7 @@ use super::{Action, EnsembleModel};
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
+use vivarium_model::server::oracle::elected_by;
 use vivarium_model::zxid::Epoch;
 
 impl EnsembleModel {
@@ -35,16 +36,12 @@ impl EnsembleModel {
         };
         for chosen in 1..1_u32 << servers().count() {
             let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
+            let vote = |id: ServerId| view(id).looking.map(|(vote, _)| vote);
+            let Some(leader) = elected_by(&self.config, quorum, vote) else { continue };
             let is_smallest = !self.config.is_quorum(quorum.len() - 1);
-            let may_elect = self.config.is_quorum(quorum.len())
-                && quorum.iter().all(|id| looking.contains(id))
-                && (is_smallest || !self.reductions.quorums);
-            if !may_elect {
-                continue;
+            if is_smallest || !self.reductions.quorums {
+                push(leader, quorum.iter().filter(|id| *id != leader).collect());
             }
-            let votes = quorum.iter().filter_map(|id| view(id).looking);
-            let leader = votes.map(|(vote, _)| vote).max().expect("they are LOOKING").leader;
-            push(leader, quorum.iter().filter(|id| *id != leader).collect());
         }
         if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {
             return;

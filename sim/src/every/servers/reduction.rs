@@ -101,7 +101,7 @@ where
                 eager.then_some(Step::ToLearner(connection))
             }
             Role::Leading(leader) => {
-                if leader.is_deaf(process.writing()) {
+                if process.is_deaf_to_learners() {
                     return None;
                 }
                 leader.each_connection().find_map(|connection| {

@@ -1,0 +1,180 @@
+//! Which steps can happen: the one definition, by links, servers and client machines. `apply` asks it
+//! before it does anything, and so does whoever lists steps to choose from.
+
+use super::{Ensemble, ServerNode};
+use crate::program::machines::ProgramState;
+use crate::server::oracle::elected_by;
+use crate::server::{Role, Server};
+use crate::vocabulary::effect::{Blocker, Status};
+use crate::vocabulary::id::{CallId, ClientId, Machine, ServerId, ServerSet};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::timer::Timer;
+
+impl Ensemble {
+    /// Whether a step can happen now. (Of a timer, whether it means anything: which ones are armed is the
+    /// engine's knowledge.)
+    ///
+    /// # Errors
+    /// What `apply` says of it, if not.
+    pub fn allows(&self, step: &Step) -> Result<(), Status> {
+        match *step {
+            Step::ToServer(_)
+            | Step::ToClient(_)
+            | Step::ToLeader(_)
+            | Step::ToLearner(_)
+            | Step::Vote { .. } => {
+                self.reaches_its_reader(step)?;
+                Status::when(self.network.has_delivery(step))
+            }
+            Step::Stream(connection) => {
+                let leader = self.network.leader_of(connection);
+                self.server_allows(leader.ok_or(Status::NotEnabled)?, step)
+            }
+            Step::Expire(_) => self.server_allows(self.leader().ok_or(Status::NotEnabled)?, step),
+            Step::Append(server)
+            | Step::Fsync(server)
+            | Step::Write(server)
+            | Step::Snapshot(server)
+            | Step::Propose(server)
+            | Step::Rejoin(server)
+            | Step::FsyncError { server, .. }
+            | Step::Fire(Timer::Server(server, _)) => self.server_allows(server, step),
+            Step::Elect { leader, followers } => Status::when(self.may_elect(leader, followers)),
+            Step::Start(client)
+            | Step::Input(client)
+            | Step::Random { client, .. }
+            | Step::Resource { client, .. }
+            | Step::Message { to: client, .. }
+            | Step::Fire(Timer::Client(client, _) | Timer::Sleep(client, _))
+            | Step::Kill(client)
+            | Step::Cancel(client)
+            | Step::Pause(client)
+            | Step::Resume(client) => self.clients[client.index()].allows(client, step),
+            Step::Crash { server, .. } => Status::when(self.is_up(server)),
+            Step::Restart(server) => Status::when(!self.is_up(server)),
+            Step::BreakClient { connection, .. } => {
+                Status::when(self.network.is_breakable_client(connection))
+            }
+            Step::BreakLearner { connection, .. } => {
+                Status::when(self.network.is_breakable_learner(connection))
+            }
+            Step::Cut { from, to } => Status::when(!self.network.is_cut(from, to)),
+            Step::Heal { from, to } => Status::when(self.network.is_cut(from, to)),
+            // Steps of the service grain.
+            Step::Serve { .. } | Step::Notify(_) | Step::Late(_) | Step::CloseSession(_) => {
+                Err(Status::NotEnabled)
+            }
+        }
+    }
+
+    /// Whether a step can happen now.
+    pub fn can(&self, step: &Step) -> bool {
+        self.allows(step).is_ok()
+    }
+
+    /// Whether a reader would read what comes on its connection, if something came.
+    pub fn can_read(&self, step: &Step) -> bool {
+        self.network.has_reader(step) && self.reaches_its_reader(step).is_ok()
+    }
+
+    /// Whether nothing stands between a packet and its reader: no cut, and no reader that waits.
+    fn reaches_its_reader(&self, step: &Step) -> Result<(), Status> {
+        let (server, client) = (Machine::Server, Machine::Client);
+        match *step {
+            Step::ToServer(connection) => {
+                let to = self.network.server_of(connection).ok_or(Status::NotEnabled)?;
+                self.is_open(client(connection.client), server(to))
+            }
+            Step::ToClient(connection) => {
+                self.clients[connection.client.index()].is_awake(connection.client)?;
+                let from = self.network.server_of(connection).ok_or(Status::NotEnabled)?;
+                self.is_open(server(from), client(connection.client))
+            }
+            Step::ToLeader(connection) => {
+                let leader = self.network.leader_of(connection).ok_or(Status::NotEnabled)?;
+                self.is_open(server(connection.learner), server(leader))?;
+                self.listens(leader, Server::is_deaf_to_learners)
+            }
+            Step::ToLearner(connection) => {
+                let leader = self.network.leader_of(connection).ok_or(Status::NotEnabled)?;
+                self.is_open(server(leader), server(connection.learner))?;
+                self.listens(connection.learner, Server::is_deaf_to_its_leader)
+            }
+            Step::Vote { from, to } => {
+                self.is_open(server(from), server(to))?;
+                // It stays in its mailbox: the start of the receiver makes it due again.
+                Status::when(self.is_up(to))
+            }
+            _ => unreachable!("{step} reads nothing"),
+        }
+    }
+
+    fn is_open(&self, from: Machine, to: Machine) -> Result<(), Status> {
+        self.network.blocker(from, to).map_or(Ok(()), |blocker| Err(Status::Blocked(blocker)))
+    }
+
+    /// A process that is deaf reads nothing; one that is down refuses whatever comes.
+    fn listens(&self, server: ServerId, is_deaf: fn(&Server) -> bool) -> Result<(), Status> {
+        let is_deaf = self.server(server).is_some_and(is_deaf);
+        if is_deaf { Err(Status::Blocked(Blocker::Busy(server))) } else { Ok(()) }
+    }
+
+    fn server_allows(&self, server: ServerId, step: &Step) -> Result<(), Status> {
+        let ServerNode { disk, process } = &*self.servers[server.index()];
+        Status::when(process.as_ref().is_some_and(|process| process.enables(step, disk)))
+    }
+
+    /// Whether the oracle may say this: a quorum of LOOKING servers elects, or one of them joins.
+    fn may_elect(&self, leader: ServerId, followers: ServerSet) -> bool {
+        if !self.config().election.is_oracle() || followers.contains(leader) {
+            return false;
+        }
+        let looking = |id: ServerId| self.server(id).is_some_and(Server::is_looking);
+        let vote = |id: ServerId| self.vote_of(id).filter(|_| looking(id));
+        let elects = elected_by(self.config(), followers.with(leader), vote) == Some(leader);
+        let joins = followers.len() == 1 && followers.iter().all(looking);
+        elects || joins && self.can_be_joined(leader)
+    }
+
+    /// Every step that is possible now and is neither a fault nor a timer (which timers are armed
+    /// is the engine's knowledge), in a fixed order. `draws` are the random numbers to try.
+    pub fn enabled(&self, draws: &[u64], steps: &mut Vec<Step>) {
+        let from = steps.len();
+        self.network.deliveries(steps);
+        for server in self.config().server_ids() {
+            let Some(process) = self.server(server) else { continue };
+            let own = [Step::Append, Step::Fsync, Step::Write, Step::Snapshot];
+            steps.extend(own.map(|step| step(server)));
+            if let Role::Leading(leader) = process.role() {
+                steps.extend(leader.each_connection().map(Step::Stream));
+            }
+        }
+        for at in 0..self.clients.len() {
+            self.candidates_on_client(ClientId::at(at), draws, steps);
+        }
+        let mut kept = from;
+        for at in from..steps.len() {
+            if self.can(&steps[at]) {
+                steps.swap(kept, at);
+                kept += 1;
+            }
+        }
+        steps.truncate(kept);
+    }
+
+    fn candidates_on_client(&self, client: ClientId, draws: &[u64], steps: &mut Vec<Step>) {
+        let node = &self.clients[client.index()];
+        // To start a killed one again is the end of a fault.
+        if node.program == ProgramState::NotStarted {
+            steps.push(Step::Start(client));
+        }
+        steps.push(Step::Input(client));
+        for call in node.draws() {
+            let draw = |value: &u64| Step::Random { client, call, value: *value };
+            steps.extend(draws.iter().map(draw));
+        }
+        let calls: Vec<CallId> = node.resource_calls().collect();
+        steps.extend(calls.into_iter().map(|call| Step::Resource { client, call }));
+        steps.extend(node.senders().map(|from| Step::Message { from, to: client }));
+    }
+}
