@@ -11,8 +11,8 @@ use vivarium_reports::determinism::{
 };
 use vivarium_reports::json::json_report;
 use vivarium_reports::junit::junit_report;
-use vivarium_reports::summary::ScenarioReport;
 use vivarium_reports::numbers::{grouped, span};
+use vivarium_reports::summary::ScenarioReport;
 use vivarium_reports::table::{WIDTH, tables};
 use vivarium_reports::timeline::timeline;
 use vivarium_reports::violation::violation_report;
