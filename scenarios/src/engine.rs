@@ -2,7 +2,6 @@
 
 use crate::deeds::Deeds;
 use crate::quiet;
-use crate::replaying::Commands;
 use crate::seeds::SeedRange;
 use crate::watchdog::{self, Ended, PATIENCE, Teller};
 use std::ops::{ControlFlow, Range};
@@ -20,6 +19,14 @@ use vivarium_sim::{
 
 /// How many steps of a violating run are shown.
 pub(crate) const LAST_STEPS: usize = 40;
+
+/// How to see a run again.
+pub(crate) struct Commands {
+    /// Takes it again.
+    pub(crate) replay: String,
+    /// Shows every step.
+    pub(crate) every_step: String,
+}
 
 /// One thread per core.
 pub(crate) fn all_cores() -> usize {

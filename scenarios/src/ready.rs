@@ -1,11 +1,12 @@
 //! A test that is ready to run: its scenario, checked, and what becomes of it.
 
 use crate::deeds::Deeds;
+use crate::engine::Commands;
 use crate::engine::{self, LAST_STEPS};
 use crate::environment::{self, Again, Environment, cargo_test};
 #[cfg(feature = "explore")]
 use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
-use crate::replaying::{self, Commands};
+use crate::replaying;
 use crate::seeds::SeedRange;
 use std::fmt;
 #[cfg(feature = "explore")]

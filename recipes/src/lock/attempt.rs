@@ -1,7 +1,7 @@
 //! One attempt to acquire, in one session: make a znode, wait until it is the first (recipes 2.8).
 
-use super::contender::{self, Contender};
-use super::recovery::{Recovered, list, recover};
+use super::contender::{self, Contender, Node};
+use super::recovery::{Lost, Recovered, list};
 use super::{AcquireError, Guard, Lock, LockSeen, Mutant, Mutants, janitor};
 use crate::helpers::{reconnected, until_known};
 use std::future::pending;
@@ -11,7 +11,6 @@ use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, SessionState};
 use vivarium_model::path;
-use vivarium_model::zxid::Zxid;
 
 /// An attempt. Dropping it before its end is giving up.
 pub(super) struct Attempt {
@@ -23,15 +22,6 @@ pub(super) struct Attempt {
     pub(super) mutants: Mutants,
     traces: Traces,
     granted: bool,
-}
-
-/// A contender's znode.
-#[derive(Debug)]
-pub(super) struct Node {
-    /// Full path.
-    pub(super) path: Arc<str>,
-    /// The fencing token.
-    pub(super) czxid: Zxid,
 }
 
 /// What an attempt that gives up leaves for the janitor.
@@ -136,8 +126,11 @@ impl Attempt {
                 Err(Error::ConnectionLoss) => {
                     reconnected(&mut events).await?;
                     // Without an id there is nothing to look for (museum row 1).
-                    let recovered =
-                        if id.is_some() { recover(self).await? } else { Recovered::Nothing };
+                    let recovered = if id.is_some() {
+                        self.lost().recover().await?
+                    } else {
+                        Recovered::Nothing
+                    };
                     match recovered {
                         Recovered::Adopted(node) => return Ok(Some(node)),
                         Recovered::Nothing => {}
@@ -157,6 +150,12 @@ impl Attempt {
                 }
             }
         }
+    }
+
+    /// The create whose reply was lost.
+    fn lost(&self) -> Lost<'_> {
+        let Attempt { zookeeper, session, lock, id, mutants, .. } = self;
+        Lost { zookeeper, session: *session, lock, id, mutants }
     }
 
     /// Steps 2 and 3. The list sets no watch: only the predecessor matters.

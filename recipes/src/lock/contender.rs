@@ -8,7 +8,9 @@
 //! list. The two orders agree: a directory cannot be deleted, and so its counter cannot restart,
 //! while a contender is in it.
 
+use std::sync::Arc;
 use vivarium_model::path;
+use vivarium_model::zxid::Zxid;
 
 /// What stands between the attempt's id and the sequence number.
 const MARK: &str = "lock-";
@@ -86,6 +88,15 @@ fn sequence(text: &str) -> Option<i32> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let well_formed = text.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if well_formed { text.parse().ok() } else { None }
+}
+
+/// A contender's znode.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Full path.
+    pub(super) path: Arc<str>,
+    /// The fencing token.
+    pub(super) czxid: Zxid,
 }
 
 #[cfg(test)]

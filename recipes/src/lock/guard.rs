@@ -1,7 +1,8 @@
 //! What its holder has of a lock: the fencing token, the signal of its loss, and the duty to release
 //! it.
 
-use super::attempt::{Attempt, Node};
+use super::attempt::Attempt;
+use super::contender::Node;
 use super::janitor::{self, Deletion};
 use super::{LockSeen, Mutant, Mutants};
 use crate::helpers::until_known;

@@ -13,12 +13,12 @@
 //! 1.6). Whatever server answers later has seen as much, for the client goes to none that is behind
 //! what it has read.
 
-use super::attempt::{Attempt, Node};
-use super::contender::{self, Contender};
-use super::{AcquireError, Mutant};
+use super::contender::{self, Contender, Node};
+use super::{AcquireError, Mutant, Mutants};
 use crate::helpers::{ensure_deleted, settle, until_known};
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
 
 /// What became of a create whose reply was lost.
 pub(super) enum Recovered {
@@ -31,31 +31,44 @@ pub(super) enum Recovered {
     NotOurs,
 }
 
-/// Finds out, however often the connection is lost meanwhile.
-pub(super) async fn recover(attempt: &Attempt) -> Result<Recovered, AcquireError> {
-    let zookeeper = &attempt.zookeeper;
-    if !attempt.mutants.has(Mutant::RecoverWithoutSync) {
-        match attempt.mutants.has(Mutant::RecoverBySync) {
-            true => until_known(zookeeper, || zookeeper.sync(&attempt.lock)).await?,
-            false => settle(zookeeper).await?,
+/// A create of an attempt whose reply was lost.
+pub(super) struct Lost<'a> {
+    /// Pinned to the attempt's session.
+    pub(super) zookeeper: &'a ZooKeeper,
+    pub(super) session: SessionId,
+    pub(super) lock: &'a str,
+    /// The attempt's id.
+    pub(super) id: &'a str,
+    pub(super) mutants: &'a Mutants,
+}
+
+impl Lost<'_> {
+    /// Finds out what became of it, however often the connection is lost meanwhile.
+    pub(super) async fn recover(&self) -> Result<Recovered, AcquireError> {
+        let zookeeper = self.zookeeper;
+        if !self.mutants.has(Mutant::RecoverWithoutSync) {
+            match self.mutants.has(Mutant::RecoverBySync) {
+                true => until_known(zookeeper, || zookeeper.sync(self.lock)).await?,
+                false => settle(zookeeper).await?,
+            }
         }
-    }
-    loop {
-        let names = list(zookeeper, &attempt.lock).await?.unwrap_or_default();
-        let own = own(&names, &attempt.id);
-        let Some(lowest) = first(&own) else { return Ok(Recovered::Nothing) };
-        let path = contender::child(&attempt.lock, lowest.name());
-        let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
-            // Somebody deleted it meanwhile.
-            continue;
-        };
-        if stat.ephemeral_owner != Some(attempt.session) {
-            return Ok(Recovered::NotOurs);
+        loop {
+            let names = list(zookeeper, self.lock).await?.unwrap_or_default();
+            let own = own(&names, self.id);
+            let Some(lowest) = first(&own) else { return Ok(Recovered::Nothing) };
+            let path = contender::child(self.lock, lowest.name());
+            let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
+                // Somebody deleted it meanwhile.
+                continue;
+            };
+            if stat.ephemeral_owner != Some(self.session) {
+                return Ok(Recovered::NotOurs);
+            }
+            for duplicate in own.iter().filter(|other| **other != lowest) {
+                ensure_deleted(zookeeper, &contender::child(self.lock, duplicate.name())).await?;
+            }
+            return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
         }
-        for duplicate in own.iter().filter(|other| **other != lowest) {
-            ensure_deleted(zookeeper, &contender::child(&attempt.lock, duplicate.name())).await?;
-        }
-        return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
     }
 }
 

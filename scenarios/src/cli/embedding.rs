@@ -3,8 +3,8 @@
 use super::each_seed::each_seed;
 use super::guard;
 use super::output::emit;
+use super::plan::Plan;
 use super::progress::Meter;
-use super::run::Plan;
 use super::select::Selected;
 use std::fmt::Write;
 use std::sync::Mutex;

@@ -14,6 +14,7 @@ mod fuzz;
 mod guard;
 mod list;
 mod output;
+mod plan;
 mod progress;
 mod replay;
 mod run;

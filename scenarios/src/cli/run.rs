@@ -4,12 +4,13 @@ use super::arguments::RunArguments;
 use super::each_seed::each_seed;
 use super::embedding;
 use super::output::emit;
+use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
+use crate::engine::Commands;
 use crate::engine::{self, LAST_STEPS};
-use crate::replaying::Commands;
 use crate::seeds::SeedRange;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -26,24 +27,6 @@ use vivarium_reports::summary::{Finding, ScenarioReport};
 use vivarium_reports::table::{WIDTH, tables};
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
-
-/// A checked command line.
-pub(super) struct Plan<'a> {
-    pub(super) selection: Vec<Selected<'a>>,
-    bugs: &'a [String],
-    seeds: Option<SeedRange>,
-    pub(super) jobs: usize,
-    host: HostKind,
-    keep_going: bool,
-}
-
-impl Plan<'_> {
-    pub(super) fn seeds_of(&self, entry: &Entry) -> SeedRange {
-        self.seeds
-            .clone()
-            .unwrap_or_else(|| SeedRange::count(entry.seeds).expect("the catalogue gives some"))
-    }
-}
 
 /// Runs the command and returns the exit code.
 pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, String> {

@@ -3,7 +3,8 @@
 use super::action::NAMES;
 use super::divergences::OF_3_8_0;
 use super::heard::Heard;
-use super::run::{Finding, Outcome, Plan};
+use super::plan::{Finding, Plan};
+use super::run::Outcome;
 use super::tally::Tally;
 use std::fmt::Write;
 use vivarium_model::error::Error;

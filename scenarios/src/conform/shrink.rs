@@ -8,7 +8,7 @@
 
 use super::action::Action;
 use super::lockstep::{Divergence, Lockstep, Stop};
-use super::run::{Drawn, Finding, Plan, Setting, start};
+use super::plan::{Drawn, Finding, Plan, Setting, start};
 use super::{ConformError, RealServer, Servers};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};

@@ -1,30 +1,15 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
 use super::case::{Case, Watched};
+use super::difference::Difference;
 use super::merging::merging;
 use super::reach::{Reach, model, reach, reach_of};
 use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
-use std::fmt;
 use std::num::NonZeroUsize;
 use vivarium_model::release::Bugs;
 use vivarium_sim::every::programs::{Flaw, Reductions};
 use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, search};
-
-/// Something that searches do not agree about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Which search, in words.
-    pub search: String,
-    /// What it says otherwise than the search without reductions.
-    pub what: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.search, self.what)
-    }
-}
 
 /// What came of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]

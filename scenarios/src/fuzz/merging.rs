@@ -6,7 +6,7 @@
 //! merged states. If that holds everywhere, merging changes nothing (it is a bisimulation).
 
 use super::case::Case;
-use super::compare::Difference;
+use super::difference::Difference;
 use super::reach::model;
 use super::record::Ends;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

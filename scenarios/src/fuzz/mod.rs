@@ -12,6 +12,7 @@
 
 mod case;
 mod compare;
+mod difference;
 mod draw;
 mod merging;
 mod palette;
@@ -23,7 +24,8 @@ pub mod servers;
 mod shrink;
 
 pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
-pub use compare::{Compared, Difference, against_reference, compare, ways};
+pub use compare::{Compared, against_reference, compare, ways};
+pub use difference::Difference;
 pub use draw::draw;
 pub use reach::{Reach, reach};
 pub use reference::{Reference, is_covered, reference};

@@ -1,6 +1,7 @@
 //! A case that a search has written, over either grain.
 
-use super::{Commands, INCONCLUSIVE, Told, skipped, title};
+use super::{INCONCLUSIVE, Told, skipped, title};
+use crate::engine::Commands;
 use std::fmt::Write as _;
 use vivarium_model::case::Case;
 use vivarium_reports::numbers::grouped;

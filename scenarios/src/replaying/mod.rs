@@ -3,7 +3,7 @@
 #[cfg(feature = "explore")]
 pub(crate) mod explored;
 
-use crate::engine::{self, LAST_STEPS};
+use crate::engine::{self, Commands, LAST_STEPS};
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
 use vivarium_reports::numbers::{grouped, span};
@@ -18,14 +18,6 @@ const INCONCLUSIVE: u8 = 2;
 pub(crate) struct Told {
     pub(crate) text: String,
     pub(crate) code: u8,
-}
-
-/// How to see a run again.
-pub(crate) struct Commands {
-    /// Takes it again.
-    pub(crate) replay: String,
-    /// Shows every step.
-    pub(crate) every_step: String,
 }
 
 /// Takes the steps of a swept run's case again. `steps` asks for so many of the last ones.

@@ -1,6 +1,6 @@
 //! An observation as a name and fields, for whoever does not know its type.
 
-use super::spell::{Spelled, Speller};
+use super::spell::{Spelled, Speller, spaced};
 use super::value::{Value, named};
 use crate::vocabulary::words::list;
 use serde::Serialize;
@@ -50,22 +50,4 @@ impl fmt::Display for Record {
 pub(super) fn last_of(type_name: &str) -> &str {
     let plain = type_name.split('<').next().unwrap_or(type_name);
     plain.rsplit("::").next().unwrap_or(plain)
-}
-
-/// `NodeKnown` as `node known`: a space before each word that begins with a capital, and small letters.
-pub(super) fn spaced(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    let mut words = String::with_capacity(name.len() + 4);
-    for (at, letter) in letters.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| letters[before]);
-        let ends_capitals = letters.get(at + 1).is_some_and(|after| after.is_lowercase());
-        let begins = before.is_some_and(|before| {
-            before.is_lowercase() || before.is_numeric() || before.is_uppercase() && ends_capitals
-        });
-        if letter.is_uppercase() && begins {
-            words.push(' ');
-        }
-        words.extend(letter.to_lowercase());
-    }
-    words
 }

@@ -1,6 +1,5 @@
 //! What `Serialize` writes, as a name and a value.
 
-use super::record::spaced;
 use super::value::Value;
 use crate::vocabulary::zxid::Zxid;
 use serde::ser::{
@@ -366,4 +365,22 @@ impl SerializeMap for Map {
             Value::Fields,
         ))
     }
+}
+
+/// `NodeKnown` as `node known`: a space before each word that begins with a capital, and small letters.
+pub(super) fn spaced(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = String::with_capacity(name.len() + 4);
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let ends_capitals = letters.get(at + 1).is_some_and(|after| after.is_lowercase());
+        let begins = before.is_some_and(|before| {
+            before.is_lowercase() || before.is_numeric() || before.is_uppercase() && ends_capitals
+        });
+        if letter.is_uppercase() && begins {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }

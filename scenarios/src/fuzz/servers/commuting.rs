@@ -6,7 +6,7 @@
 //! not be possible any more: a crash can take away what it has done.) Outcomes show a mistake in a
 //! condition only where nothing else leads to them; this shows it where it is made.
 
-use super::super::compare::Difference;
+use super::super::difference::Difference;
 use super::case::Case;
 use super::reach::model;
 use std::collections::{HashSet, VecDeque};

@@ -1,6 +1,7 @@
 //! Whether all searches of a case agree, and where not, what differs.
 
-use super::super::compare::{Compared, Difference, Expected, by_strategy};
+use super::super::compare::{Compared, Expected, by_strategy};
+use super::super::difference::Difference;
 use super::case::Case;
 use super::commuting::commuting;
 use super::reach::{Reach, model, reach};

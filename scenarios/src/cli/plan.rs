@@ -1,0 +1,24 @@
+//! What `vivarium run` was asked for.
+
+use super::select::Selected;
+use crate::catalogue::Entry;
+use crate::seeds::SeedRange;
+use vivarium_sim::HostKind;
+
+/// A checked command line.
+pub(super) struct Plan<'a> {
+    pub(super) selection: Vec<Selected<'a>>,
+    pub(super) bugs: &'a [String],
+    pub(super) seeds: Option<SeedRange>,
+    pub(super) jobs: usize,
+    pub(super) host: HostKind,
+    pub(super) keep_going: bool,
+}
+
+impl Plan<'_> {
+    pub(super) fn seeds_of(&self, entry: &Entry) -> SeedRange {
+        self.seeds
+            .clone()
+            .unwrap_or_else(|| SeedRange::count(entry.seeds).expect("the catalogue gives some"))
+    }
+}

@@ -1,0 +1,132 @@
+//! What to compare, and how both sides are set up for it.
+
+use super::action::Action;
+use super::draw;
+use super::lockstep::Divergence;
+use super::{ConformError, Options, RealEnsemble, RealServer, Servers, divergences};
+use proptest::strategy::ValueTree;
+use std::net::SocketAddr;
+use std::time::Duration;
+use vivarium_model::config::ServerOptions;
+use vivarium_model::id::ServerId;
+use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::server::access::generate_digest;
+
+/// Servers of an ensemble.
+const SERVERS: usize = 3;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// At least so many operations.
+    pub operations: u64,
+    /// What is drawn follows from this.
+    pub seed: u64,
+    /// A server that runs already, instead of one of Debian's package.
+    pub server: Option<SocketAddr>,
+    /// Planted deviations of the model.
+    pub planted: Vec<Bug>,
+    /// Three servers, one of which is killed now and then.
+    pub ensemble: bool,
+}
+
+/// How the model is set up: as the real server is.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What the release does otherwise, and what is planted.
+    pub bugs: Bugs,
+    /// The server's properties.
+    pub options: ServerOptions,
+}
+
+/// How the real server is set up.
+pub(super) fn real_options() -> Options {
+    Options {
+        enforce_quota: true,
+        super_digest: Some(generate_digest(draw::SUPER)),
+        container_check_interval: Duration::from_secs(86_400),
+        ..Options::default()
+    }
+}
+
+/// The same for the model.
+pub(super) fn setting(planted: &[Bug]) -> Setting {
+    let real = real_options();
+    let options = ServerOptions {
+        min_session_timeout: Some(*real.session_timeouts.start()),
+        max_session_timeout: Some(*real.session_timeouts.end()),
+        super_digest: real.super_digest.as_deref().map(Into::into),
+        enforce_quota: true,
+        extended_types: true,
+        ..ServerOptions::default()
+    };
+    let bugs = planted.iter().fold(divergences::bugs(), |bugs, bug| bugs.with(*bug));
+    Setting { bugs, options }
+}
+
+/// How a server must be set up for the comparison, in words.
+pub fn setup() -> String {
+    let real = real_options();
+    let mut text = String::from(
+        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that nobody else uses, \
+         with these lines in zoo.cfg:\n",
+    );
+    let least = real.session_timeouts.start().as_millis();
+    let most = real.session_timeouts.end().as_millis();
+    text += &format!("  tickTime={}\n", real.tick_time.as_millis());
+    text += &format!("  minSessionTimeout={least}\n  maxSessionTimeout={most}\n");
+    text += "and these settings of the Java process:\n";
+    text += "  -Dzookeeper.extendedTypesEnabled=true\n  -Dzookeeper.enforceQuota=true\n";
+    let digest = real.super_digest.unwrap_or_default();
+    text += &format!("  -Dzookeeper.DigestAuthenticationProvider.superDigest={digest}\n");
+    let interval = real.container_check_interval.as_millis();
+    text + &format!("  -Dznode.container.checkIntervalMs={interval}\n")
+}
+
+/// Real servers for a plan. The first part ends one that is not the user's own, when it is dropped.
+///
+/// # Errors
+/// When they do not start.
+pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
+    if plan.ensemble {
+        let real = RealEnsemble::start(SERVERS, &real_options())?;
+        // The model's oracle elects the last one where histories are equal.
+        let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
+        return Ok((None, servers));
+    }
+    match plan.server {
+        Some(address) => Ok((None, Servers::one(address))),
+        None => {
+            let server = RealServer::start(&real_options())?;
+            let servers = Servers::one(server.address());
+            Ok((Some(server), servers))
+        }
+    }
+}
+
+/// A case as drawn: one tree of values for each action, so that each can be simplified.
+pub(super) type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
+
+/// A script that shows where the two differ.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The shortest script that was found.
+    pub script: Vec<Action>,
+    /// What differs at its end.
+    pub divergence: Divergence,
+    /// How many actions the case had that first showed it.
+    pub first_length: usize,
+    /// How many scripts were tried to shorten it.
+    pub attempts: usize,
+    /// Whether the script showed it a second time, on servers that had done nothing before.
+    pub again: bool,
+}
+
+impl Finding {
+    /// Whether nothing can be concluded from it: three real servers take their own time, now and then
+    /// one leaves an answer unsent, and what two runs of the same script do not both show is not the
+    /// script's. Of one server everything that differs counts.
+    pub fn is_inconclusive(&self, plan: &Plan) -> bool {
+        plan.ensemble && !self.again
+    }
+}
