@@ -1,13 +1,10 @@
 //! The reference's client: its session, its connection, and what waits for its program.
 
 use super::super::case::{Call, Watching};
-use super::program::Task;
+use super::task::{Slot, Task};
 use super::tree::{Change, Kind, Place, Session, Watches};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use vivarium_model::error::Error;
-
-/// The number of a call of a program. No number is used twice.
-pub(super) type Slot = u32;
 
 /// What is asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -18,6 +18,7 @@
 
 mod client;
 mod program;
+mod task;
 mod tree;
 mod world;
 

@@ -1,67 +1,10 @@
 //! The reference's programs: statements, taken one by one.
 
-use super::super::case::{Answer, Call, PATHS, Statement, Watching};
-use super::client::{Ask, Client, Input, Process, Request, Slot};
-use std::collections::{BTreeMap, VecDeque};
+use super::super::case::{Answer, Call, PATHS, Statement};
+use super::client::{Ask, Client, Input, Process, Request};
+use super::task::{Await, Kept, Line, Slot, Task, Thread};
+use std::collections::VecDeque;
 use vivarium_model::error::Error;
-
-/// One thing that a program awaits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Await {
-    Call(Call),
-    Watch(Watching, usize),
-    /// The event of the watch that is kept.
-    Event,
-    State,
-    Minute,
-    Cancelled,
-}
-
-/// How the answers of what is awaited at once become one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Line {
-    Both,
-    First(&'static str, &'static str),
-    /// The second answer is this word, whatever it is; or the first.
-    Or(&'static str),
-    Unless(&'static str),
-}
-
-/// What is awaited, with its slot once it is begun, and the answer once it is there.
-type Part = (Await, Option<Slot>, Option<String>);
-
-/// Statements that run one after the other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Thread {
-    /// What is left to do, the present statement first.
-    left: VecDeque<Statement>,
-    parts: Vec<Part>,
-    line: Line,
-    /// How often a retry has been tried, if the present statement is one.
-    tries: Option<u32>,
-    beside: bool,
-    /// The first connect has not been answered: its answer is not written down.
-    begins: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Kept {
-    Nothing,
-    Watch(Slot),
-    Fired,
-}
-
-/// A program in a process.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Task {
-    threads: Vec<Thread>,
-    notes: Vec<String>,
-    kept: Kept,
-    states: VecDeque<&'static str>,
-    /// Answers that were not looked at.
-    answers: BTreeMap<Slot, Result<String, String>>,
-    next: Slot,
-}
 
 /// What a program did that others see.
 #[derive(Debug, Default)]
@@ -69,30 +12,6 @@ pub(super) struct Deeds {
     pub said: Vec<String>,
     pub sent: Vec<usize>,
     pub failed: Option<String>,
-}
-
-impl Thread {
-    fn new(left: VecDeque<Statement>, beside: bool) -> Thread {
-        let line = Line::Both;
-        Thread { left, parts: Vec::new(), line, tries: None, beside, begins: false }
-    }
-}
-
-impl Task {
-    /// A program that has not begun: connects, and then does all this.
-    pub(super) fn new(statements: &[Statement]) -> Task {
-        let mut left: VecDeque<Statement> = statements.iter().copied().collect();
-        left.push_front(Statement::Do(Call::Connect));
-        let thread = Thread { begins: true, ..Thread::new(left, false) };
-        Task {
-            threads: vec![thread],
-            notes: Vec::new(),
-            kept: Kept::Nothing,
-            states: VecDeque::new(),
-            answers: BTreeMap::new(),
-            next: 0,
-        }
-    }
 }
 
 /// The program of a client takes its oldest input and runs as far as it can.

@@ -2,8 +2,9 @@
 
 use super::super::case::Case;
 use super::Reference;
-use super::client::{Ask, Client, Down, Input, Process, Slot, Standing, Up};
-use super::program::{self, Task};
+use super::client::{Ask, Client, Down, Input, Process, Standing, Up};
+use super::program;
+use super::task::{Slot, Task};
 use super::tree::{self, Entry, Place, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
