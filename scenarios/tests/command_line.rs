@@ -229,7 +229,7 @@ fn json_is_the_whole_of_standard_output() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let document: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(document["format"], "vivarium-report");
-    assert_eq!(document["version"], 1);
+    assert_eq!(document["version"], 2);
     assert_eq!(document["scenarios"][0]["first_seed"], 7);
     assert_eq!(document["scenarios"][0]["seeds"], 2);
 }
@@ -300,6 +300,12 @@ fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
     truncated_and_foreign_copies(&directory, file);
 }
 
+/// The text with a part of it changed, which is there.
+fn replaced(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "no {from} in {text}");
+    text.replace(from, to)
+}
+
 /// A real case, cut short, from a newer version, and of a scenario that is not there.
 fn truncated_and_foreign_copies(directory: &Path, file: &str) {
     let text = fs::read_to_string(directory.join(file)).expect("it was just written");
@@ -309,8 +315,8 @@ fn truncated_and_foreign_copies(directory: &Path, file: &str) {
     };
     let sentence = refused_text(&text[..text.len() / 2]);
     assert!(sentence.starts_with("the case file `copy.json` is truncated: "), "{sentence}");
-    let sentence = refused_text(&text.replace("\"version\": 2", "\"version\": 3"));
-    assert!(sentence.contains("has version 3, but this build"), "{sentence}");
+    let sentence = refused_text(&replaced(&text, "\"version\": 3", "\"version\": 4"));
+    assert!(sentence.contains("has version 4, but this build"), "{sentence}");
     let sentence = refused_text(&text.replace("\"scenario\": \"lock\"", "\"scenario\": \"lokc\""));
     assert_eq!(
         sentence,
@@ -337,7 +343,8 @@ fn a_case_of_version_1_replays() {
     let found = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "2000"]);
     let file = field(&found.stdout, "case file");
     let text = fs::read_to_string(directory.join(file)).expect("it was just written");
-    let old = text.replace("\"version\": 2", "\"version\": 1");
+    let old = replaced(&text, "\"version\": 3", "\"version\": 1");
+    let old = replaced(&old, "\"bugs\":[]", "\"bugs\":0");
     let old = old.replace("  \"grain\": \"Ensemble\",\n", "");
     assert_eq!(old.lines().count() + 1, text.lines().count());
     fs::write(directory.join("old.json"), old).expect("the directory is writable");
