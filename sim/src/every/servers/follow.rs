@@ -119,11 +119,8 @@ impl EnsembleModel {
         state: &State,
         action: &Action,
         mut steps: Option<&mut Vec<Step>>,
-    ) -> Option<State> {
+    ) -> State {
         let choice = self.tables.choices.get(action.0);
-        if choice.moves.is_empty() {
-            return None;
-        }
         let mut next = State { length: 0, objection: None, ..state.clone() };
         if let Some(account) = choice.offer.charge.pay(&mut next.left) {
             next.fingerprint.subtract(self.prices[account]);
@@ -139,7 +136,7 @@ impl EnsembleModel {
         self.hurry(&mut next, self.reductions, usize::MAX, note);
         #[cfg(debug_assertions)]
         self.check_now_and_then(state, action, &next);
-        Some(next)
+        next
     }
 
     /// Takes up to so many eager steps.

@@ -211,7 +211,7 @@ impl EnsembleModel {
     /// The steps of the world that an action stands for, in order: itself and what it set off.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
         let mut steps = Vec::new();
-        let _ = self.perform(state, action, Some(&mut steps));
+        self.perform(state, action, Some(&mut steps));
         steps
     }
 
@@ -256,7 +256,7 @@ impl stateright::Model for EnsembleModel {
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
-        self.perform(last, &action, None)
+        Some(self.perform(last, &action, None))
     }
 
     fn properties(&self) -> Vec<stateright::Property<EnsembleModel>> {

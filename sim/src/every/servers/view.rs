@@ -46,7 +46,7 @@ pub(super) struct Unfolded<'a> {
 /// An action and its outcome.
 pub(super) struct Choice {
     pub(super) offer: Offer,
-    /// One per step; none at all where one of them turned out to be impossible.
+    /// One per step.
     pub(super) moves: Box<[Move]>,
 }
 
@@ -217,8 +217,7 @@ impl EnsembleModel {
         let number = self.tables.moves.number(key, || {
             let mut here = kept.take().unwrap_or_else(|| self.unfold(numbers));
             let may_change = self.reach(ServerSet::default().with(server), numbers);
-            let took = self.take(&mut here, numbers, step, &may_change);
-            let (took, _) = took.unwrap_or_else(|| panic!("{step} was offered and is not enabled"));
+            let (took, _) = self.take(&mut here, numbers, step, &may_change);
             *scene = Some(here);
             took
         });
@@ -252,36 +251,28 @@ impl EnsembleModel {
         let (mut scene, mut numbers) = (scene.clone(), *numbers);
         let mut moves = Vec::new();
         for step in std::iter::once(offer.step).chain(offer.then) {
-            match self.take(&mut scene, &numbers, step, may_change) {
-                Some((took, after)) => {
-                    moves.push(took);
-                    numbers = after;
-                }
-                None => {
-                    moves.clear();
-                    break;
-                }
-            }
+            let (took, after) = self.take(&mut scene, &numbers, step, may_change);
+            moves.push(took);
+            numbers = after;
         }
         self.tables.choices.add(Choice { offer, moves: moves.into() }).get()
     }
 
-    /// The outcome of a step; `None` where it is not possible.
+    /// The outcome of a step that was offered.
     fn take(
         &self,
         scene: &mut Scene,
         before: &Numbers,
         step: Step,
         may_change: &[bool; PLACES],
-    ) -> Option<(Move, Numbers)> {
+    ) -> (Move, Numbers) {
         let unheard = self.config.election.is_oracle();
         let mut effects = Effects::default();
         effects.unheard = unheard;
         let taker = scene.ensemble.taker(&step);
         let disk = taker.map(|server| scene.ensemble.shared_disk(server));
-        if scene.take(&step, &mut effects) != Status::Done {
-            return None;
-        }
+        let status = scene.take(&step, &mut effects);
+        assert_eq!(status, Status::Done, "{step} was offered and is not enabled");
         let ensemble = &scene.ensemble;
         let disk_changed =
             taker.zip(disk).is_some_and(|(server, disk)| ensemble.has_written(server, &disk));
@@ -306,7 +297,7 @@ impl EnsembleModel {
             disk_changed,
             judge: disk_changed || taker.is_some_and(may_object),
         };
-        Some((took, after))
+        (took, after)
     }
 }
 

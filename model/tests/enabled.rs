@@ -1,0 +1,215 @@
+//! Enabledness has one definition: whatever it says of a step, taking the step says too.
+//!
+//! Random runs with faults; at each of many moments every step that one can think of, possible or not,
+//! is asked about and taken in a copy. (That nothing is done where a step is refused, the engine of
+//! these tests checks of every step.)
+
+mod support;
+
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use support::{Dice, Engine, busy_script};
+use vivarium_model::config::{Config, Election};
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::ensemble::Ensemble;
+use vivarium_model::id::{
+    CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
+};
+use vivarium_model::step::{Step, Tail};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
+
+/// Slots of connections that are asked about: more than are ever taken here.
+const SLOTS: u8 = 10;
+
+fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
+    let servers = || ensemble.config().server_ids();
+    for server in servers() {
+        let tail = Tail::LOST;
+        steps.extend([
+            Step::Append(server),
+            Step::Fsync(server),
+            Step::Write(server),
+            Step::Snapshot(server),
+            Step::Propose(server),
+            Step::Restart(server),
+            Step::Rejoin(server),
+            Step::Crash { server, tail },
+            Step::FsyncError { server, survive: 0 },
+        ]);
+        let timers = [
+            ServerTimer::Notification,
+            ServerTimer::Finalize,
+            ServerTimer::ConnectLeader,
+            ServerTimer::InitLimit,
+            ServerTimer::LeaderSilent,
+            ServerTimer::Ping,
+            ServerTimer::Containers,
+            ServerTimer::ReadOnly,
+        ];
+        steps.extend(timers.map(|timer| Step::Fire(Timer::Server(server, timer))));
+        for other in servers() {
+            steps.push(Step::Vote { from: other, to: server });
+            let (from, to) = (Machine::Server(server), Machine::Server(other));
+            steps.extend([Step::Cut { from, to }, Step::Heal { from, to }]);
+        }
+        for slot in 0..SLOTS {
+            let connection = LearnerConnection { learner: server, slot };
+            steps.extend([
+                Step::ToLeader(connection),
+                Step::ToLearner(connection),
+                Step::Stream(connection),
+                Step::BreakLearner { connection, to_leader: 0, to_learner: 0 },
+            ]);
+            let silent = ServerTimer::LearnerSilent(connection);
+            steps.extend(servers().map(|leader| Step::Fire(Timer::Server(leader, silent))));
+        }
+        for chosen in 0..1_u32 << servers().count() {
+            let followers: ServerSet =
+                servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
+            steps.push(Step::Elect { leader: server, followers });
+        }
+    }
+}
+
+fn of_clients(ensemble: &Ensemble, steps: &mut Vec<Step>) {
+    let clients = || (0..ensemble.config().clients.len()).map(ClientId::at);
+    for client in clients() {
+        steps.extend([
+            Step::Start(client),
+            Step::Kill(client),
+            Step::Pause(client),
+            Step::Resume(client),
+            Step::Cancel(client),
+            Step::Notify(client),
+        ]);
+        let timers = [ClientTimer::Connect, ClientTimer::Ping, ClientTimer::Read];
+        steps.extend(timers.map(|timer| Step::Fire(Timer::Client(client, timer))));
+        for call in [0, 1].map(CallId) {
+            let value = 7;
+            steps.extend([
+                Step::Random { client, call, value },
+                Step::Resource { client, call },
+                Step::Fire(Timer::Sleep(client, call)),
+            ]);
+        }
+        steps.extend(clients().map(|from| Step::Message { from, to: client }));
+        for slot in 0..SLOTS {
+            let connection = ClientConnection { client, slot };
+            steps.extend([
+                Step::ToServer(connection),
+                Step::ToClient(connection),
+                Step::BreakClient { connection, to_server: 0, to_client: 0 },
+            ]);
+        }
+        let sessions = ensemble.session(client).into_iter();
+        for session in sessions.chain([SessionId(0), SessionId(77)]) {
+            steps.push(Step::Expire(session));
+            let expiry = ServerTimer::SessionExpiry(session);
+            let servers = ensemble.config().server_ids();
+            steps.extend(servers.map(|server| Step::Fire(Timer::Server(server, expiry))));
+        }
+    }
+}
+
+/// What is no step to choose freely: faults and their ends, timers, and what only searches without
+/// programs take.
+fn is_apart(ensemble: &Ensemble, step: &Step) -> bool {
+    use vivarium_model::machines::ProgramState;
+    match step {
+        Step::Fire(_) | Step::Propose(_) | Step::Elect { .. } => true,
+        Step::Restart(_) | Step::Resume(_) | Step::Heal { .. } => true,
+        Step::Start(client) => ensemble.program(*client) == ProgramState::Killed,
+        step => step.is_fault(),
+    }
+}
+
+/// Asks about every conceivable step; how many can happen, are blocked and are not enabled.
+fn check(engine: &Engine) -> [usize; 3] {
+    let ensemble = engine.world.ensemble();
+    let (mut steps, mut listed) = (Vec::new(), Vec::new());
+    of_servers(ensemble, &mut steps);
+    of_clients(ensemble, &mut steps);
+    ensemble.enabled(&[7], &mut listed);
+    listed.retain(|step| !matches!(step, Step::Input(_)));
+    let listed: BTreeSet<Step> = listed.into_iter().collect();
+    let mut counts = [0; 3];
+    for step in steps {
+        let said = ensemble.allows(&step).err().unwrap_or(Status::Done);
+        let (mut copy, mut effects) = (ensemble.clone(), Effects::default());
+        let status = copy.apply(Time(engine.now), &step, &mut effects);
+        assert_eq!(status, said, "{step}");
+        let is_listed = listed.contains(&step);
+        if status == Status::Done {
+            counts[0] += 1;
+            assert!(is_listed || is_apart(ensemble, &step), "{step} can happen and is not listed");
+        } else {
+            counts[if matches!(status, Status::Blocked(_)) { 1 } else { 2 }] += 1;
+            assert!(!is_listed, "{step} is listed and is {status:?}");
+            assert!(copy == *ensemble, "{step} is {status:?} and changed something");
+            assert!(effects.effects.is_empty() && effects.events.is_empty(), "{step}");
+        }
+    }
+    counts
+}
+
+/// A random run under this election; the counts of all moments that were looked at.
+fn run(seed: u64, election: Election) -> [usize; 3] {
+    let mut config = Config::new(3, 2);
+    config.commit_log_count = 4;
+    config.snap_count = 4;
+    config.snapshot_piece = 2;
+    config.tick = Duration::from_millis(200);
+    config.election = election;
+    let mut engine = Engine::new(config, (1..=2).map(busy_script).collect());
+    let mut dice = Dice(seed);
+    let mut counts = [0; 3];
+    for at in 0..500 {
+        if dice.roll(40) == 0 {
+            let fault = engine.fault(&mut dice);
+            engine.step(fault).expect("no violation");
+        }
+        if dice.roll(30) == 0 {
+            let client = ClientId::at(dice.roll(2));
+            let pause = [Step::Pause(client), Step::Resume(client), Step::Kill(client)];
+            engine.step(pause[dice.roll(3)]).expect("no violation");
+        }
+        elect(&mut engine, &mut dice);
+        engine.go(&mut dice).expect("no violation");
+        if at % 5 == 0 {
+            let here = check(&engine);
+            (0..3).for_each(|kind| counts[kind] += here[kind]);
+        }
+    }
+    counts
+}
+
+/// Under the oracle somebody has to ask it.
+fn elect(engine: &mut Engine, dice: &mut Dice) {
+    let ensemble = engine.world.ensemble();
+    if ensemble.config().election.is_oracle() && dice.roll(4) == 0 {
+        let servers: Vec<ServerId> = ensemble.config().server_ids().collect();
+        let leader = servers[dice.roll(servers.len())];
+        let others = servers.iter().copied().filter(|id| *id != leader);
+        let followers = others.filter(|_| dice.roll(2) == 0).collect();
+        engine.step(Step::Elect { leader, followers }).expect("no violation");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// With elections of the code.
+    #[test]
+    fn what_is_said_of_a_step_is_what_becomes_of_it(seed: u64) {
+        let [done, _, refused] = run(seed, Election::Fast);
+        prop_assert!(done > 500 && refused > 5_000, "{done} and {refused}");
+    }
+
+    /// Under the oracle.
+    #[test]
+    fn the_oracle_is_asked_the_same(seed: u64) {
+        let [done, _, refused] = run(seed, Election::Oracle);
+        prop_assert!(done > 500 && refused > 5_000, "{done} and {refused}");
+    }
+}

@@ -1,0 +1,142 @@
+//! What a search over servers offers is what can happen, and all of it: without reductions and with a
+//! budget for everything, the offers of a state are the steps that its ensemble allows.
+//!
+//! Random walks under the oracle. A step that is allowed and not offered has to be one of those that a
+//! search leaves out for a reason of its own, each told below.
+
+#![cfg(feature = "explore")]
+
+use proptest::prelude::*;
+use stateright::Model as _;
+use std::collections::BTreeSet;
+use vivarium_model::config::Config;
+use vivarium_model::ensemble::Ensemble;
+use vivarium_model::id::{LearnerConnection, ServerSet};
+use vivarium_model::property;
+use vivarium_model::step::{Step, Tail};
+use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
+
+/// Slots of connections that are asked about: under the oracle the lowest are taken.
+const SLOTS: u8 = 6;
+
+fn model(servers: u8, reductions: bool) -> EnsembleModel {
+    let mut config = Config::new(servers, 0);
+    (config.snap_count, config.snapshot_piece) = (4, 2);
+    let plenty =
+        Budget { servers, txns: 250, crashes: 250, breaks: 250, timeouts: 250, fsync_errors: 250 };
+    EnsembleModel::new(config, plenty, Election::Oracle, reductions, property::servers())
+}
+
+/// Every step that one can think of. Not there, because a search means something else by them or knows
+/// that they come to the same: time limits, which are [`Step::Rejoin`] and counted, and pings, which only
+/// put them off; cuts, which are breaks; records half written, which a start ignores; and more packets
+/// that survive than there are.
+fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
+    let servers = || ensemble.config().server_ids();
+    let mut steps = Vec::new();
+    for server in servers() {
+        steps.extend([
+            Step::Append(server),
+            Step::Fsync(server),
+            Step::Write(server),
+            Step::Snapshot(server),
+            Step::Propose(server),
+            Step::Restart(server),
+            Step::Rejoin(server),
+        ]);
+        for survive in 0..=ensemble.disk(server).unsynced() as u8 {
+            steps.push(Step::FsyncError { server, survive });
+            for packets in 0..=ensemble.most_under_way(server) {
+                let tail = Tail { survive, torn: false, snapshots: false, packets };
+                steps.push(Step::Crash { server, tail });
+            }
+        }
+        steps.extend(servers().map(|from| Step::Vote { from, to: server }));
+        for slot in 0..SLOTS {
+            let connection = LearnerConnection { learner: server, slot };
+            let (up, down) = ensemble.under_way_learner(connection);
+            let (to_leader, to_learner) = (up as u8, down as u8);
+            steps.extend([
+                Step::ToLeader(connection),
+                Step::ToLearner(connection),
+                Step::Stream(connection),
+                Step::BreakLearner { connection, to_leader, to_learner },
+                Step::BreakLearner { connection, to_leader: 0, to_learner: 0 },
+            ]);
+        }
+        for chosen in 0..1_u32 << servers().count() {
+            let followers: ServerSet =
+                servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
+            steps.push(Step::Elect { leader: server, followers });
+        }
+    }
+    steps
+}
+
+/// Numbers from a seed (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % below.max(1) as u64) as usize
+    }
+}
+
+fn offers(model: &EnsembleModel, state: &State) -> Vec<Action> {
+    let mut actions = Vec::new();
+    model.actions(state, &mut actions);
+    actions
+}
+
+/// A random walk: most of its steps are no faults. Calls `look` in every state.
+fn walk(model: &EnsembleModel, seed: u64, mut look: impl FnMut(&State, &[Action])) {
+    let mut dice = Dice(seed);
+    let mut state = model.init_states().remove(0);
+    for _ in 0..120 {
+        let actions = offers(model, &state);
+        look(&state, &actions);
+        let is_calm = |action: &Action| !model.chosen(action)[0].is_fault();
+        let calm: Vec<Action> = actions.iter().copied().filter(is_calm).collect();
+        let from = if dice.roll(8) == 0 || calm.is_empty() { actions } else { calm };
+        let Some(action) = from.get(dice.roll(from.len())) else { return };
+        // An offer that is not enabled would be a panic here.
+        state = model.next_state(&state, *action).expect("what is offered can happen");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Without reductions: what is allowed is offered, and what is offered is allowed.
+    #[test]
+    fn offers_are_what_is_allowed(seed: u64, servers in 2_u8..=3) {
+        let model = model(servers, false);
+        let (mut allowed, mut refused) = (0, 0);
+        walk(&model, seed, |state, actions| {
+            let ensemble = model.ensemble(state);
+            let chosen = actions.iter().map(|action| model.chosen(action));
+            let offered: BTreeSet<Step> = chosen.map(|steps| steps[0]).collect();
+            assert!(offered.iter().all(|step| ensemble.can(step)));
+            for step in conceivable(&ensemble) {
+                let can = ensemble.can(&step);
+                assert_eq!(can, offered.contains(&step), "{step}: {}", model.describe(state));
+                *if can { &mut allowed } else { &mut refused } += 1;
+            }
+        });
+        prop_assert!(allowed > 500 && refused > 1_000, "{allowed} and {refused}");
+    }
+
+    /// With reductions and eager steps: what is offered is allowed, and can be taken to the end.
+    #[test]
+    fn reduced_offers_are_allowed(seed: u64, servers in 2_u8..=3) {
+        let model = model(servers, true);
+        walk(&model, seed, |state, actions| {
+            let ensemble = model.ensemble(state);
+            assert!(actions.iter().all(|action| ensemble.can(&model.chosen(action)[0])));
+        });
+    }
+}
