@@ -9,6 +9,7 @@ mod readme;
 mod reductions;
 mod reference;
 mod trees;
+mod typed;
 
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
