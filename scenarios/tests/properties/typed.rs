@@ -29,8 +29,7 @@ impl Says {
                 Custom::new("takes over", &[number(shelf), ("token", (*token).into())])
             }
             Says::Resigns { shelf, token, why } => {
-                let why =
-                    why.as_deref().map_or(Value::Nothing, Into::into);
+                let why = why.as_deref().map_or(Value::Nothing, Into::into);
                 Custom::new("resigns", &[number(shelf), ("token", (*token).into()), ("why", why)])
             }
         }

@@ -254,6 +254,39 @@ mod tests {
     use std::sync::Arc;
     use vivarium_model::host::Outcome;
     use vivarium_model::id::CallId;
+    use vivarium_model::observation::{Observation, Observed};
+
+    /// Whose content is not written down, or not all of it.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    struct Hides {
+        fails: bool,
+        hidden: u8,
+    }
+
+    impl Serialize for Hides {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self.fails {
+                true => Err(serde::ser::Error::custom("it is torn")),
+                false => serializer.serialize_unit_struct("Hides"),
+            }
+        }
+    }
+
+    impl Observation for Hides {}
+
+    #[test]
+    fn what_is_not_written_down_is_not_taken_for_the_same() {
+        let renaming = Renaming::of(ClientId(1), ClientId(2));
+        let same = |fails, here, there| {
+            let says = |hidden| [Output::Observe(Observed::new(Hides { fails, hidden }))];
+            does_the_same(&renaming, ClientId(1), &says(here), &says(there))
+        };
+        assert_eq!(same(false, 1, 1), Ok(true));
+        let why = same(false, 1, 2).expect_err("they are not equal");
+        assert!(why.contains("are not equal and are written down alike"), "{why}");
+        let why = same(true, 1, 1).expect_err("nothing is written");
+        assert!(why.ends_with("cannot be written down: it is torn"), "{why}");
+    }
 
     #[test]
     fn names_are_found_wherever_they_stand() {
