@@ -7,6 +7,7 @@
 
 pub mod grain;
 pub mod history;
+mod pieces;
 pub mod witnesses;
 
 use crate::ensemble::Ensemble;
@@ -183,27 +184,6 @@ impl<H: Host, G: Grain> World<H, G> {
                 effects.note(|| words);
             }
         }
-    }
-
-    /// The same world with this grain, host, history and these monitors: how a search puts a world
-    /// together that it keeps in pieces.
-    pub fn of_pieces(grain: G, host: H, history: Arc<History>, monitors: Monitors) -> World<H, G> {
-        World { grain, host, witnesses: Witnesses::new(history, monitors), outputs: Vec::new() }
-    }
-
-    /// The same grain and host with these witnesses.
-    pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
-        World { grain, host, witnesses, outputs: Vec::new() }
-    }
-
-    /// The witnesses.
-    pub fn witnesses(&self) -> &Witnesses {
-        &self.witnesses
-    }
-
-    /// The committed history, to be shared.
-    pub fn shared_history(&self) -> &Arc<History> {
-        self.witnesses.shared_history()
     }
 
     /// Asks the monitors whether all is as it must be when nothing can happen but that time passes.
