@@ -1,0 +1,233 @@
+//! The books of rules (`model/RULES.md`, `recipes/RULES.md`) and all that cites them say the same.
+//!
+//! Citations lead to a rule, rules are cited, users are told sentences and not numbers, and what the
+//! registers say of properties, monitors and planted faults is so. Each check takes texts, and is shown
+//! to object to a mistake (the tests of its module).
+
+mod book;
+mod citations;
+mod register;
+mod text;
+
+use book::Book;
+use citations::{Books, Which};
+use register::{Known, Property};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+use text::{File, Kind};
+use vivarium_model::property::{self, Class};
+use vivarium_model::release::Bug;
+use vivarium_model::time::Duration;
+use vivarium_recipes::lock;
+
+/// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
+const LEFT_OUT: [&str; 3] = ["target", ".git", "scenarios/tests/rules"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above its crates")
+}
+
+/// Every file of the workspace that says something.
+fn files() -> &'static [File] {
+    static FILES: OnceLock<Vec<File>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let mut files = Vec::new();
+        collect(root(), "", &mut files);
+        assert!(files.len() > 300, "{} files are not the workspace", files.len());
+        files
+    })
+}
+
+fn collect(directory: &Path, path: &str, files: &mut Vec<File>) {
+    let mut entries: Vec<_> = fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+        .map(|entry| entry.expect("it is readable"))
+        .collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name().into_string().expect("names are text");
+        let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+        if LEFT_OUT.contains(&path.as_str()) || name.starts_with("target") {
+            continue;
+        }
+        if entry.file_type().expect("it has a type").is_dir() {
+            collect(&entry.path(), &path, files);
+        } else if Kind::of(&name).is_some() {
+            let text = fs::read_to_string(entry.path());
+            files.push(File { text: text.unwrap_or_else(|error| panic!("{path}: {error}")), path });
+        }
+    }
+}
+
+fn books() -> &'static Books {
+    static BOOKS: OnceLock<Books> = OnceLock::new();
+    BOOKS.get_or_init(|| {
+        let read = |path: &str| {
+            let file = files().iter().find(|file| file.path == path);
+            Book::read(path, &file.unwrap_or_else(|| panic!("there is no {path}")).text)
+        };
+        Books { model: read("model/RULES.md"), recipes: read("recipes/RULES.md") }
+    })
+}
+
+fn registered() -> Vec<Property> {
+    let [model, recipes] = [&books().model, &books().recipes];
+    register::properties(model).into_iter().chain(register::properties(recipes)).collect()
+}
+
+fn bugs() -> BTreeSet<String> {
+    Bug::ALL.into_iter().chain(Bug::PLANTED).map(|bug| bug.name().to_string()).collect()
+}
+
+fn mutants() -> BTreeSet<String> {
+    lock::Mutant::ALL.into_iter().map(|mutant| mutant.name().to_string()).collect()
+}
+
+#[track_caller]
+fn none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+fn of_every_file(check: impl Fn(&File) -> Vec<String>) -> Vec<String> {
+    files().iter().flat_map(check).collect()
+}
+
+#[test]
+fn the_books_are_whole() {
+    let faults = [&books().model, &books().recipes].map(Book::faults);
+    none(&faults.concat());
+    let rules = |book: &Book| book.rules.len();
+    assert!(rules(&books().model) > 150 && rules(&books().recipes) > 15);
+}
+
+#[test]
+fn every_citation_leads_to_a_rule() {
+    none(&of_every_file(|file| citations::broken(books(), file)));
+}
+
+#[test]
+fn rules_are_cited_in_one_form_and_documents_are_those_of_the_repository() {
+    none(&of_every_file(|file| citations::stale(books(), file)));
+}
+
+#[test]
+fn users_are_told_sentences_and_not_numbers() {
+    assert!(files().iter().any(|file| file.path.contains("/src/cli/")), "who prints the help?");
+    none(&of_every_file(citations::shown));
+}
+
+#[test]
+fn every_rule_is_cited_by_code() {
+    let code = files().iter().filter(|file| !file.path.ends_with(".md"));
+    let all: Vec<_> = code.flat_map(|file| citations::citations(&file.prose())).collect();
+    let cited = |which: Which| {
+        let of_book = all.iter().filter(|citation| citation.book == which);
+        of_book.map(|citation| citation.id.clone()).collect::<BTreeSet<_>>()
+    };
+    let uncited = [Which::Model, Which::Recipes]
+        .map(|which| citations::uncited(books().book(which), &cited(which)));
+    none(&uncited.concat());
+}
+
+#[test]
+fn tables_name_rules_that_there_are() {
+    let of_book = |book: &Book| {
+        let mut wrong = Vec::new();
+        for row in book.rows_with(&["Switch"]) {
+            let column = if row.cell("Rule").is_some() { "Rule" } else { "Breaks rule" };
+            let rules = row.cell(column).unwrap_or_default().split(", ");
+            let missing = rules.filter(|id| !book.rules.contains_key(*id));
+            wrong.extend(missing.map(|id| format!("{}:{}: no rule {id}", book.path, row.line)));
+        }
+        wrong
+    };
+    none(&of_book(&books().model));
+}
+
+#[test]
+fn every_property_has_its_monitor() {
+    none(&register::unmonitored(&registered(), files()));
+}
+
+#[test]
+fn every_monitor_is_in_a_register() {
+    none(&register::unregistered(&registered(), files()));
+}
+
+#[test]
+fn every_property_has_a_planted_fault() {
+    let tests = files().iter().flat_map(register::test_functions).map(str::to_string);
+    let known = Known { bugs: bugs(), mutants: mutants(), tests: tests.collect() };
+    none(&register::unplanted(&registered(), &known));
+}
+
+#[test]
+fn the_tables_of_defects_and_mistakes_are_those_of_the_code() {
+    let model = &books().model;
+    let rows = model.rows_with(&["Switch"]);
+    let listed = rows.flat_map(|row| row.names("Switch").into_iter().map(|name| (row.line, name)));
+    let mut wrong = register::switches(model, &listed.collect::<Vec<_>>(), &bugs());
+    let recipes = &books().recipes;
+    let rows = recipes.rows_with(&["Name", "Mutant"]);
+    let switched = rows.filter(|row| row.cell("Mutant") == Some("yes"));
+    let listed =
+        switched.flat_map(|row| row.names("Name").into_iter().map(|name| (row.line, name)));
+    wrong.extend(register::switches(recipes, &listed.collect::<Vec<_>>(), &mutants()));
+    none(&wrong);
+}
+
+/// What the register says of engines is what they ask.
+#[test]
+fn engines_ask_what_the_register_says() {
+    let asked = |engine: &str| {
+        let by = |it: &Property| it.engines.iter().any(|name| name == engine);
+        let names = registered().into_iter().filter(by).map(|it| it.name);
+        names.collect::<BTreeSet<_>>()
+    };
+    let [sweep, servers, programs] = ["sweep", "servers", "programs"].map(asked);
+    for monitor in property::zookeeper() {
+        assert!(sweep.contains(monitor.name()), "sweeps ask {}", monitor.name());
+    }
+    for monitor in property::servers() {
+        assert!(servers.contains(monitor.name()), "searches over servers ask {}", monitor.name());
+    }
+    let of_lock = lock::monitors("/lock", Duration::ZERO);
+    for monitor in &of_lock {
+        let is_searched = monitor.class() == Class::Event;
+        assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
+    }
+    let known = |name: &str| {
+        property::zookeeper().iter().any(|monitor| monitor.name() == name)
+            || of_lock.iter().any(|monitor| monitor.name() == name)
+    };
+    // What is asked of disks, and what an engine asks by itself, is no monitor's.
+    let others = ["S6", "S7", "program", "progress", "assertion", "a function"];
+    let strange = sweep
+        .iter()
+        .filter(|name| !known(name) && !others.iter().any(|other| name.starts_with(other)));
+    assert_eq!(strange.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// Wherever a comment speaks of S5 or M2, there is such a property, or the register says why not.
+#[test]
+fn every_property_that_is_spoken_of_is_in_a_register() {
+    let mut ids: BTreeSet<String> = registered().into_iter().map(|it| it.id).collect();
+    ids.extend([&books().model, &books().recipes].into_iter().flat_map(register::unasked));
+    let wrong = of_every_file(|file| {
+        let words = file.prose();
+        let parts = words.iter().flat_map(|word| {
+            let parts = word.text.split(['–', '/', '(', ')', ',', ';', ':', '.', '\'', '`', '*']);
+            parts.map(move |part| (word.line, part))
+        });
+        let spoken = parts.filter(|(_, part)| {
+            part.starts_with(['S', 'H', 'L', 'M']) && register::is_property_id(part)
+        });
+        let strange = spoken.filter(|(_, part)| !ids.contains(*part));
+        let told =
+            strange.map(|(line, part)| format!("{}:{line}: {part} is in no register", file.path));
+        told.collect()
+    });
+    none(&wrong);
+}

@@ -1,0 +1,162 @@
+//! Files as words: comments apart from code, a sentence that goes over several lines as one.
+
+/// What a file is, by which it is known what in it is prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Rust: comments are prose, and what its string literals say may be printed.
+    Rust,
+    /// Everything in it is prose: documents, scenario texts, manifests.
+    Prose,
+    /// What a program has printed.
+    Printed,
+}
+
+impl Kind {
+    /// By the end of its name; `None` for a file that says nothing to anybody.
+    pub fn of(path: &str) -> Option<Kind> {
+        match path.rsplit_once('.')?.1 {
+            "rs" => Some(Kind::Rust),
+            "md" | "txt" | "toml" => Some(Kind::Prose),
+            "snap" => Some(Kind::Printed),
+            _ => None,
+        }
+    }
+}
+
+/// A file of the workspace.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// From the workspace's root.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+impl File {
+    /// A file with this text.
+    pub fn new(path: &str, text: &str) -> File {
+        File { path: path.to_string(), text: text.to_string() }
+    }
+
+    /// What kind of file it is; a file that is no [`Kind`] is taken for prose.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.path).unwrap_or(Kind::Prose)
+    }
+
+    /// The words that explain: comments of Rust, and documents.
+    pub fn prose(&self) -> Vec<Word<'_>> {
+        self.words(|line| match self.kind() {
+            Kind::Rust => split_comment(line).1,
+            Kind::Prose => unmarked(line),
+            Kind::Printed => "",
+        })
+    }
+
+    /// The words that may be printed: all that is no comment.
+    pub fn printed(&self) -> Vec<Word<'_>> {
+        self.words(|line| match self.kind() {
+            Kind::Rust => split_comment(line).0,
+            Kind::Prose => "",
+            Kind::Printed => line,
+        })
+    }
+
+    /// The words of documentation comments alone, which clap prints as help.
+    pub fn help(&self) -> Vec<Word<'_>> {
+        self.words(|line| line.trim_start().strip_prefix("///").unwrap_or(""))
+    }
+
+    fn words<'a>(&'a self, part: impl Fn(&'a str) -> &'a str) -> Vec<Word<'a>> {
+        let lines = self.text.lines().enumerate();
+        lines.flat_map(|(at, line)| words(part(line), at + 1)).collect()
+    }
+}
+
+/// A word with its line, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<'a> {
+    pub text: &'a str,
+    pub line: usize,
+}
+
+fn words(text: &str, line: usize) -> impl Iterator<Item = Word<'_>> {
+    text.split_whitespace().map(move |text| Word { text, line })
+}
+
+/// A line without the marks at its beginning that are no part of the sentence.
+fn unmarked(line: &str) -> &str {
+    line.trim_start().trim_start_matches(['#', '*', '|', '>'])
+}
+
+/// A line of Rust: its code, and its comment.
+pub fn split_comment(line: &str) -> (&str, &str) {
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, character) in line.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = quoted,
+            '"' if !line[..at].ends_with('\'') => quoted = !quoted,
+            '/' if !quoted && line[at..].starts_with("//") => {
+                let comment = line[at..].trim_start_matches('/').trim_start_matches('!');
+                return (&line[..at], comment);
+            }
+            _ => {}
+        }
+    }
+    (line, "")
+}
+
+/// The string literals of Rust code, as far as they begin and end on one line.
+pub fn literals(text: &str) -> Vec<(usize, &str)> {
+    let code = text.lines().map(|line| split_comment(line).0).enumerate();
+    code.flat_map(|(at, line)| line.split('"').skip(1).step_by(2).map(move |it| (at + 1, it)))
+        .collect()
+}
+
+/// Rust without its tests: nothing of a file of tests, and the rest only up to the module of tests at
+/// the end.
+pub fn without_tests(file: &File) -> &str {
+    let of_tests = ["/tests/", "/examples/"].iter().any(|part| file.path.contains(part))
+        || ["tests.rs", "testing.rs"].iter().any(|end| file.path.ends_with(end));
+    if of_tests || file.kind() != Kind::Rust {
+        return "";
+    }
+    let text = file.text.as_str();
+    match text.find("#[cfg(test)]\nmod tests {") {
+        Some(at) => &text[..at],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_told_from_code_and_from_what_only_looks_so() {
+        assert_eq!(split_comment("    /// of this"), ("    ", " of this"));
+        assert_eq!(split_comment("//! of that"), ("", " of that"));
+        assert_eq!(split_comment("let x = 1; // why"), ("let x = 1; ", " why"));
+        let link = "let x = \"http://here\"; // why";
+        assert_eq!(split_comment(link), ("let x = \"http://here\"; ", " why"));
+        assert_eq!(split_comment("let quote = '\"'; // why").1, " why");
+        assert_eq!(literals("f(\"a b\", \"c\"); // \"d\""), [(1, "a b"), (1, "c")]);
+    }
+
+    #[test]
+    fn a_sentence_goes_on_in_the_next_line() {
+        let file = File::new("a.rs", "/// As it says (rule\n/// 1.1.1).\nfn f() {}\n");
+        let words: Vec<(&str, usize)> =
+            file.prose().iter().map(|word| (word.text, word.line)).collect();
+        assert_eq!(words, [("As", 1), ("it", 1), ("says", 1), ("(rule", 1), ("1.1.1).", 2)]);
+    }
+
+    #[test]
+    fn tests_are_left_out() {
+        let file = File::new("model/src/a.rs", "one\n#[cfg(test)]\nmod tests {\ntwo\n}\n");
+        assert_eq!(without_tests(&file), "one\n");
+        let tests = File::new("model/src/a_tests.rs", "one\n");
+        assert_eq!(without_tests(&tests), "");
+    }
+}
