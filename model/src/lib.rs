@@ -2,6 +2,10 @@
 //!
 //! Nothing here knows a clock, a thread, a socket or a random number: every machine is input in,
 //! effects out, and all of it is `Clone + Eq + Hash`.
+//!
+//! A number such as `rule 6.7.1` is that of a rule of ZooKeeper in `RULES.md`, the book of this
+//! crate; there are also its known defects ([`release::Bug`]) and the register of the properties
+//! (S5, H4).
 
 pub mod client;
 pub mod ensemble;

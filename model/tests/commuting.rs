@@ -37,7 +37,7 @@ fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
     }
 }
 
-/// A mailbox holds one notification and is overwritten (semantics 5.6): to read it before or after
+/// A mailbox holds one notification and is overwritten (rule 5.6.1): to read it before or after
 /// its sender's next step is a real difference.
 fn meet_in_a_mailbox(one: (&Step, ServerId), other: (&Step, ServerId)) -> bool {
     let reads_from =

@@ -4,6 +4,10 @@
 //! A recipe touches nothing but [`vivarium_model::handle::ZooKeeper`]: it owns no clock, thread,
 //! socket or random number. So the source that the simulator and the explorer run is the source
 //! that a service uses.
+//!
+//! A number such as `recipe rule 2.8.3` is that of a rule in `RULES.md`, the book of this crate,
+//! where the register of properties (M2) is as well; `rule 6.7.1` is one of ZooKeeper, in the book
+//! of `vivarium-model`.
 
 #![forbid(unsafe_code)]
 

@@ -82,7 +82,7 @@ fn a_planted_deviation_is_found_and_the_script_is_short() {
 }
 
 /// Containers that have had children, and TTL znodes whose time is over, are deleted by the leader; one
-/// that was never used stays, and so does whatever has children (semantics 1.5).
+/// that was never used stays, and so does whatever has children (rule 1.5.4).
 #[test]
 fn a_real_leader_and_the_model_delete_the_same_containers() {
     let znodes = [

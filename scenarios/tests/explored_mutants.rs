@@ -25,7 +25,7 @@ struct Exhibit {
     length: usize,
 }
 
-/// In the museum's order.
+/// In the order of `Mutant::ALL`.
 const EXHIBITS: [Exhibit; 8] = [
     Exhibit {
         mutant: Mutant::NoGuid,

@@ -1,4 +1,4 @@
-//! The chroot of a client: what every path of its program is put behind (semantics 1.1; Apache's
+//! The chroot of a client: what every path of its program is put behind (rule 1.1.5; Apache's
 //! `client/Chroot.java` and its use in `ZooKeeper.java`).
 //!
 //! It is the client's affair alone: servers, monitors and the client's own table of watches know

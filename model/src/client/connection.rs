@@ -1,5 +1,5 @@
 //! The life of a connection, and of the session behind it: attempt, handshake, loss, end
-//! (semantics 2.1, 2.8 rules 1 to 4, 7 and 9).
+//! (rules 2.1, 2.8.1, 2.8.2, 2.8.3, 2.8.4, 2.8.7 and 2.8.9).
 
 use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
 use crate::program::host::{Input, Outcome};
@@ -12,15 +12,15 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
 use std::sync::Arc;
 
-/// Longest random delay before an attempt to connect that is not the first (2.8 rule 2).
+/// Longest random delay before an attempt to connect that is not the first (rule 2.8.2).
 const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
 
-/// Longest silence on send, whatever the timeout (2.8 rule 1).
+/// Longest silence on send, whatever the timeout (rule 2.8.1).
 const MAX_SEND_PING_INTERVAL: Duration = Duration::from_secs(10);
 
 impl ClientMachine {
     /// Begins a new session, as a new `ZooKeeper` object: nothing of an old one is left, and the
-    /// first attempt has no delay (2.8 rule 2).
+    /// first attempt has no delay (rule 2.8.2).
     pub(super) fn begin_session(&mut self, out: &mut Vec<ClientEffect>) {
         self.session = Session::new(self.session_timeout);
         self.next_server = 0;
@@ -46,8 +46,8 @@ impl ClientMachine {
         arm(ClientTimer::Connect, self.session.timeout / servers, out);
     }
 
-    /// A server took the session. It gets the identities, then the watches, before any request (2.8
-    /// rule 7).
+    /// A server took the session. It gets the identities, then the watches, before any request (rule
+    /// 2.8.7).
     pub(super) fn established(
         &mut self,
         state: ClientState,
@@ -104,7 +104,7 @@ impl ClientMachine {
         out.push(ClientEffect::Send(ClientPacket::Auth { scheme, auth }));
     }
 
-    /// Sets all watches again at the server that took the session (3.4).
+    /// Sets all watches again at the server that took the session (rule 3.4.1).
     fn rearm(&self, session: SessionId, out: &mut Vec<ClientEffect>) {
         for packet in self.session.watches.set_watches(self.session.last_zxid) {
             if let ClientPacket::SetWatches {
@@ -138,7 +138,7 @@ impl ClientMachine {
         self.end(SessionState::Expired, Some(server), out);
     }
 
-    /// Nobody says so, but nothing was heard of it for so long that it must be (2.8 rule 3).
+    /// Nobody says so, but nothing was heard of it for so long that it must be (rule 2.8.3).
     pub(super) fn give_up(&mut self, out: &mut Vec<ClientEffect>) {
         if self.state.is_connected() {
             // The silence ends the connection first; its timer is only late.
@@ -176,8 +176,8 @@ impl ClientMachine {
     }
 
     /// The connection, or the attempt at one, is over. Every request fails first, then the program
-    /// hears that it is disconnected, if it was connected (2.8 rule 4). A session that was about to
-    /// be closed is taken for closed, though its server may keep it until it expires (rule 9).
+    /// hears that it is disconnected, if it was connected (rule 2.8.4). A session that was about to
+    /// be closed is taken for closed, though its server may keep it until it expires (rule 2.8.9).
     pub(super) fn lose(&mut self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
         self.drop_connection(fired, out);
         if self.session.closing {
@@ -240,7 +240,7 @@ impl ClientMachine {
         self.session.id.zip(self.connection).filter(|_| self.state.is_connected())
     }
 
-    /// Two thirds of the timeout: silence longer than this ends the connection (2.8 rule 1).
+    /// Two thirds of the timeout: silence longer than this ends the connection (rule 2.8.1).
     fn read_timeout(&self) -> Duration {
         self.session.timeout * 2 / 3
     }
@@ -279,7 +279,7 @@ impl ClientMachine {
     }
 
     /// A watch fired: one notification for all calls that wait for it. It does not move the last
-    /// zxid (2.8 rule 6): an event that is lost with the connection is then made up again (3.4).
+    /// zxid (rule 2.8.6): an event that is lost with the connection is then made up again (rule 3.4.2).
     pub(super) fn notified(&mut self, event: WatchedEvent, out: &mut Vec<ClientEffect>) {
         if let Some((session, _)) = self.link() {
             let event = event.clone();

@@ -1,19 +1,19 @@
-//! The client side of a session: ZooKeeper's `ClientCnxn` as a pure machine (semantics 2.8).
+//! The client side of a session: ZooKeeper's `ClientCnxn` as a pure machine (rule 2.8).
 //!
 //! A started machine looks for a server that takes its session, one after the other of its list. On
 //! each connection it sends a `ConnectRequest`, waits for the answer, sets its watches again, sends
 //! what was queued meanwhile, and from then on pairs replies with requests in order. When the
 //! connection ends, *every* request in flight or queued fails with ConnectionLoss and none is sent
 //! again: the outcome of those in flight is unknown, and finding out is the program's affair. Watches
-//! survive the loss; the next server is told about them with the last zxid seen (3.4).
+//! survive the loss; the next server is told about them with the last zxid seen (rule 3.4.1).
 //!
 //! **Only a server can end a session.** A machine that is cut off from all servers tries for ever and
 //! never declares its session expired. That is what clients up to 3.9.2 do. Since 3.9.3
-//! (ZOOKEEPER-4508) they give up by themselves when they have read nothing for 4/3 of the timeout (2.8
-//! rule 3); so do those that are configured to
+//! (ZOOKEEPER-4508) they give up by themselves when they have read nothing for 4/3 of the timeout (rule
+//! 2.8.3); so do those that are configured to
 //! ([`expires_locally`](ClientConfig::expires_locally)).
 //!
-//! Order of what the program is told, as `ClientCnxn` queues it for its event thread:
+//! Order of what the program is told, as `ClientCnxn` queues it for its event thread (rule 2.8.8):
 //!
 //! | Happening | Inputs, in order |
 //! |---|---|
@@ -28,7 +28,7 @@
 //! | notification | the event for each call that watches the path, in the order of registration; then for recursive watches above it, the nearest first |
 //!
 //! What one packet or timer causes is in one list of effects, so a watch event reaches the program
-//! before any reply that was read later (semantics 3.2 W1, W2).
+//! before any reply that was read later (rules 3.2.1 and 3.2.2).
 //!
 //! Where this differs from `ClientCnxn`, and why:
 //! * A request is numbered when it is made, there when it is written. The order is the same; only
@@ -43,7 +43,7 @@
 //!   is sent once there is one; there it is sent twice. They are sent in the order in which they
 //!   were added; there in the reverse order.
 //! * Where `ClientCnxn` is connected to a read-only server, it asks others beside that connection
-//!   whether they are better, and leaves it when one is (2.7). Here nobody can ask beside: the
+//!   whether they are better, and leaves it when one is (rule 2.7.3). Here nobody can ask beside: the
 //!   machine leaves the connection when it is time to ask, and tries the next server.
 //! * There, a TCP connection counts as something read when the silence is measured after which a
 //!   client gives up; here only packets do.
@@ -72,7 +72,7 @@ use std::sync::Arc;
 use watches::WatchTable;
 
 /// How long a client stays with a read-only server before it looks for another one: at first, and at
-/// most (`minPingRwTimeout`, `maxPingRwTimeout`; 2.7).
+/// most (`minPingRwTimeout`, `maxPingRwTimeout`; rule 2.7.3).
 const MIN_PROBE: Duration = Duration::from_millis(100);
 const MAX_PROBE: Duration = Duration::from_secs(60);
 
@@ -140,13 +140,13 @@ struct Session {
     /// The timeout: negotiated, or asked for as long as no server has answered.
     timeout: Duration,
     /// Whether a server with a quorum has accepted it: one without can only make an id up, which is
-    /// forgotten with the connection (`seenRwServerBefore`; 2.7).
+    /// forgotten with the connection (`seenRwServerBefore`; rule 2.7.3).
     seen_rw_server: bool,
     /// How long it stays with a read-only server before it looks for a better one.
     probe: Duration,
     /// The identities that every server is told of: scheme and proof.
     auth: Vec<(Arc<str>, Data)>,
-    /// The zxid of the last reply that had one (2.8 rule 6).
+    /// The zxid of the last reply that had one (rule 2.8.6).
     last_zxid: Zxid,
     next_xid: Xid,
     /// Made, not sent: there is no established connection.

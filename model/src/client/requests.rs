@@ -1,4 +1,4 @@
-//! Requests: taken, numbered, sent, answered in order, or failed (semantics 2.8 rules 4 to 6, 9).
+//! Requests: taken, numbered, sent, answered in order, or failed (rules 2.8.4, 2.8.5, 2.8.6 and 2.8.9).
 
 use super::connection::reply;
 use super::watches::WatchKind;
@@ -102,7 +102,7 @@ impl ClientMachine {
     }
 
     /// `Close`: a closeSession behind everything that was asked before; its reply, or the loss of
-    /// the connection, answers the call (2.8 rule 9).
+    /// the connection, answers the call (rule 2.8.9).
     pub(super) fn close(&mut self, call: CallId, out: &mut Vec<ClientEffect>) {
         if !self.state.is_alive() {
             return reply(call, Outcome::Closed, out);
@@ -187,7 +187,7 @@ impl ClientMachine {
         self.arm_read(out);
     }
 
-    /// Replies must come in the order of the requests; any other ends the connection (2.8 rule 5).
+    /// Replies must come in the order of the requests; any other ends the connection (rule 2.8.5).
     fn replied(
         &mut self,
         xid: Xid,
@@ -221,7 +221,7 @@ impl ClientMachine {
     }
 
     /// A watch is registered when the reply arrives, if the reply says that the server has set it
-    /// (3.3).
+    /// (rule 3.3).
     fn register_watch(&mut self, pending: &Pending, result: &Result<Response, Error>) {
         let Some(slot) = pending.watch else { return };
         let (path, kind) = match (&*pending.request, result) {
@@ -237,7 +237,7 @@ impl ClientMachine {
         self.session.watches.register(path, kind, slot);
     }
 
-    /// removeWatches has come back (3.3). What the client has not, it cannot remove, whatever the
+    /// removeWatches has come back (rule 3.3.3). What the client has not, it cannot remove, whatever the
     /// server says; what the server did not remove, it removes only if it was asked to.
     fn remove_watches(
         &mut self,
@@ -261,7 +261,7 @@ impl ClientMachine {
     }
 
     /// What is in flight will not be answered: its outcome is unknown, which is news for the monitors
-    /// (2.8 rule 4).
+    /// (rule 2.8.4).
     pub(super) fn report_losses(&self, out: &mut Vec<ClientEffect>) {
         let Some(session) = self.session.id else { return };
         for pending in &self.session.in_flight {

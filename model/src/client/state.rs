@@ -16,7 +16,7 @@ pub enum ClientState {
     Connecting(ServerId),
     /// CONNECTED to this server: [`ClientTimer::Read`] and [`ClientTimer::Ping`] are armed.
     Connected(ServerId),
-    /// CONNECTEDREADONLY to this server: [`ClientTimer::Probe`] is armed as well (semantics 2.7).
+    /// CONNECTEDREADONLY to this server: [`ClientTimer::Probe`] is armed as well (rule 2.7.3).
     ConnectedReadOnly(ServerId),
     /// CLOSED because the session is over: a server said so, or the client gave it up. Only
     /// `Connect` leads out of it.

@@ -4,7 +4,7 @@
 //! breaking: then each direction loses a suffix of what was under way, and what remains is followed
 //! by the end of the stream. A cut link delays: nothing is delivered until it heals or one side gives
 //! up. Election messages are different: one slot per ordered pair, overwritten by newer ones
-//! (semantics 5.6).
+//! (rule 5.6).
 
 mod connection;
 
@@ -24,7 +24,7 @@ use connection::{break_both, occupied};
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
-/// The mailbox of one ordered pair of servers (semantics 5.6).
+/// The mailbox of one ordered pair of servers (rule 5.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mailbox {
     /// Not yet delivered.
@@ -434,7 +434,7 @@ impl Network {
         self.mail[from.index()].make_mut()[to.index()].pending.take()
     }
 
-    /// The pair reconnects: the last notification is sent again unless one waits (semantics 5.6).
+    /// The pair reconnects: the last notification is sent again unless one waits (rule 5.6.2).
     pub fn reconnect_mail(&mut self, from: ServerId, to: ServerId, effects: &mut Effects) {
         let mailbox = self.mail[from.index()][to.index()];
         if mailbox.pending.is_none() && mailbox.last.is_some() {

@@ -23,7 +23,7 @@ pub enum Operation {
         /// The request.
         request: Arc<Request>,
         /// The call slot that gets the watch event, if a watch is asked for. It becomes pending
-        /// when the reply registers the watch (semantics 3.3) and is forgotten when it does not.
+        /// when the reply registers the watch (rule 3.3.1) and is forgotten when it does not.
         /// That of addWatch gets [`Input::Event`]s, as many as there are.
         watch: Option<CallId>,
         /// Fails with SessionExpired unless this is the session: for a scope pinned to one session.
@@ -46,7 +46,7 @@ pub enum Operation {
     /// A request to a resource outside ZooKeeper.
     Resource(ResourceRequest),
     /// Proves an identity to the server, and to every later one of the session (`addAuthInfo`;
-    /// semantics 2.8 rule 7). Answered at once: what a server makes of it, nobody is told, unless it
+    /// rule 2.8.7). Answered at once: what a server makes of it, nobody is told, unless it
     /// refuses it ([`SessionState::AuthFailed`]).
     AddAuth {
         /// The scheme that is to judge.
@@ -56,7 +56,7 @@ pub enum Operation {
         /// As that of a request.
         scope: Option<SessionId>,
     },
-    /// A request that takes watches away: at the server, then at the client (semantics 3.3).
+    /// A request that takes watches away: at the server, then at the client (rule 3.3.3).
     RemoveWatches {
         /// Where.
         path: Arc<str>,

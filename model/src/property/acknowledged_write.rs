@@ -2,14 +2,14 @@
 //!
 //! * The reply to a write, successful or not, is the result of the transaction at the reply's zxid:
 //!   that one belongs to this request, does what it asked, and gave this answer. A failed request
-//!   is a transaction too (semantics 1.6).
+//!   is a transaction too (rule 1.6.4).
 //! * Every later reply of the session stands at that zxid or above, on whatever connection:
-//!   read-your-acknowledged-writes (semantics 4.6).
+//!   read-your-acknowledged-writes (rule 4.6.3).
 //!
 //! Three answers have no transaction of their own, or not that one. NotReadOnly, on a read-only
-//! connection only (2.7). And with local sessions (2.6): a session that never had a createSession is
-//! closed by its server alone; and its ephemeral create, which the leader refuses with SessionExpired,
-//! is answered EphemeralOnLocalSession where sessions are not upgraded.
+//! connection only (rule 2.7.2). And with local sessions (rule 2.6.2): a session that never had a
+//! createSession is closed by its server alone; and its ephemeral create, which the leader refuses
+//! with SessionExpired, is answered EphemeralOnLocalSession where sessions are not upgraded.
 
 use super::read_only::ReadOnlySessions;
 use super::{Class, Monitor, Objection, View};
@@ -98,7 +98,7 @@ impl Reply<'_> {
     /// Compares it with the transaction at its zxid.
     fn check(&self, history: &History) -> Result<(), String> {
         if *self.result == Err(Error::SessionMoved) {
-            // Semantics 9 rule 14: the server hangs up instead.
+            // Rule 2.4.4: the server hangs up instead.
             return Err("was answered with SessionMoved, which no reply carries".to_owned());
         }
         let Some(txn) = history.get(self.zxid) else {

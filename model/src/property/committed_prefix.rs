@@ -1,9 +1,9 @@
 //! S2: committed prefix agreement.
 //!
 //! There is one committed history, and it only grows: a commit reported again is the same
-//! transaction, a new one comes directly after the last (semantics 4.4 rule 4), and whatever a
+//! transaction, a new one comes directly after the last (rule 4.4.4), and whatever a
 //! serving server applies is the next transaction of that history, none left out and none twice
-//! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity`, semantics 8.1).
+//! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity` of the TLA+ specifications).
 
 use super::{Class, Monitor, Objection, View};
 use crate::vocabulary::event::Event;

@@ -1,7 +1,7 @@
 //! S4: a new leader's history contains all that is committed.
 //!
 //! Whatever was committed in earlier epochs is in the history of every leader that is established
-//! later (`PrimaryIntegrity`, `leaderLogCompleteness`, semantics 8.1). Only *earlier* epochs count:
+//! later (`PrimaryIntegrity`, `leaderLogCompleteness`). Only *earlier* epochs count:
 //! a quorum can accept epoch 2 while the last acknowledgement of NEWLEADER 1 is still under way,
 //! and the leader of epoch 1 that then reads it is established late, without what epoch 2 has
 //! committed. It can commit nothing more, for its quorum has moved on.

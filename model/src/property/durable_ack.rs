@@ -1,7 +1,7 @@
 //! S12: what is acknowledged is durable.
 //!
 //! An acknowledgement of a transaction leaves only after the fsync of it, and one of NEWLEADER only
-//! after the synchronised history and the current epoch are on the disk (semantics 6.6 and 6.7;
+//! after the synchronised history and the current epoch are on the disk (rules 6.6 and 6.7;
 //! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
 
 use super::{Class, Monitor, Objection, View};
@@ -38,7 +38,7 @@ impl Monitor for DurableAck {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no
-            // transaction (semantics 6.7 rule 1).
+            // transaction (rule 6.7.1).
             Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => self
                 .objection(format!(
                     "{server} acknowledged {zxid}, but its disk holds only what is up to {durable}."

@@ -2,21 +2,21 @@
 //!
 //! * Only a session that is closed, closing or unknown is reported Expired to its client. Two cases
 //!   look odd and are legal. A *closing* session is refused as soon as its closeSession is proposed
-//!   (semantics 2.3: `touch` on a closing session returns false; 2.4), so the word can reach the
+//!   (rules 2.3.1 and 2.4.1: `touch` on a closing session returns false), so the word can reach the
 //!   client before the commit, and with a deposed leader there may be no commit for long. And a
 //!   deposed leader that has not noticed does not *know* a session that began under its successor;
-//!   the check of the client's last zxid (2.1 rule 2) does not keep such a client away as long as
+//!   the check of the client's last zxid (rule 2.1.2) does not keep such a client away as long as
 //!   it has read no reply.
 //!   And one needs no word of a server: a client that is configured so
 //!   ([`expires_locally`](crate::vocabulary::config::ClientConfig::expires_locally)) gives its session up when it
-//!   has heard nothing of it for long (2.8 rule 3). It must have lost its connection before.
-//!   With local sessions (2.6) there are two more. A session that is being upgraded is nobody's for a
+//!   has heard nothing of it for long (rule 2.8.3). It must have lost its connection before.
+//!   With local sessions (rule 2.6.2) there are two more. A session that is being upgraded is nobody's for a
 //!   moment: its first server has forgotten it, and the leader has not heard of it yet. And a
-//!   read-only server that is behind refuses a global session of which it does not know (2.7).
+//!   read-only server that is behind refuses a global session of which it does not know (rule 2.7.2).
 //! * After Expired, Closed or AuthFailed, nothing of that session succeeds any more at its client.
 //! * In the committed history, no request of a session succeeds before its createSession or after
-//!   its closeSession (semantics 2.5 rule 1). With local sessions that is true of whatever creates an
-//!   ephemeral; to all else the leader lets a session pass that it does not track (2.6), even one
+//!   its closeSession (rule 2.5.1). With local sessions that is true of whatever creates an
+//!   ephemeral; to all else the leader lets a session pass that it does not track (rule 2.6.3), even one
 //!   that was closed.
 
 use super::{Class, LooksBack, Monitor, Objection, View};
@@ -118,7 +118,7 @@ impl EndedSession {
             self.see_local(view, session, state);
         }
         match state {
-            // No server said so: the client gave it up, if it is one that does (2.8 rule 3).
+            // No server said so: the client gave it up, if it is one that does (rule 2.8.3).
             SessionState::Expired if server.is_none() && self.give_up.contains(&client) => {
                 self.ended.insert(session);
                 if was_connected {
@@ -278,7 +278,7 @@ mod tests {
         trial
     }
 
-    /// Semantics 2.8 rule 3: nobody has closed the session, and no server said so.
+    /// Rule 2.8.3: nobody has closed the session, and no server said so.
     #[test]
     fn a_client_may_give_its_session_up() {
         let mut trial = trial_of_one_that_gives_up();
@@ -363,7 +363,7 @@ mod tests {
     fn an_expired_session_may_still_read_until_it_is_told() {
         let mut trial = trial();
         trial.accepts(committed(close(z(1, 2))));
-        // A slow follower asks nobody before it answers a read (semantics 2.4).
+        // A slow follower asks nobody before it answers a read (rule 2.4.2).
         let stat = trial.history.tree().stat("/").expect("the root");
         trial.accepts(replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat))));
         trial.accepts(session(SessionState::Expired, None));
@@ -413,7 +413,7 @@ mod tests {
         trial.objects(replied(4, z(1, 2), create_request("/a", ""), result));
     }
 
-    /// A local session (2.6) that is connected to server 1.
+    /// A local session (rule 2.6.1) that is connected to server 1.
     fn local_trial() -> Trial<EndedSession> {
         let mut trial = Trial::new(EndedSession::new());
         let mut config = Config::new(3, 1);

@@ -1,5 +1,5 @@
 //! The servers' state properties: functions of the world, checked after every step of a search
-//! (semantics 8.2, S3 and S6 to S9).
+//! (S3 and S6 to S9).
 //!
 //! They look at disks and memory directly, which events cannot tell. Only the servers that a step
 //! has changed are looked at, and durability only when a disk or the history has changed. A sweep asks

@@ -1,7 +1,7 @@
 //! H3: a session never goes back in time.
 //!
 //! The header zxids of a session's replies never decrease, also across reconnects to other servers:
-//! a server that is behind what the client has seen hangs up on it (semantics 2.1 rule 2, 4.6).
+//! a server that is behind what the client has seen hangs up on it (rules 2.1.2 and 4.6).
 
 use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;

@@ -1,6 +1,6 @@
 //! S13: no server gives up.
 //!
-//! A server that starts from an undamaged disk starts (semantics 8.2, L5), and no process ends but by
+//! A server that starts from an undamaged disk starts (L5), and no process ends but by
 //! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
 //! must never be is a panic, which every engine reports as a violation as well.
 

@@ -2,7 +2,7 @@
 //!
 //! The tree of a serving server is the fold of a prefix of the committed history: the one up to its
 //! last processed zxid. Compared by digest whenever a server begins to serve and after each
-//! transaction that it applies. The master property of the servers (semantics 8.2): most
+//! transaction that it applies. The master property of the servers: most
 //! divergences of replicas show here first, whatever their cause.
 
 use super::{Class, Monitor, Objection, View};
@@ -57,7 +57,7 @@ impl Monitor for NoPhantom {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Applied { server, txn, digest } => self.check(view, *server, txn.zxid, *digest),
-            // An opening zxid belongs to no transaction: the prefix below it is meant (4.1).
+            // An opening zxid belongs to no transaction: the prefix below it is meant (rule 4.1.1).
             Event::Serving { server, zxid, .. }
                 if !zxid.is_opening() && view.history.get(*zxid).is_none() =>
             {

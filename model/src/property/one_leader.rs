@@ -2,7 +2,7 @@
 //!
 //! An epoch has at most one established leader, for all time: also a leader that has died since
 //! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
-//! specifications, semantics 8.1).
+//! specifications).
 
 use super::{Class, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;

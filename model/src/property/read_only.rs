@@ -1,5 +1,5 @@
-//! Which sessions are on a read-only connection: what a server tells without a leader (semantics
-//! 2.7). Its tree may hold what is never committed (9 rule 7).
+//! Which sessions are on a read-only connection: what a server tells without a leader (rule
+//! 2.7.1). Its tree may hold what is never committed (rule 6.8.2).
 
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, SessionId};

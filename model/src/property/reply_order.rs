@@ -1,7 +1,7 @@
 //! H2: replies come in the order of the requests.
 //!
 //! On one connection a client reads the replies in the order in which it sent the requests, one for
-//! each, and none to a request that it did not send there (semantics 2.8 rule 5, 4.5). A broken
+//! each, and none to a request that it did not send there (rules 2.8.5 and 4.5). A broken
 //! connection takes all outstanding replies with it.
 
 use super::{Class, LooksBack, Monitor, Objection, View};

@@ -1,4 +1,4 @@
-//! Who may do what: authentication providers, the fix-up of ACLs, and the check (semantics 1.9).
+//! Who may do what: authentication providers, the fix-up of ACLs, and the check (rule 1.9).
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::config::ServerOptions;
@@ -51,7 +51,7 @@ pub fn generate_digest(user_and_password: &str) -> String {
 }
 
 /// Makes an ACL as it is stored: without duplicates, `auth` replaced by what the connection has
-/// proven.
+/// proven (rule 1.9.4).
 ///
 /// # Errors
 /// `InvalidAcl` where nothing is left, or an entry makes no sense.
@@ -85,7 +85,8 @@ pub fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
     if fixed.is_empty() { Err(Error::InvalidAcl) } else { Ok(AclList::new(fixed)) }
 }
 
-/// Whether an ACL grants one of these permissions to a connection with these identities.
+/// Whether an ACL grants one of these permissions to a connection with these identities (rules 1.9.2 and
+/// 1.9.3).
 pub fn permits(acl: &AclList, wanted: Permissions, auth: &[Id], options: &ServerOptions) -> bool {
     if acl.is_open() || options.skip_acl || acl.entries().is_empty() {
         return true;

@@ -1,4 +1,4 @@
-//! Clients' connections to this server: handshake, revalidation, end (semantics 2.1, 2.4).
+//! Clients' connections to this server: handshake, revalidation, end (rules 2.1 and 2.4).
 
 use super::access;
 use super::clients::{Attachment, Clients, State};
@@ -26,7 +26,7 @@ impl Clients {
         auth
     }
 
-    /// `addAuth`: the connection has one identity more, or is closed (semantics 1.9).
+    /// `addAuth`: the connection has one identity more, or is closed (rule 1.9.5).
     pub(super) fn authenticate(
         &mut self,
         connection: ClientConnection,
@@ -48,7 +48,7 @@ impl Clients {
         }
     }
 
-    /// The answer to a revalidation: rule 6 for a session that is over.
+    /// The answer to a revalidation; a session that is over is told so (rule 2.1.6).
     pub(super) fn revalidated(
         &mut self,
         session: SessionId,
@@ -75,7 +75,7 @@ impl Clients {
         }
     }
 
-    /// createSession was applied here: the client gets its session (rule 4).
+    /// createSession was applied here: the client gets its session (rule 2.1.4).
     pub(super) fn session_created(
         &mut self,
         session: SessionId,

@@ -1,7 +1,7 @@
-//! `committedLog`: the last committed transactions, kept in memory to serve DIFFs (semantics 6.4).
+//! `committedLog`: the last committed transactions, kept in memory to serve DIFFs (rule 6.4.9).
 //!
 //! While LOOKING it also holds what was replayed from the log without having been committed
-//! (semantics 6.8); a leader's activation commits just that.
+//! (rule 6.8.1); a leader's activation commits just that.
 
 use crate::vocabulary::config::Config;
 use crate::vocabulary::release::Bug;
@@ -32,7 +32,7 @@ impl CommittedLog {
             if txn.zxid <= last.zxid {
                 return;
             }
-            // A gap would be served to others (semantics 6.4). A start refuses it before.
+            // A gap would be served to others (rule 6.4.9). A start refuses it before.
             debug_assert!(
                 config.bugs.has(Bug::GapsAreReplayed) || !is_gap(last.zxid, txn.zxid),
                 "{} follows {} in committedLog",

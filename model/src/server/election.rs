@@ -1,4 +1,4 @@
-//! Fast leader election (semantics 5), as a machine: notifications and timeouts in, notifications
+//! Fast leader election (rule 5.3), as a machine: notifications and timeouts in, notifications
 //! and at last a decision out.
 
 use super::context::Context;
@@ -11,13 +11,14 @@ use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 
 /// finalizeWait: how long a candidate that has a quorum waits for a better vote, and the first
-/// timeout without any notification (semantics 5.3).
+/// timeout without any notification (rule 5.3).
 pub const FINALIZE_WAIT: Duration = Duration::from_millis(200);
 
 /// The longest timeout without any notification.
 const NOTIFICATION_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
-/// One server's part in elections. It lives as long as its process: rounds are never persisted.
+/// One server's part in elections. It lives as long as its process: rounds are never persisted
+/// (rule 5.1.4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Election {
     id: ServerId,
@@ -47,7 +48,7 @@ struct Received {
 
 impl Received {
     /// Whether two votes agree: between servers that are not LOOKING only the leader and its epoch
-    /// count, zxid and round may differ (semantics 5.3, ZOOKEEPER-1732, 1805, 1818).
+    /// count, zxid and round may differ (rule 5.3.4, ZOOKEEPER-1732, 1805, 1818).
     fn agrees(&self, other: &Received) -> bool {
         if self.state == PeerState::Looking || other.state == PeerState::Looking {
             self.vote == other.vote && self.round == other.round
@@ -106,7 +107,7 @@ impl Election {
         self.consider_quorum(context);
     }
 
-    /// A notification arrives (semantics 5.2 and 5.3). `state` is this server's own state; `own` is
+    /// A notification arrives (rules 5.2 and 5.3). `state` is this server's own state; `own` is
     /// its vote for itself.
     pub fn notification(
         &mut self,
@@ -117,7 +118,7 @@ impl Election {
         context: &mut Context<'_>,
     ) -> Option<Decision> {
         if state != PeerState::Looking {
-            // 5.2 rule 3: tell the one that looks whom we follow, with the round of that vote.
+            // Rule 5.2.3: tell the one that looks whom we follow, with the round of that vote.
             if notification.state == PeerState::Looking {
                 let (vote, round) = self.current;
                 context.mail(from, Notification { vote, round, state });
@@ -125,12 +126,12 @@ impl Election {
             return None;
         }
         if notification.state == PeerState::Looking && notification.round < self.round {
-            // 5.2 rule 2: it lags behind, let it catch up.
+            // Rule 5.2.2: it lags behind, let it catch up.
             self.tell(from, context);
         }
         if self.finalizing {
             // Whatever its sender's state, a better vote reopens the election; anything else is
-            // dropped and only prolongs the wait (5.3).
+            // dropped and only prolongs the wait (rule 5.3.3).
             if notification.vote <= self.proposal {
                 context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
                 return None;
@@ -150,7 +151,7 @@ impl Election {
         }
     }
 
-    /// Another server is LOOKING as well.
+    /// Another server is LOOKING as well (rule 5.3.2).
     fn looking(
         &mut self,
         from: ServerId,

@@ -1,4 +1,4 @@
-//! Local sessions (`LocalSessionTracker`, `UpgradeableSessionTracker`; semantics 2.6).
+//! Local sessions (`LocalSessionTracker`, `UpgradeableSessionTracker`; rule 2.6).
 //!
 //! With `localSessionsEnabled` a session begins without a transaction: the server that the client
 //! came to tracks it, and only that server knows of it. It expires there, by that server's clock; it

@@ -7,7 +7,7 @@
 //! transactions to the log thread, whose appends and fsyncs are steps of their own; the packet
 //! thread's own disk operations (epoch files, the synchronisation's writes) make it wait, one step
 //! each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process
-//! (semantics 6.8).
+//! (rule 6.8).
 
 pub mod access;
 mod attach;
@@ -89,7 +89,7 @@ impl Server {
     /// A process starts on a disk: loads the database, checks the epochs, and looks for a leader.
     ///
     /// # Errors
-    /// The sentence with which it refuses to start (semantics 6.2).
+    /// The sentence with which it refuses to start (rule 6.2).
     pub fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
         if context.disk.is_torn() {
             context.disk.make_mut().mend();

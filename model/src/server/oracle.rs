@@ -2,10 +2,10 @@
 //!
 //! [`crate::vocabulary::step::Step::Elect`] gives a quorum of LOOKING servers its leader: the largest of
 //! (currentEpoch, lastZxid, id) among them, which is what fast leader election computes once the
-//! votes of these servers have reached each other in one round (semantics 5.3). Every quorum of
+//! votes of these servers have reached each other in one round (rule 5.3.3). Every quorum of
 //! LOOKING servers can be the one whose votes met, so every leader that an election with prompt
 //! notifications can have is tried. A LOOKING server can also join a leader of whom a quorum says
-//! that it leads (5.3, FOLLOWING and LEADING votes).
+//! that it leads (rule 5.3.4, FOLLOWING and LEADING votes).
 //!
 //! What fast leader election can produce beyond that: a server that decides on votes of an older
 //! stint of a member of its quorum, so that it leads or follows alone. Such a server finds no
@@ -57,7 +57,7 @@ impl Server {
         self.election.round()
     }
 
-    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
+    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
         Vote {
             peer_epoch: current_epoch,

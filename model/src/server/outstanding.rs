@@ -1,5 +1,5 @@
-//! `outstandingChanges`: how the tree will differ once everything proposed is applied (semantics
-//! 4.3).
+//! `outstandingChanges`: how the tree will differ once everything proposed is applied (rule
+//! 4.3.1).
 //!
 //! `prep` decides about a request before the ones ahead of it are committed, so it looks here first
 //! and in the tree only for what no proposal in flight has touched. A change leaves when it is
@@ -114,7 +114,7 @@ impl OutstandingChanges {
     }
 
     /// The ephemerals that a session will have: those of the tree, with outstanding creates, without
-    /// outstanding deletes (semantics 2.5 rule 1).
+    /// outstanding deletes (rule 2.5.1).
     pub fn ephemerals(&self, tree: &DataTree, session: SessionId) -> BTreeSet<ZnodePath> {
         let mut paths: BTreeSet<ZnodePath> = tree.ephemerals(session).cloned().collect();
         for change in &self.changes {

@@ -1,4 +1,4 @@
-//! Requests of this server's clients, and the order of commits and replies (semantics 4.2, 4.5).
+//! Requests of this server's clients, and the order of commits and replies (rules 4.2.1, 4.5.4 and 4.5.5).
 //!
 //! Per session, requests complete in submission order: a read behind a write of the same session
 //! that is not committed yet waits; reads of other sessions do not. The queue is the session's, not
@@ -71,7 +71,7 @@ impl Serving<'_> {
         }
     }
 
-    /// A read, answered from this server's own tree (semantics 1.8).
+    /// A read, answered from this server's own tree (rules 1.8.1 and 1.8.2).
     fn read(
         &mut self,
         connection: ClientConnection,
@@ -86,7 +86,7 @@ impl Serving<'_> {
         self.reply(connection, xid, result, context);
     }
 
-    /// A reply carries the last processed zxid of the moment it is built (semantics 2.8 rule 6).
+    /// A reply carries the last processed zxid of the moment it is built (rule 2.8.6).
     fn reply(
         &mut self,
         connection: ClientConnection,
@@ -168,7 +168,7 @@ impl Serving<'_> {
             _ => result,
         };
         match waiting.connection {
-            // Never answered: the server hangs up (semantics 9 rule 14).
+            // Never answered: the server hangs up (rule 2.4.4).
             Some(connection) if result == Err(Error::SessionMoved) => {
                 self.clients.hang_up(connection, context);
             }

@@ -1,11 +1,11 @@
-//! Read-only mode (`ReadOnlyZooKeeperServer`; semantics 2.7).
+//! Read-only mode (`ReadOnlyZooKeeperServer`; rule 2.7).
 //!
 //! With `readonlymode.enabled` a server that has been LOOKING for max(2 s, tick) serves its tree as
 //! it is to clients that said that a read-only server will do. It answers reads and takes watches
 //! and pings; whatever needs a leader is answered NotReadOnly. As soon as the election ends, all of
 //! its connections do.
 //!
-//! Its tree holds everything that it has logged (semantics 9 rule 7). So a read can show what was
+//! Its tree holds everything that it has logged (rule 6.8.2). So a read can show what was
 //! never committed and what the next leader will not have.
 //!
 //! Such a server creates *local* sessions only (ZOOKEEPER-3863). Without `localSessionsEnabled` it

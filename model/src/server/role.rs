@@ -96,7 +96,7 @@ impl Server {
         self.look(context);
     }
 
-    /// The log thread's fsync fails (semantics 6.7). In HEAD that ends the thread: what waits for it is
+    /// The log thread's fsync fails (rule 6.7.6). In HEAD that ends the thread: what waits for it is
     /// neither appended nor acknowledged any more, and the server's state is ERROR, for which its main
     /// thread leaves the role at the next packet or ping round. Until then it does what a server does
     /// whose fsync takes long, so both are one step here. Its connections are closed before the log

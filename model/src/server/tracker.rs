@@ -1,4 +1,4 @@
-//! The leader's table of live sessions (`SessionTrackerImpl` without its clock; semantics 2.3, 2.4).
+//! The leader's table of live sessions (`SessionTrackerImpl` without its clock; rules 2.3 and 2.4).
 //!
 //! A session is *owned* by the way its requests reach the leader: one connection from a learner, or
 //! the leader's own clients. A request by any other way comes from a connection that the client has
@@ -42,7 +42,7 @@ pub struct SessionTracker {
 
 impl SessionTracker {
     /// The tracker of a new leader: every session of its tree, owner unset. Each gets its full
-    /// timeout anew (semantics 2.3).
+    /// timeout anew (rule 2.3.3).
     pub fn new(tree: &DataTree) -> SessionTracker {
         let fresh = |(session, timeout): (&SessionId, &Duration)| {
             (*session, TrackedSession { timeout: *timeout, owner: None, closing: false })
@@ -63,7 +63,7 @@ impl SessionTracker {
         self.alive(session).map(|tracked| tracked.timeout)
     }
 
-    /// A client re-attached the session by this way (semantics 2.4): touches it and makes this way
+    /// A client re-attached the session by this way (rule 2.4.1): touches it and makes this way
     /// its owner. `None` when the session is over.
     pub fn revalidate(&mut self, session: SessionId, owner: Owner) -> Option<Duration> {
         self.set_owner(session, owner).ok()?;
@@ -80,7 +80,7 @@ impl SessionTracker {
         Ok(())
     }
 
-    /// The check before every write (semantics 1.6.1); claims a session that no one owns yet.
+    /// The check before every write (rule 1.6.1); claims a session that no one owns yet (rule 2.4.3).
     ///
     /// # Errors
     /// `SessionExpired` for a session that is unknown or closing, `SessionMoved` when another way

@@ -39,7 +39,7 @@ pub(crate) struct Link {
     pub(crate) hung_up: bool,
     /// The connection before was closed by its server because the session was over.
     pub(crate) after_end: bool,
-    /// The identities of the connection (semantics 1.9).
+    /// The identities of the connection (rule 1.9.6).
     pub(crate) auth: Arc<[Id]>,
 }
 
@@ -98,7 +98,7 @@ impl Link {
         self.open && !self.hung_up
     }
 
-    /// A read's answer from a tree; the server sets the watch that it asks for (semantics 1.8).
+    /// A read's answer from a tree; the server sets the watch that it asks for (rule 1.8.1).
     pub(crate) fn read(
         &mut self,
         client: ClientId,
@@ -111,14 +111,14 @@ impl Link {
         reader.read(tree, &mut self.watches, Link::name(client), request)
     }
 
-    /// Whether the connection may see an event of a znode with this ACL (semantics 3.1 rule 4).
+    /// Whether the connection may see an event of a znode with this ACL (rule 3.1.4).
     fn may_see(auth: &[Id], acl: &AclList, config: &Config) -> bool {
         config.bugs.has(Bug::EventsAskNoAcl)
             || access::permits(acl, Permissions::READ, auth, &config.options)
     }
 
     /// The next transaction that this client hears of: one that fires its watch or ends its session
-    /// (semantics 2.5 rule 3, 3.1). What lies before it is silent.
+    /// (rules 2.5.3 and 3.1). What lies before it is silent.
     pub(crate) fn next_heard(&self, log: &Log) -> Option<Zxid> {
         self.next_heard_by(&self.watches, self.view, log)
     }
@@ -139,8 +139,8 @@ impl Link {
         heard.map(|entry| entry.zxid())
     }
 
-    /// The server applies the log up to `to`: watches fire, in order (W1, W3). It hangs up where the
-    /// session ends, and is then no further.
+    /// The server applies the log up to `to`: watches fire, in order (rules 3.2.1 and 3.2.3). It
+    /// hangs up where the session ends, and is then no further.
     pub(crate) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
         for entry in log.after(self.view) {
             if entry.zxid() > to || self.hung_up {
@@ -189,7 +189,7 @@ fn proven(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> Resu
     access::authenticate(scheme, proof, address, &config.options)
 }
 
-/// Whether a request is decided by the leader. A sync is too, but settles nothing (semantics 4.6).
+/// Whether a request is decided by the leader. A sync is too, but settles nothing (rule 4.6.4).
 pub(crate) fn is_write(request: &Request) -> bool {
     !request.is_read() && !matches!(request, Request::Sync { .. })
 }

@@ -8,19 +8,19 @@
 //!
 //! | Part | Rule |
 //! |---|---|
-//! | a write takes its place at the log's end, in one step with its checks | semantics 4.3, 4.6: writes are linearizable |
-//! | its reply shows a server that has applied the log up to it | 4.5 (iii), 4.6 |
-//! | a read shows any prefix from the server's on: [`Step::Serve`] picks it | 4.6: local, stale, from a prefix, monotone |
-//! | a new connection may show less than the last one, but never less than the client's last zxid | 2.1 rule 2, 2.8 rule 6 |
-//! | `sync` shows nothing new | 4.6: no quorum round, a deposed leader answers it too; and 4.5 (iv) |
-//! | requests of a connection are served in order, replies come in order | 2.8 rule 5 |
-//! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | W1–W4 ([`Step::Notify`]) |
-//! | SetWatches on reconnect, at any prefix from the last zxid on | W5, 3.4 |
-//! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | 2.4, 2.8 last paragraph: the leader refuses the old owner |
-//! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | recipes section 0 |
-//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | 2.3, 2.4 |
-//! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | 2.3 last rule, surprise 5; runs of the ensemble grain |
-//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | 2.3, 2.4, 4.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
+//! | a write takes its place at the log's end, in one step with its checks | rules 4.3.1 and 4.6.1: writes are linearizable |
+//! | its reply shows a server that has applied the log up to it | rules 4.5.5 and 4.6.1 |
+//! | a read shows any prefix from the server's on: [`Step::Serve`] picks it | rule 4.6.2: local, stale, from a prefix, monotone |
+//! | a new connection may show less than the last one, but never less than the client's last zxid | rules 2.1.2 and 2.8.6 |
+//! | `sync` shows nothing new | rule 4.6.4: no quorum round, a deposed leader answers it too; and rule 4.5.6 |
+//! | requests of a connection are served in order, replies come in order | rules 2.8.5 and 4.5.4 |
+//! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
+//! | SetWatches on reconnect, at any prefix from the last zxid on | rules 3.2.5 and 3.4.1 |
+//! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
+//! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | rules 2.4.2 and 2.8.4 |
+//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
+//! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
+//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | rules 2.3.3 and 4.3.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here, and
 //! creates leave gaps before them (a gap tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,

@@ -36,7 +36,7 @@ impl Service {
                 done(prefix == Zxid::ZERO && self.create_session(client, timeout, effects))
             }
             ClientPacket::Connect { session: Some(session), last_zxid_seen, timeout, .. } => {
-                // A server that is behind the client's last zxid refuses it (2.1 rule 2): it goes on
+                // A server that is behind the client's last zxid refuses it (rule 2.1.2): it goes on
                 // to another one, which is no news to anybody.
                 let legal = prefix >= last_zxid_seen && self.log.get(prefix).is_some();
                 done(legal && self.attach(client, session, prefix, timeout))
@@ -80,7 +80,7 @@ impl Service {
     }
 
     /// A write of a lost connection arrives. It was under way to the leader when the session was
-    /// last accepted, so it counts only as long as the session is not accepted elsewhere (2.4).
+    /// last accepted, so it counts only as long as the session is not accepted elsewhere (rule 2.4.1).
     pub(super) fn late(&mut self, session: SessionId, effects: &mut Effects) -> Status {
         let Some(writes) = self.links.late.get_mut(&session) else { return Status::NotEnabled };
         let (xid, request, auth) = writes.pop_front().expect("no empty list is kept");
@@ -94,7 +94,7 @@ impl Service {
         Status::Done
     }
 
-    /// The leader takes the session's time for up. From now on it refuses it (2.3, 2.4).
+    /// The leader takes the session's time for up. From now on it refuses it (rules 2.3 and 2.4).
     pub(super) fn expire(&mut self, session: SessionId) -> Status {
         if !self.is_alive(session) {
             return Status::NotEnabled;
@@ -126,7 +126,7 @@ impl Service {
     }
 
     /// A new session. One that this client had before and that has expired may stand all the same:
-    /// the leader had submitted its closeSession when it refused the client (recipes 2.0), but may
+    /// the leader had submitted its closeSession when it refused the client (rule 2.3.2), but may
     /// have fallen with it, and its successor takes that session for alive until it expires anew.
     fn create_session(
         &mut self,
@@ -160,7 +160,7 @@ impl Service {
     }
 
     /// The client comes back with its session. A write that is still under way on its old
-    /// connection is refused from now on (2.4). A session that is closed already is accepted all the
+    /// connection is refused from now on (rule 2.4.1). A session that is closed already is accepted all the
     /// same by a server that has not applied that, if it follows a leader that has been deposed and does
     /// not know: its successor has closed the session. It takes another lost connection to come to such a
     /// server once more: where a server has closed the connection because the session is over, the next
@@ -233,7 +233,7 @@ impl Service {
         true
     }
 
-    /// `addAuth`: the connection has one identity more, or the server hangs up (semantics 1.9).
+    /// `addAuth`: the connection has one identity more, or the server hangs up (rule 1.9.5).
     fn authenticate(&mut self, client: ClientId, scheme: &str, proof: &[u8]) -> bool {
         let address = &self.config.clients[client.index()].address;
         let proven = access::authenticate(scheme, proof, address, &self.config.options);

@@ -1,4 +1,4 @@
-//! What transactions do to the tree (semantics 1.3, 2.5).
+//! What transactions do to the tree (rules 1.3.1 and 2.5.2).
 
 use super::quota;
 use super::{DataTree, Entry, Znode};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
     /// NodeCreated, NodeDeleted or NodeDataChanged; what the parent's watchers get follows from it
-    /// (semantics 3.1).
+    /// (rule 3.1.2).
     pub kind: EventType,
     /// The znode.
     pub path: ZnodePath,
@@ -158,7 +158,7 @@ impl DataTree {
     }
 
     /// Creates a znode. Where it exists already (replay over a fuzzy snapshot) only its ACL is set
-    /// and the parent's counters are raised (semantics 1.3, last paragraph), and the parent is told
+    /// and the parent's counters are raised (rule 1.3.5), and the parent is told
     /// of it: a snapshot that passed the parent's place before the parent was created holds the child
     /// without it. The Stat is that of the data as sent: where they are a quota's statistics, they are
     /// counted afterwards.
@@ -201,8 +201,8 @@ impl DataTree {
         Ok(stat)
     }
 
-    /// Deletes a znode. The parent is touched even where the child is missing already (semantics
-    /// 1.3 ‡, ZOOKEEPER-3125).
+    /// Deletes a znode. The parent is touched even where the child is missing already (rule
+    /// 1.3.3, ZOOKEEPER-3125).
     pub(super) fn delete(
         &mut self,
         path: &ZnodePath,
@@ -228,8 +228,8 @@ impl DataTree {
         Ok(())
     }
 
-    /// Deletes the listed ephemerals, then any other that this tree has for the session (semantics
-    /// 2.5 rule 2), then the session.
+    /// Deletes the listed ephemerals, then any other that this tree has for the session (rule
+    /// 2.5.2), then the session.
     fn close_session(&mut self, txn: &Txn, listed: &[ZnodePath], changes: &mut Vec<Change>) {
         for path in listed {
             let _ = self.delete(path, txn.zxid, changes);

@@ -1,9 +1,9 @@
 //! The replicated database: znodes, sessions and ephemerals, changed only by transactions
-//! (semantics 1).
+//! (rule 1.3).
 //!
 //! Applying is idempotent over fuzzy snapshots: a snapshot's content may be ahead of its label, so
 //! a transaction can meet its own effects, and every rule here must then leave them as they are
-//! (semantics 1.3 † and ‡).
+//! (rules 1.3.2 and 1.3.3).
 
 mod apply;
 pub mod quota;
@@ -63,7 +63,7 @@ impl Entry {
     }
 }
 
-/// The znodes that exist from the start, and cannot be deleted (semantics 1.1, 1.2).
+/// The znodes that exist from the start, and cannot be deleted (rules 1.1 and 1.2).
 pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, quota::ROOT];
 
 /// Where the dynamic configuration is kept.
@@ -83,7 +83,7 @@ impl DataTree {
             let path = ZnodePath::new(path).expect("a reserved path is valid");
             let mut znode = Znode::primordial(AclList::OPEN);
             if path.as_str() == CONFIG {
-                // Only a super user changes the configuration (semantics 1.2). The ACL is set as if
+                // Only a super user changes the configuration (rule 1.2.2). The ACL is set as if
                 // by a setACL of version -1 (`DataTree.addConfigNode`).
                 znode.acl = AclList::read_unsafe();
                 znode.aversion = -1;
@@ -242,7 +242,7 @@ impl DataTree {
     }
 
     /// Deletes the ephemerals of sessions that are not in the session map, without a transaction:
-    /// what a new leader does before it snapshots (semantics 2.5, last paragraph). Returns how many.
+    /// what a new leader does before it snapshots (rule 2.5.4). Returns how many.
     pub fn kill_orphans(&mut self) -> usize {
         let orphan = |session: &&SessionId| !self.sessions.contains_key(session);
         let orphans: Vec<SessionId> = self.ephemerals.keys().filter(orphan).copied().collect();
@@ -325,7 +325,7 @@ impl DataTree {
 }
 
 /// A znode's part of the digest. What a quota's statistics say is left out: they are counted anew
-/// whenever a tree is loaded, so they are no part of the history (semantics 1.10).
+/// whenever a tree is loaded, so they are no part of the history (rule 1.10.3).
 fn of_znode(path: &str, node: &Znode) -> Fingerprint {
     if quota::is_statistics(path) {
         let told = Znode { data: Arc::from([]), ..node.clone() };

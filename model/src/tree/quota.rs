@@ -1,4 +1,4 @@
-//! Quotas (semantics 1.10): how many znodes and bytes a subtree may have.
+//! Quotas (rule 1.10): how many znodes and bytes a subtree may have.
 //!
 //! The limits of `/a/b` are the data of `/zookeeper/quota/a/b/zookeeper_limits`; beside them,
 //! `zookeeper_stats` says what there is. A server keeps the statistics in its own tree while it
@@ -39,7 +39,7 @@ fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Whether two answers to a request are the same but for what quotas' statistics say. Servers that
-/// loaded a snapshot at different times may differ in that (semantics 1.10).
+/// loaded a snapshot at different times may differ in that (rule 1.10.3).
 pub fn same_answer(
     request: &Request,
     one: &Result<Response, Error>,

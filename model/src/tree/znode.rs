@@ -1,4 +1,4 @@
-//! A znode as servers keep it (semantics 1.3, 1.5).
+//! A znode as servers keep it (rules 1.3 and 1.5).
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::id::SessionId;
@@ -72,7 +72,7 @@ pub struct Znode {
     /// Changes of the data.
     pub version: i32,
     /// Creations of children: the stored counter, from which sequence numbers are taken. Clients
-    /// see twice this less the number of children (semantics 1.3).
+    /// see twice this less the number of children (rule 1.3.4).
     pub cversion: i32,
     /// Changes of the ACL.
     pub aversion: i32,

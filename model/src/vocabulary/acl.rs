@@ -1,4 +1,4 @@
-//! Access control: permissions, identities, and the lists that znodes carry (semantics 1.9).
+//! Access control: permissions, identities, and the lists that znodes carry (rule 1.9.1).
 //!
 //! A connection carries a set of identities; a znode carries a list that grants permissions to
 //! identities. CREATE and DELETE are looked up on the *parent*, and nothing is inherited.

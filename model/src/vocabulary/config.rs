@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// How servers that are LOOKING come to a leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Election {
-    /// Fast leader election, notification by notification (semantics 5).
+    /// Fast leader election, notification by notification (rule 5.3).
     #[default]
     Fast,
     /// An oracle: LOOKING servers exchange nothing, and a [`crate::vocabulary::step::Step::Elect`] gives a quorum
@@ -72,9 +72,9 @@ pub struct ServerOptions {
     /// `zookeeper.DigestAuthenticationProvider.superDigest`: whoever proves this `user:digest` may do
     /// everything.
     pub super_digest: Option<Arc<str>>,
-    /// `zookeeper.enforceQuota`: hard limits refuse writes (semantics 1.10).
+    /// `zookeeper.enforceQuota`: hard limits refuse writes (rule 1.10.1).
     pub enforce_quota: bool,
-    /// `zookeeper.extendedTypesEnabled`: TTL znodes exist (semantics 1.5).
+    /// `zookeeper.extendedTypesEnabled`: TTL znodes exist (rule 1.5.2).
     pub extended_types: bool,
     /// `znode.container.checkIntervalMs`: how often the leader looks for containers and TTL znodes to
     /// delete.
@@ -82,11 +82,11 @@ pub struct ServerOptions {
     /// `znode.container.maxNeverUsedIntervalMs`: a container without a child ever is deleted after
     /// this; `None` for never.
     pub max_never_used_interval: Option<Duration>,
-    /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (semantics 1.11).
+    /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (rule 1.11.1).
     pub max_buffer: usize,
-    /// `readonlymode.enabled`: a server without a quorum serves reads (semantics 2.7).
+    /// `readonlymode.enabled`: a server without a quorum serves reads (rule 2.7.1).
     pub read_only_mode: bool,
-    /// `localSessionsEnabled`: sessions begin without a transaction (semantics 2.6).
+    /// `localSessionsEnabled`: sessions begin without a transaction (rule 2.6.1).
     pub local_sessions: bool,
     /// `localSessionsUpgradingEnabled`: the first ephemeral makes a local session a global one.
     pub local_sessions_upgrading: bool,
@@ -114,18 +114,18 @@ impl Default for ServerOptions {
 /// Configuration of one client machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClientConfig {
-    /// The session timeout it asks for; servers clamp it to 2..=20 ticks (semantics 2.1 rule 3).
+    /// The session timeout it asks for; servers clamp it to 2..=20 ticks (rule 2.1.3).
     pub session_timeout: Duration,
     /// Its list of servers, already shuffled.
     pub servers: Vec<ServerId>,
     /// Its IP address, as servers see it.
     #[serde(default = "localhost")]
     pub address: Arc<str>,
-    /// Whether a read-only server will do (`canBeReadOnly`; semantics 2.7).
+    /// Whether a read-only server will do (`canBeReadOnly`; rule 2.7.3).
     #[serde(default)]
     pub can_be_read_only: bool,
     /// Whether it gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
-    /// clients do since 3.9.3 (ZOOKEEPER-4508; semantics 2.8 rule 3).
+    /// clients do since 3.9.3 (ZOOKEEPER-4508; rule 2.8.3).
     #[serde(default)]
     pub expires_locally: bool,
     /// What every path of its program is put behind (chroot); empty for none. Events and monitors see
@@ -181,7 +181,7 @@ impl Config {
         }
     }
 
-    /// Whether `count` servers are a majority (semantics 5.4).
+    /// Whether `count` servers are a majority (rule 5.4.1).
     pub fn is_quorum(&self, count: usize) -> bool {
         count > usize::from(self.servers) / 2
     }

@@ -1,4 +1,4 @@
-//! ZooKeeper's error codes with their numbers (semantics 1.12).
+//! ZooKeeper's error codes with their numbers (rule 1.12.1).
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -74,13 +74,13 @@ pub enum Error {
     #[error("AuthFailed: the server refused the identity")]
     AuthFailed,
     /// The request came by a connection that no longer owns the session. Servers answer it by
-    /// closing the connection, so a program never sees it (semantics 9 rule 14).
+    /// closing the connection, so a program never sees it (rule 2.4.4).
     #[error("SessionMoved: the session is owned by another connection")]
     SessionMoved,
-    /// A write or sync at a server without a quorum (semantics 2.7).
+    /// A write or sync at a server without a quorum (rule 2.7.2).
     #[error("NotReadOnly: the server is read-only")]
     NotReadOnly,
-    /// An ephemeral create on a local session that may not become a global one (semantics 2.6).
+    /// An ephemeral create on a local session that may not become a global one (rule 2.6.2).
     #[error("EphemeralOnLocalSession: a local session cannot own ephemerals")]
     EphemeralOnLocalSession,
     /// There is no such watch to remove.
@@ -95,7 +95,7 @@ pub enum Error {
     /// The server accepts nobody without SASL.
     #[error("SessionClosedRequireSaslAuth: the server requires SASL")]
     SessionClosedRequireSaslAuth,
-    /// A hard quota would be exceeded (semantics 1.10).
+    /// A hard quota would be exceeded (rule 1.10.1).
     #[error("QuotaExceeded: a quota would be exceeded")]
     QuotaExceeded,
     /// The server is overloaded and refused the request before `prep`.
@@ -104,7 +104,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Every error with its number (semantics 1.12).
+    /// Every error with its number (rule 1.12.1).
     pub const CODES: [(Error, i32); 30] = [
         (Error::SystemError, -1),
         (Error::RuntimeInconsistency, -2),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// How a learner was synchronised (semantics 6.4).
+/// How a learner was synchronised (rule 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SyncMode {
     /// Transactions only.
@@ -54,7 +54,7 @@ pub enum Event {
         /// Why, in words.
         reason: &'static str,
     },
-    /// The leader of an epoch was activated: all of its history is committed (semantics 6.7).
+    /// The leader of an epoch was activated: all of its history is committed (rule 6.7.1).
     Established {
         /// Which server.
         leader: ServerId,
@@ -140,7 +140,7 @@ pub enum Event {
         /// Which.
         server: ServerId,
     },
-    /// A server refused to start, or its process gave up (semantics 6.2, 4.5).
+    /// A server refused to start, or its process gave up (rules 6.2 and 4.5).
     Exited {
         /// Which.
         server: ServerId,
@@ -211,8 +211,8 @@ pub enum Event {
         /// The notification.
         event: WatchedEvent,
     },
-    /// A client machine told a server to which it came back of its watches (SetWatches; semantics
-    /// 3.4).
+    /// A client machine told a server to which it came back of its watches (SetWatches; rule
+    /// 3.4.1).
     Rearming {
         /// Which client.
         client: ClientId,
@@ -231,7 +231,7 @@ pub enum Event {
         /// Paths with persistent recursive watches.
         recursive: Vec<Arc<str>>,
     },
-    /// A client machine sent a proof of an identity on its connection (`addAuth`; semantics 1.9).
+    /// A client machine sent a proof of an identity on its connection (`addAuth`; rule 1.9.5).
     Authenticating {
         /// Which client.
         client: ClientId,

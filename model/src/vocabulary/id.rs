@@ -127,7 +127,7 @@ impl fmt::Display for Machine {
 }
 
 /// A session id: the server that issued it, how often that server had started, and its counter
-/// (semantics 2.2; the real id has elapsed boot time where this has the number of starts).
+/// (rule 2.2.1; the real id has elapsed boot time where this has the number of starts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId(pub u64);
 
@@ -154,7 +154,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A request's number on its session, from 1 (semantics 2.8 rule 5). The server calls it `cxid`.
+/// A request's number on its session, from 1 (rule 2.8.5). The server calls it `cxid`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

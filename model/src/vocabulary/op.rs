@@ -21,7 +21,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Whether a znode at `current` satisfies the expectation.
+    /// Whether a znode at `current` satisfies the expectation (rule 1.6.3).
     pub fn accepts(self, current: i32) -> bool {
         match self {
             Version::Any => true,
@@ -30,7 +30,7 @@ impl Version {
     }
 }
 
-/// How a znode is created (semantics 1.5).
+/// How a znode is created (rule 1.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CreateMode {
     /// Stays until deleted.
@@ -77,7 +77,7 @@ impl CreateMode {
     }
 }
 
-/// One operation of a multi (semantics 1.7).
+/// One operation of a multi (rule 1.7.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Op {
     /// Create a znode.
@@ -138,7 +138,7 @@ impl Op {
     }
 }
 
-/// A read inside a [`Request::MultiRead`].
+/// A read inside a [`Request::MultiRead`] (rule 1.7.4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReadOp {
     /// The znode's content and Stat.
@@ -153,7 +153,7 @@ pub enum ReadOp {
     },
 }
 
-/// How a watch set by [`Request::AddWatch`] watches. Both stay when they fire (semantics 3.1).
+/// How a watch set by [`Request::AddWatch`] watches. Both stay when they fire (rule 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AddWatchMode {
     /// The znode and the set of its children.
@@ -162,7 +162,7 @@ pub enum AddWatchMode {
     PersistentRecursive,
 }
 
-/// Which watches [`Request::RemoveWatches`] and [`Request::CheckWatches`] mean (semantics 3.3).
+/// Which watches [`Request::RemoveWatches`] and [`Request::CheckWatches`] mean (rule 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum WatcherType {
     /// One-shot child watches.
@@ -260,7 +260,7 @@ pub enum Request {
         /// Which.
         path: Arc<str>,
     },
-    /// Wait until this server has caught up with the leader (no quorum round; semantics 4.6).
+    /// Wait until this server has caught up with the leader (no quorum round; rule 4.6.4).
     Sync {
         /// Ignored by the server.
         path: Arc<str>,
@@ -358,7 +358,7 @@ pub enum Response {
     /// To [`Request::Write`].
     Written(OpResult),
     /// To [`Request::Multi`], when it succeeded or failed: a failed multi has reply code 0 and the
-    /// codes inside (semantics 1.7); the handle raises the first non-zero one.
+    /// codes inside (rule 1.7.2); the handle raises the first non-zero one.
     Multi(Vec<OpResult>),
     /// To [`Request::Exists`].
     Exists(Stat),
@@ -388,7 +388,7 @@ pub enum Response {
     Closed,
 }
 
-/// What happened to a watched znode (semantics 3.1).
+/// What happened to a watched znode (rule 3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EventType {
     /// The watched, absent znode was created.
@@ -419,18 +419,18 @@ pub struct WatchedEvent {
     pub zxid: Zxid,
 }
 
-/// State of a client's session as its program is told (semantics 2.8).
+/// State of a client's session as its program is told (rule 2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SessionState {
     /// A server accepted the session.
     SyncConnected,
-    /// A server that has no quorum behind it took the connection: reads only (semantics 2.7).
+    /// A server that has no quorum behind it took the connection: reads only (rule 2.7.3).
     ConnectedReadOnly,
     /// A server refused an identity. Final.
     AuthFailed,
     /// The connection was lost; the session may live on.
     Disconnected,
-    /// A server said that the session is over, or the client gave it up (semantics 2.8 rule 3). Final.
+    /// A server said that the session is over, or the client gave it up (rule 2.8.3). Final.
     Expired,
     /// The program closed the session. Final.
     Closed,

@@ -1,5 +1,5 @@
-//! What goes over the network: the client protocol (semantics 2.1, 2.8), the quorum protocol
-//! (6.1) and election notifications (5.1).
+//! What goes over the network: the client protocol (rules 2.1 and 2.8), the quorum protocol
+//! (rule 6.1.1) and election notifications (rule 5.1.1).
 
 use crate::tree::Znode;
 use crate::vocabulary::acl::Id;
@@ -18,16 +18,16 @@ use std::sync::Arc;
 pub enum ClientPacket {
     /// `ConnectRequest`, the first packet of every connection.
     Connect {
-        /// The largest zxid of any reply so far; a server behind it hangs up (semantics 2.1 rule 2).
+        /// The largest zxid of any reply so far; a server behind it hangs up (rule 2.1.2).
         last_zxid_seen: Zxid,
         /// The timeout asked for, also when re-attaching: it is negotiated anew each time.
         timeout: Duration,
         /// The session to re-attach, `None` to begin a new one.
         session: Option<SessionId>,
-        /// Whether a read-only server will do (semantics 2.7).
+        /// Whether a read-only server will do (rule 2.7.3).
         read_only: bool,
     },
-    /// Proves an identity to the server: `addAuth` (semantics 1.9).
+    /// Proves an identity to the server: `addAuth` (rule 1.9.5).
     Auth {
         /// The scheme that is to judge.
         scheme: Arc<str>,
@@ -43,7 +43,7 @@ pub enum ClientPacket {
     },
     /// Keeps the session alive.
     Ping,
-    /// Sets the watches again after a reconnect (semantics 3.4): SetWatches, or SetWatches2 if there
+    /// Sets the watches again after a reconnect (rule 3.4.1): SetWatches, or SetWatches2 if there
     /// are persistent ones.
     SetWatches {
         /// The client's last zxid.
@@ -73,7 +73,7 @@ pub enum ServerPacket {
         /// Whether the server is a read-only one.
         read_only: bool,
     },
-    /// `ConnectResponse` with timeout 0 and id 0: the session is over (semantics 2.1 rule 6).
+    /// `ConnectResponse` with timeout 0 and id 0: the session is over (rule 2.1.6).
     Expired,
     /// The answer to a request.
     Reply {
@@ -106,7 +106,7 @@ pub enum ServerPacket {
 pub enum ServerRequest {
     /// A client's write, sync or close.
     Client(Arc<Request>),
-    /// A new session whose id the origin server has issued (semantics 2.1 rule 4).
+    /// A new session whose id the origin server has issued (rule 2.1.4).
     CreateSession {
         /// The negotiated timeout.
         timeout: Duration,
@@ -124,14 +124,14 @@ pub enum LearnerPacket {
     /// ACKEPOCH.
     AckEpoch {
         /// The learner's current epoch; `None` (-1) when it had accepted this epoch before, so it
-        /// does not count towards the quorum (semantics 6.3 rule 4).
+        /// does not count towards the quorum (rule 6.3.4).
         current_epoch: Option<Epoch>,
         /// Last processed zxid of the learner's tree.
         last_zxid: Zxid,
     },
     /// ACK of a proposal, of NEWLEADER or of UPTODATE.
     Ack(Zxid),
-    /// The answer to a PING, with the sessions heard from since the last one (semantics 2.3).
+    /// The answer to a PING, with the sessions heard from since the last one (rule 2.3.4).
     Ping {
         /// Those sessions.
         touched: Vec<SessionId>,
@@ -144,10 +144,10 @@ pub enum LearnerPacket {
         xid: Xid,
         /// What.
         request: ServerRequest,
-        /// The identities of the connection that it came by, for `prep` to check (semantics 1.9).
+        /// The identities of the connection that it came by, for `prep` to check (rule 1.9.6).
         auth: Arc<[Id]>,
     },
-    /// A session re-attached at this learner: is it alive? (semantics 2.4)
+    /// A session re-attached at this learner: is it alive? (rule 2.4.1)
     Revalidate {
         /// Which session.
         session: SessionId,
@@ -168,7 +168,7 @@ pub enum LeaderPacket {
     Diff(Zxid),
     /// TRUNC: forget everything after this zxid.
     Trunc(Zxid),
-    /// SNAP: a whole snapshot follows in pieces, fuzzy (semantics 6.4).
+    /// SNAP: a whole snapshot follows in pieces, fuzzy (rule 6.4.8).
     Snap(Zxid),
     /// First piece of the snapshot: the sessions with their timeouts.
     SnapSessions(Vec<(SessionId, Duration)>),
@@ -215,7 +215,7 @@ pub enum PeerState {
     Leading,
 }
 
-/// A vote (semantics 5.1). Ordered by (peer epoch, zxid, server id): the derived order is the
+/// A vote (rule 5.1.2). Ordered by (peer epoch, zxid, server id): the derived order is the
 /// vote order, so the fields must stay in this sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Vote {
@@ -227,7 +227,7 @@ pub struct Vote {
     pub leader: ServerId,
 }
 
-/// An election notification (semantics 5.1).
+/// An election notification (rule 5.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Notification {
     /// The sender's current vote.

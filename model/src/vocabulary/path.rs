@@ -1,4 +1,4 @@
-//! Znode paths and their validation (semantics 1.1).
+//! Znode paths and their validation (rule 1.1).
 
 use crate::vocabulary::error::Error;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub fn name(path: &str) -> &str {
     &path[path.rfind('/').map_or(0, |at| at + 1)..]
 }
 
-/// The rules of semantics 1.1, in their order; all refusals are `BadArguments`.
+/// Rules 1.1.1 and 1.1.2, in their order; all refusals are `BadArguments`.
 fn validate(path: &str) -> Result<(), Error> {
     if !path.starts_with('/') {
         return Err(Error::BadArguments);

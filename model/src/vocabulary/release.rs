@@ -10,50 +10,50 @@ named! {
     /// A defect of the server.
     pub enum Bug ("bug") {
         /// A start-up that finds zxids of a newer epoch than `currentEpoch`, and no
-        /// `currentEpoch.tmp`, refuses for good (semantics 6.2): a crash between the synchronisation's
+        /// `currentEpoch.tmp`, refuses for good (rule 6.2.2): a crash between the synchronisation's
         /// appends or snapshot and its epoch file leaves just that. Repaired: the epoch of the last zxid
         /// is taken; the history up to it is whole, because synchronisation is in order.
         RefuseNewerZxid => "start-up refuses a log newer than currentEpoch (HEAD)",
-        /// TRUNC reloads the newest snapshot whatever its label (semantics 6.9), although a prospective
+        /// TRUNC reloads the newest snapshot whatever its label (rule 6.9.6), although a prospective
         /// leader's snapshot can hold transactions beyond the cut. Repaired: such snapshots are deleted.
         TruncKeepsNewerSnapshot => "TRUNC reloads a snapshot beyond the cut (HEAD)",
         /// TRUNC to a zxid that is not in the log (a SNAP brought it) cuts behind the first record
-        /// beyond it, which so stays (semantics 6.9, 9 rule 12). Repaired: that record is cut as well.
+        /// beyond it, which so stays (rule 6.9.6). Repaired: that record is cut as well.
         TruncKeepsRecordBeyond => "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)",
-        /// A SNAP leaves the old log below the new snapshot (semantics 6.9), transactions that never were
+        /// A SNAP leaves the old log below the new snapshot (rule 6.9.7), transactions that never were
         /// committed included: should a TRUNC reach below the snapshot, they come back. Repaired: a SNAP
         /// replaces log and snapshots, and a TRUNC below it is answered by asking for a SNAP.
         SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
         /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied
-        /// that no log holds (ZOOKEEPER-5094; semantics 6.8). Repaired: reload from disk, as after SNAP.
+        /// that no log holds (ZOOKEEPER-5094; rule 6.8.3). Repaired: reload from disk, as after SNAP.
         InterruptedTruncKeepsTree =>
             "a broken-off TRUNC keeps unlogged commits in memory (ZOOKEEPER-5094, HEAD)",
         /// A synchronisation by TRUNC applies what commits before NEWLEADER to memory and logs none of
-        /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (semantics 6.6).
+        /// it; the snapshot that holds it is not fsynced, yet NEWLEADER is acknowledged (rule 6.6.3).
         /// Repaired: the snapshot is fsynced and replaces the log, as after SNAP.
         TruncSnapshotUnsynced =>
             "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)",
         /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
         /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
-        /// (semantics 6.3). Repaired: the leader steps down, so that the next epoch is above both.
+        /// (rule 6.3.2). Repaired: the leader steps down, so that the next epoch is above both.
         LeaderIgnoresNewerEpoch =>
             "a server that accepted a newer epoch is shut out for as long as the leader leads (HEAD)",
         /// A leader counts what a learner acknowledged before it registered again, although that
         /// synchronisation can have cut it: a learner whose last zxid is proposed and not yet committed
-        /// is told to TRUNC (semantics 6.4 row 3; 4.4 rule 3). The transaction then commits while too few
+        /// is told to TRUNC (rules 6.4.3 and 4.4.3). The transaction then commits while too few
         /// disks hold it. Found here, by the explorer. Repaired: once a learner has registered again,
         /// its older acks are forgotten and those that still come by its older connection are ignored.
         AcksOutliveReconnect =>
             "an ack still counts after its learner has reconnected and been truncated (HEAD)",
         /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
-        /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; semantics
-        /// 6.8, 9 rule 6). It votes with them, is never sent them again, and lacks them after its next
+        /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; rules
+        /// 6.8 and 4.5.3). It votes with them, is never sent them again, and lacks them after its next
         /// start. Repaired: reload from disk, as after a broken-off SNAP.
         FsyncErrorKeepsMemory =>
             "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)",
         /// A background snapshot is a file like any other as soon as it is written, although the log may
         /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
-        /// log thread has appended it (semantics 4.5, 9 rule 6). It is not fsynced either, and
+        /// log thread has appended it (rule 4.5.3). It is not fsynced either, and
         /// `PurgeTxnLog` counts files. A power loss that takes the log's tail and spares the snapshot
         /// leaves a tree that no prefix yields, or a label beyond the log's end; the log goes on behind
         /// that label and has a gap that only this one snapshot covers, until three newer ones, which the
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for Bugs {
 /// A ZooKeeper release, as the set of its known defects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Release {
-    /// The semantics page as it stands: apache/zookeeper master of July 2026.
+    /// apache/zookeeper master of July 2026, as this crate's book of rules (`RULES.md`) has it.
     Head,
     /// 3.8.0, with what is known of it: HEAD's defects and what was changed since
     /// ([`Bug::OF_3_8_0`]).

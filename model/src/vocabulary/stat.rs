@@ -1,4 +1,4 @@
-//! `Stat`: what ZooKeeper tells about a znode besides its data (semantics 1.3).
+//! `Stat`: what ZooKeeper tells about a znode besides its data (rules 1.3.1 and 1.3.6).
 
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::zxid::Zxid;

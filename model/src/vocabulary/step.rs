@@ -107,7 +107,7 @@ pub enum Step {
     },
     /// A crashed server starts again from its disk.
     Restart(ServerId),
-    /// A server leaves its role without its process ending: memory is kept (semantics 6.8).
+    /// A server leaves its role without its process ending: memory is kept (rule 6.8).
     Rejoin(ServerId),
     /// A client's connection breaks; each direction loses its last packets.
     BreakClient {
@@ -166,7 +166,7 @@ pub enum Step {
         followers: ServerSet,
     },
     /// A fault: the log thread's fsync fails. It has told the server, which leaves its role without
-    /// its process ending (semantics 6.7, 6.8).
+    /// its process ending (rules 6.7 and 6.8).
     FsyncError {
         /// Which.
         server: ServerId,
@@ -181,7 +181,7 @@ pub enum Step {
 pub struct Tail {
     /// How many of the unsynced transactions had reached the disk by themselves.
     pub survive: u8,
-    /// Whether the one after these was half written: the start-up ignores it (semantics 6.7).
+    /// Whether the one after these was half written: the start-up ignores it (rule 6.7.5).
     pub torn: bool,
     /// Whether snapshots that nobody has fsynced survive.
     pub snapshots: bool,

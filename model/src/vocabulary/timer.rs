@@ -19,44 +19,44 @@ pub enum Timer {
 /// The timers of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ServerTimer {
-    /// No notification came for a while: send mine again (5.3; 200 ms, doubling to 60 s).
+    /// No notification came for a while: send mine again (rule 5.3.5; 200 ms, doubling to 60 s).
     Notification,
-    /// A quorum agrees; no better vote came within 200 ms: decide (5.3).
+    /// A quorum agrees; no better vote came within 200 ms: decide (rule 5.3.3).
     Finalize,
-    /// A learner's next attempt to connect to its leader (5.5; 100 ms apart).
+    /// A learner's next attempt to connect to its leader (rule 5.5.2; 100 ms apart).
     ConnectLeader,
-    /// Discovery and synchronisation have taken initLimit ticks (5.5).
+    /// Discovery and synchronisation have taken initLimit ticks (rule 5.5.2).
     InitLimit,
-    /// A learner has read nothing from its leader for syncLimit ticks (6.7 rule 4).
+    /// A learner has read nothing from its leader for syncLimit ticks (rule 6.7.4).
     LeaderSilent,
     /// The leader has read nothing on this connection for syncLimit ticks.
     LearnerSilent(LearnerConnection),
-    /// The leader's ping round, every half tick (6.7 rule 3).
+    /// The leader's ping round, every half tick (rule 6.7.3).
     Ping,
-    /// A session's time is up at the leader (2.3), or at the one server that knows of it (2.6). The engine rounds its deadline up to the next
-    /// tick boundary.
+    /// A session's time is up at the leader (rule 2.3.1), or at the one server that knows of it
+    /// (rule 2.6.1). The engine rounds its deadline up to the next tick boundary.
     SessionExpiry(SessionId),
-    /// A server has been LOOKING for long: it serves reads (2.7; max(2 s, tick)). Only where it may.
+    /// A server has been LOOKING for long: it serves reads (rule 2.7.1; max(2 s, tick)). Only where it may.
     ReadOnly,
-    /// The leader looks for containers and TTL znodes to delete (1.5; 60 s apart).
+    /// The leader looks for containers and TTL znodes to delete (rule 1.5.4; 60 s apart).
     Containers,
 }
 
 /// The timers of a client machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ClientTimer {
-    /// Wait before the next server of the list is tried (2.8 rule 2).
+    /// Wait before the next server of the list is tried (rule 2.8.2).
     Reconnect,
-    /// The handshake has taken too long (2.8 rule 1).
+    /// The handshake has taken too long (rule 2.8.1).
     Connect,
-    /// Nothing was read for two thirds of the timeout (2.8 rule 1).
+    /// Nothing was read for two thirds of the timeout (rule 2.8.1).
     Read,
-    /// Nothing was sent for a third of the timeout: send a ping (2.8 rule 1).
+    /// Nothing was sent for a third of the timeout: send a ping (rule 2.8.1).
     Ping,
-    /// Nothing was read for four thirds of the timeout: the client gives its session up (2.8 rule 3).
+    /// Nothing was read for four thirds of the timeout: the client gives its session up (rule 2.8.3).
     /// Only of clients that do so.
     Expiry,
-    /// Connected to a read-only server: time to look for a better one (2.7; 100 ms, doubling to 60 s).
+    /// Connected to a read-only server: time to look for a better one (rule 2.7.3; 100 ms, doubling to 60 s).
     Probe,
 }
 

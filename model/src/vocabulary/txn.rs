@@ -12,14 +12,14 @@ use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A transaction with its header (semantics 4.3).
+/// A transaction with its header (rule 4.3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Txn {
     /// Its place in the total order.
     pub zxid: Zxid,
     /// The session that asked; for an expiry, the session that expires.
     pub session: SessionId,
-    /// The request's number on that session; 0 for an expiry (semantics 2.3).
+    /// The request's number on that session; 0 for an expiry (rule 2.3.2).
     pub cxid: Xid,
     /// The leader's wall clock, milliseconds. Always 0 in the explorer.
     pub time: u64,
@@ -40,7 +40,7 @@ pub enum TxnBody {
         ephemeral_type: EphemeralType,
         /// Who may do what with it, as fixed up.
         acl: AclList,
-        /// The parent's stored cversion after this create (semantics 1.3 †).
+        /// The parent's stored cversion after this create (rule 1.3.2).
         parent_cversion: i32,
     },
     /// Delete a znode.
@@ -85,13 +85,13 @@ pub enum TxnBody {
         /// Negotiated timeout.
         timeout: Duration,
     },
-    /// End the session of the header, deleting these (semantics 2.5; the list since 3.6.0).
+    /// End the session of the header, deleting these (rule 2.5.1; the list since 3.6.0).
     CloseSession {
         /// The session's ephemerals at `prep` time, in order.
         ephemerals: Vec<ZnodePath>,
     },
     /// A request that failed validation: it takes a zxid and a quorum round all the same
-    /// (semantics 1.6).
+    /// (rule 1.6.4).
     Error(Error),
 }
 

@@ -1,4 +1,4 @@
-//! Transaction ids: `epoch << 32 | counter` (semantics 4.1).
+//! Transaction ids: `epoch << 32 | counter` (rule 4.1.1).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,7 +16,7 @@ impl Epoch {
     }
 
     /// The zxid with counter 0 that opens this epoch: the NEWLEADER zxid, which belongs to no
-    /// transaction (semantics 4.1).
+    /// transaction (rule 4.1.1).
     pub fn opening(self) -> Zxid {
         Zxid(u64::from(self.0) << 32)
     }

@@ -1,4 +1,4 @@
-//! The watches of one server (semantics 3.1, 3.4).
+//! The watches of one server (rules 3.1 and 3.4).
 //!
 //! A watch belongs to a connection and a path. There are two tables, as in `DataTree`: data watches
 //! (of exists, getData, addWatch) and child watches (of getChildren, addWatch). A connection can
@@ -39,7 +39,7 @@ pub type Fired = Vec<(ClientConnection, WatchedEvent)>;
 
 impl WatchTable {
     /// Sets a one-shot data watch: exists of any result, getData of a znode. Setting it twice sets
-    /// one.
+    /// one (rule 3.1.3).
     pub fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
         self.data.add(path, connection, Mode::Standard, bugs);
     }
@@ -107,7 +107,7 @@ impl WatchTable {
         }
     }
 
-    /// Fires what one change fires, in the order of semantics 3.1, appending to `fired`. `may_read`
+    /// Fires what one change fires, in the order of rule 3.1.2, appending to `fired`. `may_read`
     /// tells whether a connection passes READ on an ACL.
     pub fn trigger(
         &mut self,

@@ -1,4 +1,4 @@
-//! SetWatches: a client that re-attached sets its watches again (semantics 3.4).
+//! SetWatches: a client that re-attached sets its watches again (rule 3.4.1).
 
 use super::WatchTable;
 use crate::tree::DataTree;
@@ -20,7 +20,7 @@ pub struct Rearming<'a> {
     pub exist: &'a [Arc<str>],
     /// Child watches.
     pub child: &'a [Arc<str>],
-    /// Persistent watches. What happened meanwhile is lost (W5).
+    /// Persistent watches. What happened meanwhile is lost (rule 3.2.5).
     pub persistent: &'a [Arc<str>],
     /// Persistent recursive watches, likewise.
     pub recursive: &'a [Arc<str>],

@@ -1,4 +1,4 @@
-//! The first frame of each side: `ConnectRequest` and `ConnectResponse` (semantics 2.1).
+//! The first frame of each side: `ConnectRequest` and `ConnectResponse` (rule 2.1).
 //!
 //! The last field, `readOnly`, came later than the rest: peers from before 3.4 end without it.
 

@@ -1,6 +1,6 @@
 //! The client protocol as bytes: what [`ClientPacket`](crate::vocabulary::packet::ClientPacket) and
 //! [`ServerPacket`](crate::vocabulary::packet::ServerPacket) look like between a real client and a real server
-//! (semantics 2.1, 2.8).
+//! (rules 2.1 and 2.8).
 //!
 //! A connection carries frames: a length of four bytes, then so many bytes of a packet. Everything
 //! here turns packets into the inside of a frame and back; there are no sockets.

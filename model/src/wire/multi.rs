@@ -1,5 +1,5 @@
 //! The operations of a multi and their results: a list in which each element has a header of its
-//! own, and a header that says so ends it (semantics 1.7).
+//! own, and a header that says so ends it (rule 1.7.2).
 
 use super::Opcodes;
 use super::jute::{Reader, WireError, Writer};

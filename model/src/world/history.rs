@@ -1,7 +1,7 @@
 //! The committed history: every transaction in the one total order, and the tree it yields.
 //!
 //! This is the yardstick of most monitors: a serving server's tree must be the fold of a prefix of
-//! it (semantics 8.2 S5), a read must be answered from a prefix of it (H4).
+//! it (S5), a read must be answered from a prefix of it (H4).
 
 use crate::tree::{Applied, DataTree};
 use crate::vocabulary::fingerprint::Fingerprint;

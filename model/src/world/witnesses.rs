@@ -144,7 +144,7 @@ impl Witnesses {
             next = next.next().expect("it is below another zxid of its epoch");
             let Some(txn) = self.proposed.get(&next).cloned() else {
                 return Err(Objection::new(
-                    "S2 committed prefix",
+                    "S2 committed prefix agreement",
                     format!(
                         "{leader} was established with a history up to {last_zxid}, but nobody has proposed {next}"
                     ),

@@ -1,4 +1,4 @@
-//! Identities: what is sent, when, and what a refusal comes to (semantics 1.9, 2.8 rule 7).
+//! Identities: what is sent, when, and what a refusal comes to (rules 1.9 and 2.8.7).
 
 use crate::scene::*;
 

@@ -1,4 +1,4 @@
-//! The chroot: which paths servers and monitors see, and which the program (semantics 1.1).
+//! The chroot: which paths servers and monitors see, and which the program (rule 1.1.5).
 
 use crate::scene::*;
 use vivarium_model::acl::AclList;

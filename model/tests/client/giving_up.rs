@@ -1,4 +1,4 @@
-//! Clients that give their session up by themselves (ZOOKEEPER-4508; semantics 2.8 rule 3).
+//! Clients that give their session up by themselves (ZOOKEEPER-4508; rule 2.8.3).
 
 use crate::scene::*;
 

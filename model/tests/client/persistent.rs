@@ -1,4 +1,4 @@
-//! Watches that stay, and the removal of watches (semantics 3.3).
+//! Watches that stay, and the removal of watches (rule 3.3).
 
 use crate::scene::*;
 

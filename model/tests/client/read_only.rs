@@ -1,4 +1,4 @@
-//! Read-only servers, as a client sees them (semantics 2.7).
+//! Read-only servers, as a client sees them (rule 2.7).
 
 use crate::scene::*;
 

@@ -1,4 +1,4 @@
-//! A snapshot taken piece by piece while transactions are applied (semantics 6.9): each piece shows
+//! A snapshot taken piece by piece while transactions are applied (rule 6.9.2): each piece shows
 //! the tree of its own moment, and the label that of the beginning.
 
 use proptest::prelude::*;

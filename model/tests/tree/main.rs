@@ -1,10 +1,11 @@
 //! The data tree against an independent reference, over transactions that `prep` makes of random
 //! requests.
 //!
-//! Five promises: the tree does what semantics 1.3, 1.5, 1.9 and 1.10 say, field by field; it shows
-//! everybody what they may see (1.8); its digest is that of its content; `prep` makes the same transactions however far the tree lags behind it; and
-//! from every snapshot, clean or fuzzy, the replay of what came after its label leads to the same tree
-//! (S6; semantics 1.3 † and ‡, 6.9). Each check is shown to object to a planted fault.
+//! Five promises: the tree does what rules 1.3, 1.5, 1.9 and 1.10 say, field by field; it shows
+//! everybody what they may see (rule 1.8.1); its digest is that of its content; `prep` makes the
+//! same transactions however far the tree lags behind it; and from every snapshot, clean or fuzzy,
+//! the replay of what came after its label leads to the same tree (S6; rules 1.3.2, 1.3.3 and 6.9).
+//! Each check is shown to object to a planted fault.
 
 mod compare;
 mod fuzzy;
@@ -40,8 +41,8 @@ proptest! {
         }
     }
 
-    /// Hard limits of quotas are the exception: they are held against what is applied (semantics
-    /// 1.10).
+    /// Hard limits of quotas are the exception: they are held against what is applied (rule
+    /// 1.10.2).
     #[test]
     fn prep_decides_alike_however_far_the_tree_lags(actions in actions(), lag in 1_usize..40) {
         prop_assert_eq!(lead_lagging(&actions, 0, false), lead_lagging(&actions, lag, false));

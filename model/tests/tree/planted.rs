@@ -137,7 +137,7 @@ fn a_snapshot_with_a_child_and_no_parent_recovers() {
     assert_eq!(compare(&recovered, &reference(&txns)), Ok(()));
 }
 
-/// What replay over a snapshot of the future meets: nothing goes back (semantics 1.3 † and ‡).
+/// What replay over a snapshot of the future meets: nothing goes back (rules 1.3.2 and 1.3.3).
 #[test]
 fn an_old_transaction_takes_nothing_back() {
     let txns = txns([create("/p", 1), create("/p/a", 1), create("/p/b", 2), delete("/p/a")]);

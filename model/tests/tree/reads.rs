@@ -1,5 +1,5 @@
 //! Reads of a tree, by people who have proven this or that, against what the reference says that
-//! they may see (semantics 1.8, 1.9).
+//! they may see (rules 1.8 and 1.9).
 
 use crate::random::Who;
 use crate::reference::{Fields, Reference};

@@ -1,4 +1,4 @@
-//! A tree written down from semantics 1.3, 1.5, 1.9 and 1.10 as plainly as can be, for a leader's own
+//! A tree written down from rules 1.3, 1.5, 1.9 and 1.10 as plainly as can be, for a leader's own
 //! sequence of transactions: nothing is replayed, so nothing need be idempotent, and counters are
 //! counted here and not taken from the transaction.
 

@@ -1,4 +1,4 @@
-//! What quotas count (semantics 1.10), from the outside: which paths have limits, what their
+//! What quotas count (rule 1.10), from the outside: which paths have limits, what their
 //! statistics then say, and which of the statistics can be relied upon.
 //!
 //! Statistics are no part of the history. A server that loads a snapshot counts anew, and so can come

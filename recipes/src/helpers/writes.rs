@@ -11,9 +11,9 @@ use vivarium_model::path;
 /// what the lost write did.
 ///
 /// A look alone proves nothing: the write may still be pending at the leader, while the session has moved to
-/// a server that lags behind. Nor does `sync` where the session has moved to the leader, which parks only
-/// the syncs of its learners behind what it has proposed. Another write does, also one that is refused: it
-/// takes a zxid behind everything proposed, and its answer comes from a server that has applied all of that.
+/// a server that lags behind. Nor does `sync` under every setting where the session has moved to the leader
+/// (recipe rule 1.1.4). Another write does, also one that is refused: it takes a zxid behind everything
+/// proposed, and its answer comes from a server that has applied all of that (recipe rule 1.1.3).
 /// This one asks to delete `/`, which ZooKeeper always refuses.
 ///
 /// ```
@@ -37,8 +37,8 @@ use vivarium_model::path;
 /// ```
 ///
 /// # Errors
-/// `SessionExpired`: all writes of the session are settled for whoever reads in the next one, and its
-/// ephemeral znodes go. `AuthFailed`, which ends the session too.
+/// `SessionExpired`: as a rule all writes of the session are settled for whoever reads in the next one
+/// (recipe rule 1.2.5 says when not), and its ephemeral znodes go. `AuthFailed`, which ends the session too.
 pub async fn settle(zookeeper: &ZooKeeper) -> Result<(), Error> {
     match until_known(zookeeper, || zookeeper.delete("/", Version::Any)).await {
         // It was refused in its turn: that is all that it is for.

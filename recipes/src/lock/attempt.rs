@@ -1,4 +1,4 @@
-//! One attempt to acquire, in one session: make a znode, wait until it is the first (recipes 2.8).
+//! One attempt to acquire, in one session: make a znode, wait until it is the first (recipe rule 2.8).
 
 use super::contender::{self, Contender, Node};
 use super::recovery::{Lost, Recovered, list};
@@ -88,7 +88,7 @@ impl Attempt {
                 Place::First => return Ok(Some(node)),
                 Place::Behind(predecessor) => {
                     let woken = self.wait_for(&predecessor).await?;
-                    // Its znode outlives the connection, so it keeps its place (museum row 15).
+                    // Its znode outlives the connection, so it keeps its place (recipe rule 2.8.4).
                     if woken == Woken::Reconnected && self.mutants.has(Mutant::RecreateOnBlip) {
                         let Some(second) = self.line_up().await? else { return Ok(None) };
                         node = second;
@@ -111,7 +111,7 @@ impl Attempt {
         Ok(Some(node))
     }
 
-    /// Step 1, with the first row of the table of errors.
+    /// Makes the znode, whatever becomes of the reply (recipe rules 2.8.1 and 2.8.6).
     async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
         let id = (!self.mutants.has(Mutant::NoGuid)).then(|| Arc::clone(&self.id));
         let prefix = contender::prefix(&self.lock, id.as_deref());
@@ -164,7 +164,7 @@ impl Attempt {
         Ok(place(&names, own))
     }
 
-    /// Steps 4 and 5: returns when it is time to list again.
+    /// Returns when it is time to list again (recipe rules 2.8.3 and 2.8.4).
     async fn wait_for(&self, predecessor: &str) -> Result<Woken, AcquireError> {
         let on = contender::child(&self.lock, predecessor);
         let watched = self.zookeeper.watch_data(&on).await;
@@ -174,7 +174,7 @@ impl Attempt {
         };
         let mut watch = match watched {
             Ok(watch) => watch,
-            // It vanished between list and watch: nobody would ever wake us (museum row 10).
+            // It vanished between list and watch: nobody would ever wake us (recipe rule 2.8.3).
             Err(Error::NoNode) if self.mutants.has(Mutant::ExistsNullSleeps) => {
                 waiting();
                 return pending().await;
@@ -214,7 +214,7 @@ impl Attempt {
     }
 }
 
-/// The last row of the table of errors: however an attempt ends without a grant, also by being
+/// Recipe rule 2.8.6, last row: however an attempt ends without a grant, also by being
 /// dropped at an await point, its znode is deleted.
 impl Drop for Attempt {
     fn drop(&mut self) {

@@ -1,8 +1,8 @@
 //! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order.
 //!
 //! Contenders are ordered by sequence number, compared as serial numbers (RFC 1982): the number is
-//! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipes 2.0), where text and
-//! plain integers both put the newcomer before the present holder (museum row 13). Serial order is
+//! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipe rule 1.2.1), where text and
+//! plain integers both put the newcomer before the present holder (`OrderAtWrap`). Serial order is
 //! right as long as the numbers of the contenders present at one time span less than 2^31 creates.
 //! Order by czxid would need no such limit, but costs one read per contender in every deciding
 //! list. The two orders agree: a directory cannot be deleted, and so its counter cannot restart,

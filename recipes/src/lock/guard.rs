@@ -20,7 +20,7 @@ use vivarium_model::zxid::Zxid;
 /// that refuses a token smaller than the largest one it has seen is safe from every former holder.
 ///
 /// The sequence number in the znode's name is no such number: it restarts when the directory is
-/// deleted, and wraps (recipes 2.0).
+/// deleted, and wraps (recipe rules 1.2.1 and 1.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub Zxid);
 
@@ -87,7 +87,7 @@ pub enum FencedError {
 /// A held lock. Dropping it releases the lock in the background.
 ///
 /// There is one guard per grant: it cannot be cloned, since dropping one clone would release the
-/// lock under the others (museum row 8).
+/// lock under the others (recipe rule 2.8.9).
 #[must_use = "dropping the guard releases the lock"]
 pub struct Guard {
     /// Pinned to the attempt's session.
@@ -189,8 +189,8 @@ impl Guard {
             }
             Err(failed) => Err(match (failed.index, failed.error) {
                 (Some(0), Error::NoNode) => self.refused(Loss::NodeDeleted, failed.error),
-                // A closing session is refused operation by operation (semantics 1.6.1), one that is
-                // unknown as a whole.
+                // A closing session is refused operation by operation (rule 1.6.1; recipe rule
+                // 1.1.5), one that is unknown as a whole.
                 (_, Error::SessionExpired) => self.refused(Loss::SessionEnded, failed.error),
                 (Some(index), error) if index > 0 => {
                     FencedError::Operation { index: index - 1, error }
@@ -200,7 +200,7 @@ impl Guard {
         }
     }
 
-    /// Releases the lock, however often the connection is lost meanwhile.
+    /// Releases the lock (recipe rule 2.8.5), however often the connection is lost meanwhile.
     ///
     /// Cancel-safe: dropping the future leaves the rest to the background. The holder's belief ends
     /// at the call.
@@ -208,7 +208,7 @@ impl Guard {
         self.stop_believing();
         let deletion = match self.loss.get() {
             Some(_) => Deletion::Missing,
-            // One try, and the guard forgets what it held (museum row 22).
+            // One try, and the guard forgets what it held (`ReleaseGivesUp`).
             None if self.mutants.has(Mutant::ReleaseGivesUp) => {
                 match self.zookeeper.delete(&self.node, Version::Any).await {
                     Ok(()) => Deletion::Deleted,

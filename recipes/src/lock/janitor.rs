@@ -1,9 +1,9 @@
 //! Duties that outlast their caller: tasks beside the program that delete what nobody waits for any
 //! more.
 //!
-//! A single best-effort delete is how znodes leak (museum rows 5, 17, 21, 22). A duty repeats until
-//! it is done, and ends with its session: the handle that it gets is pinned to one. While the
-//! client is disconnected, it waits.
+//! A single best-effort delete is how znodes leak (`BestEffortCleanup`, `NoBackgroundCleanup`). A
+//! duty repeats until it is done, and ends with its session: the handle that it gets is pinned to
+//! one. While the client is disconnected, it waits.
 
 use super::{LockSeen, recovery};
 use crate::helpers::reconnected;
@@ -26,7 +26,7 @@ pub(super) enum Deletion {
 
 /// Deletes a znode by its full path, however often the connection is lost.
 ///
-/// A version would prove nothing, a stranger's fresh znode has version 0 as well (recipes 2.0); the
+/// A version would prove nothing, a stranger's fresh znode has version 0 as well (recipe rule 1.2.3); the
 /// attempt's id in the name does.
 pub(super) async fn delete_until_gone(zookeeper: &ZooKeeper, path: &str) -> Deletion {
     let mut lost_reply = false;

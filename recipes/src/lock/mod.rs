@@ -1,4 +1,4 @@
-//! The exclusive lock (recipes 2.8): at most one live holder, in order of arrival.
+//! The exclusive lock (recipe rule 2.8): at most one live holder, in order of arrival.
 //!
 //! # Contract
 //!

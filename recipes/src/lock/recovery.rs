@@ -1,17 +1,18 @@
-//! Finding an attempt's znodes when nobody knows what has become of its create (recipes 2.8, table
-//! of errors, first and last row).
+//! Finding an attempt's znodes when nobody knows what has become of its create (recipe
+//! rule 2.8.6, for create and for whoever gives up).
 //!
-//! The create may have been applied, may never be, or may still be pending at the leader while the
-//! session has moved to a server that lags behind. So a list alone proves nothing: the fate of the
-//! earlier writes must be settled first (recipes section 0, CL-p): by [`settle`].
+//! The create may have been applied, may never be, or may still be pending at the leader (recipe
+//! rule 1.1.1) while the session has moved to a server that lags behind. So a list alone proves
+//! nothing: the fate of the earlier writes must be settled first (recipe rules 1.1.2 and 1.1.3): by
+//! [`settle`].
 //!
-//! `sync` does not settle it where the session has moved from a learner to the leader: a leader parks
-//! the syncs of its learners behind its last proposal, but answers those of its own clients at once
-//! (semantics 4.5 iv; `ProposalRequestProcessor` passes them on, and the leader's `CommitProcessor`
-//! is built not to match syncs). A write does settle it, also one that fails: it takes a zxid behind
-//! everything proposed, and is answered when the answering server has applied all of it (semantics
-//! 1.6). Whatever server answers later has seen as much, for the client goes to none that is behind
-//! what it has read.
+//! Where the session has moved from a learner to the leader, `sync` does not settle it under every
+//! setting: a leader parks the syncs of its learners behind its last proposal, but its own clients' are
+//! kept waiting only by what the same session has in its `CommitProcessor` (rules 4.5.6 and 4.5.7; recipe
+//! rule 1.1.4). A write does settle it, also one that fails: it takes a zxid behind everything proposed,
+//! and is answered when the answering server has applied all of it (rule 1.6.4; recipe rule 1.1.3).
+//! Whatever server answers later has seen as much, for the client goes to none that is behind what it
+//! has read (rule 2.1.2).
 
 use super::contender::{self, Contender, Node};
 use super::{AcquireError, Mutant, Mutants};
@@ -27,7 +28,7 @@ pub(super) enum Recovered {
     /// It had no effect, and will have none.
     Nothing,
     /// There is a znode with the attempt's id, and it belongs to another session: never adopt it
-    /// (CURATOR-498, museum row 3).
+    /// (CURATOR-498; `AdoptDeadSessionNode`).
     NotOurs,
 }
 

@@ -47,7 +47,7 @@ pub(super) fn entry() -> Entry {
     let mutants = lock::Mutant::ALL;
     Entry {
         name: "lock",
-        summary: "clients fight over an exclusive lock (recipes 2.8)",
+        summary: "clients fight over an exclusive lock",
         seeds: 4_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -1,4 +1,4 @@
-//! The one table of what release 3.8.0, as Debian has it, does otherwise than today's semantics. That
+//! The one table of what release 3.8.0, as Debian has it, does otherwise than today's. That
 //! is 3.8.0 with later security repairs: it keeps watch events from who may not read
 //! (ZOOKEEPER-4799, CVE-2024-23944) although the release did not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
 
@@ -11,8 +11,6 @@ pub struct VersionOwn {
     pub switch: Bug,
     /// The releases that no longer do it.
     pub until: &'static str,
-    /// The rule of the semantics page that says so.
-    pub rule: &'static str,
     /// What it does.
     pub what: &'static str,
 }
@@ -22,43 +20,43 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
     VersionOwn {
         switch: Bug::ExistsAsksNoAcl,
         until: "3.8.4, 3.9.2",
-        rule: "1.8",
+        // Rule 1.8.1.
         what: "exists answers whoever asks, READ or not (ZOOKEEPER-2590)",
     },
     VersionOwn {
         switch: Bug::MultiTellsNoStat,
         until: "HEAD",
-        rule: "1.7",
+        // Rule 1.7.3.
         what: "create2 inside a multi is a create and tells no Stat",
     },
     VersionOwn {
         switch: Bug::VersionBecomesMinusOne,
         until: "master",
-        rule: "1.3",
+        // Rule 1.3.7.
         what: "the version after -2 is -1, not 0 (ZOOKEEPER-4743)",
     },
     VersionOwn {
         switch: Bug::OneWatchModePerPath,
         until: "3.9.0",
-        rule: "3.1",
+        // Rule 3.1.5.
         what: "a connection watches a path in one way only: the newest (ZOOKEEPER-4466)",
     },
     VersionOwn {
         switch: Bug::RecursiveWatchIsChildWatch,
         until: "3.9.0",
-        rule: "3.1",
+        // Rule 3.1.5.
         what: "a recursive watch is among the child watches too (ZOOKEEPER-4475)",
     },
     VersionOwn {
         switch: Bug::CheckWatchesSeesOthers,
         until: "3.9.0",
-        rule: "1.8",
+        // Rule 3.3.3.
         what: "checkWatches finds a watch on the path whoever set it (before ZOOKEEPER-4466)",
     },
     VersionOwn {
         switch: Bug::NoPersistentWatcherTypes,
         until: "3.9.0",
-        rule: "3.3",
+        // Rule 3.3.3.
         what: "removeWatches and checkWatches know no types of persistent watches: MarshallingError",
     },
 ];

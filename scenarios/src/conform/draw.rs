@@ -187,7 +187,7 @@ fn any_path() -> impl Strategy<Value = Arc<str>> {
     ]
 }
 
-/// Each class that `PathUtils.validatePath` refuses, and some that it does not (semantics 1.1).
+/// Each class that `PathUtils.validatePath` refuses, and some that it does not (rule 1.1).
 fn refused() -> impl Strategy<Value = Arc<str>> {
     let paths = [
         "",
@@ -248,7 +248,7 @@ fn data() -> impl Strategy<Value = Data> {
     vec(any::<u8>(), 0..6).prop_map(Data::from)
 }
 
-/// About as much as one packet takes (semantics 1.11): the length of the path decides.
+/// About as much as one packet takes (rule 1.11.1): the length of the path decides.
 fn big_data() -> impl Strategy<Value = Data> {
     (1_048_500..1_048_600_usize).prop_map(|length| Data::from(vec![7; length]))
 }

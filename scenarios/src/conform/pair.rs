@@ -283,7 +283,7 @@ impl Link {
     }
 }
 
-/// The zxid of a packet that a client counts as seen (semantics 2.8 rule 6).
+/// The zxid of a packet that a client counts as seen (rule 2.8.6).
 fn seen(packet: &ServerPacket) -> Option<Zxid> {
     match packet {
         ServerPacket::Reply { zxid, .. } | ServerPacket::WatchesSet { zxid } => Some(*zxid),

@@ -67,8 +67,8 @@ pub fn mix(tally: &Tally, width: u16) -> String {
 fn own(width: u16) -> String {
     let rows = OF_3_8_0
         .iter()
-        .map(|own| [own.what.to_owned(), own.until.to_owned(), format!("semantics {}", own.rule)]);
-    let header = ["what 3.8.0 does otherwise, and the model with it", "until", "rule"];
+        .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
+    let header = ["what 3.8.0 does otherwise, and the model with it", "until", "switch"];
     of_rows(header, rows, 3, width)
 }
 

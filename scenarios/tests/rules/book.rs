@@ -60,7 +60,7 @@ impl Book {
                 let id = title.split(' ').next().unwrap_or_default();
                 book.add(id, at, line);
                 section = Some((at, id.to_string()));
-            } else if line.starts_with("Source:") || line.starts_with("These are known") {
+            } else if line.starts_with("Source:") {
                 section = None;
             } else if let Some(rule) = line.strip_prefix("* **") {
                 book.add(rule.split("**").next().unwrap_or_default(), at, line);

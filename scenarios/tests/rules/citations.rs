@@ -49,6 +49,16 @@ const GONE: [&str; 8] = [
 
 /// All citations of some words.
 pub fn citations(words: &[Word<'_>]) -> Vec<Citation> {
+    let cited = cited(words).into_iter();
+    let citation = |(at, book): (usize, Which)| {
+        let Word { text, line } = words[at];
+        Citation { line, book, id: bare(text).to_string() }
+    };
+    cited.map(citation).collect()
+}
+
+/// Which words are ids that are cited, and of which book.
+fn cited(words: &[Word<'_>]) -> Vec<(usize, Which)> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let name = bare(word.text).to_lowercase();
@@ -60,23 +70,22 @@ pub fn citations(words: &[Word<'_>]) -> Vec<Citation> {
             Some("recipe") => Which::Recipes,
             _ => Which::Model,
         };
-        let ids = ids(&words[at + 1..]);
-        found.extend(ids.map(|(line, id)| Citation { line, book, id }));
+        found.extend(ids(words, at + 1).into_iter().map(|at| (at, book)));
     }
     found
 }
 
-/// The ids at the beginning of some words: the first, whatever number it is, and those that follow
-/// behind a comma, `and`, `or`, `to`.
-fn ids<'a>(words: &'a [Word<'_>]) -> impl Iterator<Item = (usize, String)> + 'a {
+/// The ids that begin here: the first, whatever number it is, and those that follow behind a comma, `and`,
+/// `or`, `to`.
+fn ids(words: &[Word<'_>], from: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut goes_on = true;
-    for word in words {
-        let number = bare(word.text);
+    for (at, word) in words.iter().enumerate().skip(from) {
         if ["and", "or", "to"].contains(&word.text) && !found.is_empty() {
             goes_on = true;
             continue;
         }
+        let number = bare(word.text);
         let fits = match found.is_empty() {
             true => number.starts_with(|first: char| first.is_ascii_digit()),
             false => is_id(number),
@@ -84,10 +93,10 @@ fn ids<'a>(words: &'a [Word<'_>]) -> impl Iterator<Item = (usize, String)> + 'a 
         if !(goes_on && fits) {
             break;
         }
-        found.push((word.line, number.to_string()));
+        found.push(at);
         goes_on = word.text.ends_with(',');
     }
-    found.into_iter()
+    found
 }
 
 /// A word without what surrounds it in a sentence.
@@ -133,14 +142,16 @@ pub fn stale(books: &Books, file: &File) -> Vec<String> {
         let names = GONE.iter().filter(move |name| line.contains(**name));
         names.map(move |name| (at + 1, format!("`{name}` is no document of this repository")))
     });
-    let words = [file.prose(), file.printed()];
-    let forms = words.iter().flat_map(|words| other_forms(books, words));
+    // In code a number in brackets is just that.
+    let forms = [(file.prose(), true), (file.printed(), false)];
+    let forms = forms.iter().flat_map(|(words, is_prose)| other_forms(books, words, *is_prose));
     gone.chain(forms).map(|(line, what)| format!("{}:{line}: {what}", file.path)).collect()
 }
 
-/// `semantics 6.7`, `recipes section 0`, `(6.7)`, `6.7 rule 1`, `surprise 5`.
-fn other_forms(books: &Books, words: &[Word<'_>]) -> Vec<(usize, String)> {
+/// `semantics 6.7`, `recipes section 0`, `(6.7)`, `; 6.7)`, `6.7 rule 1`, `surprise 5`.
+fn other_forms(books: &Books, words: &[Word<'_>], is_prose: bool) -> Vec<(usize, String)> {
     let mut found = Vec::new();
+    let cited: BTreeSet<usize> = cited(words).into_iter().map(|(at, _)| at).collect();
     for (at, here) in words.iter().enumerate() {
         let after = words.get(at + 1).map_or("", |word| word.text);
         let [word, next] = [bare(here.text), bare(after)];
@@ -149,7 +160,8 @@ fn other_forms(books: &Books, words: &[Word<'_>]) -> Vec<(usize, String)> {
         let old = ["semantics", "recipes", "museum", "surprise", "surprises"];
         let is_old = joined && numbered && old.contains(&word.to_lowercase().as_str());
         let is_split = joined && is_id(word) && ["rule", "row"].contains(&next);
-        let is_bare = here.text.starts_with('(') && known(books, word);
+        let is_bracketed = here.text.starts_with('(') || here.text.contains(')');
+        let is_bare = is_prose && is_bracketed && !cited.contains(&at) && known(books, word);
         if is_old || is_split || is_bare {
             found.push((here.line, format!("`{} {after}`: write `rule N.N.N`", here.text)));
         }
@@ -161,16 +173,15 @@ fn known(books: &Books, id: &str) -> bool {
     is_id(id) && [&books.model, &books.recipes].iter().any(|book| book.rules.contains_key(id))
 }
 
-/// The rules of a book that code cites nowhere, itself or by its section, and that do not say that they are
+/// The rules of a book that code cites nowhere by their own numbers, and that do not say that they are
 /// context; and those that say so and are cited.
 pub fn uncited(book: &Book, cited: &BTreeSet<String>) -> Vec<String> {
     let rules = book.rules.iter().filter(|(id, _)| section(id) != id.as_str());
     rules
         .filter_map(|(id, rule)| {
-            let is_cited = cited.contains(id) || cited.contains(section(id));
-            let what = match (cited.contains(id), is_cited, rule.is_context) {
-                (_, false, false) => "is cited by no code, and is not marked as context",
-                (true, _, true) => "is marked as context, and code cites it",
+            let what = match (cited.contains(id), rule.is_context) {
+                (false, false) => "is cited by no code, and is not marked as context",
+                (true, true) => "is marked as context, and code cites it",
                 _ => return None,
             };
             Some(format!("{}:{}: rule {id} {what}", book.path, rule.line))
@@ -240,6 +251,7 @@ mod tests {
             "// surprise 5",
             "// it is so (6.7).",
             "// it is so (2.8.3, 6.7)",
+            "// it is so (rule 2.8.3: for ever; 6.7).",
             "// the museum row 3",
             "f(\"semantics 6.7\")",
         ] {
@@ -261,7 +273,8 @@ mod tests {
         let book = &books().model;
         let saw = "rule 6.7.2 is cited by no code, and is not marked as context";
         assert_eq!(uncited(book, &cited(&["6.7.1"])), [format!("m.md:4: {saw}")]);
-        assert_eq!(uncited(book, &cited(&["6.7"])), [""; 0]);
+        // Whoever cites the section has not said which.
+        assert_eq!(uncited(book, &cited(&["6.7"])).len(), 2);
         let book = Book::read("m.md", "### 6.7 A\n* **6.7.1** One. *(context)*\n");
         assert_eq!(uncited(&book, &cited(&[])), [""; 0]);
         assert_eq!(uncited(&book, &cited(&["6.7.1"])).len(), 1);

@@ -136,7 +136,8 @@ pub fn unregistered(properties: &[Property], files: &[File]) -> Vec<String> {
     for file in files {
         let code = without_tests(file);
         let looks_so = literals(code).into_iter().filter(|(_, literal)| is_name(literal));
-        for (line, name) in looks_so.chain(monitor_names(code)) {
+        let names: BTreeSet<(usize, &str)> = looks_so.chain(monitor_names(code)).collect();
+        for (line, name) in names {
             if !registered.contains(name) && !NO_PROPERTY.contains(&name) {
                 wrong.push(format!("{}:{line}: \"{name}\" is in no register", file.path));
             }

@@ -80,7 +80,8 @@ pub struct Word<'a> {
 }
 
 fn words(text: &str, line: usize) -> impl Iterator<Item = Word<'_>> {
-    text.split_whitespace().map(move |text| Word { text, line })
+    let parts = text.split(|it: char| it.is_whitespace() || it == '"');
+    parts.filter(|text| !text.is_empty()).map(move |text| Word { text, line })
 }
 
 /// A line without the marks at its beginning that are no part of the sentence.

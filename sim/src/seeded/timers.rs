@@ -62,7 +62,7 @@ impl Timers {
     }
 
     /// When a timer armed now for this span fires: a session's expiry only on the tick boundary
-    /// after it, `((now + timeout) / tick + 1) * tick` (semantics 2.3).
+    /// after it, `((now + timeout) / tick + 1) * tick` (rule 2.3.1).
     pub(super) fn deadline(&self, timer: Timer, now: Time, after: Duration) -> Time {
         let exact = now + after;
         match timer {

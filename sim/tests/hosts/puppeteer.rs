@@ -223,7 +223,7 @@ fn begin(calls: &mut Calls, call: CallId, pending: Pending) {
     calls.insert(call, pending);
 }
 
-/// Semantics 1.8: a reply sets its watch unless it is an error; exists sets it for NoNode too.
+/// Rule 1.8: a reply sets its watch unless it is an error; exists sets it for NoNode too.
 fn settle_watch(calls: &mut Calls, answered: &Pending, outcome: &Outcome) {
     let Pending::Answer(Operation::Request { request, watch: Some(watch), .. }) = answered else {
         return;

@@ -1,4 +1,4 @@
-//! The client's table of watches (semantics 3.3, `ZKWatchManager`).
+//! The client's table of watches (rule 3.3, `ZKWatchManager`).
 //!
 //! A path's watch is set once at the server, however many calls wait for it, and its one
 //! notification is handed to all of them. One-shot watches go when they fire; persistent ones stay.
@@ -101,7 +101,7 @@ impl WatchTable {
     }
 
     /// Who hears of a notification: the watches of its path in the order of registration, then the
-    /// recursive ones above it, the nearest first. Takes the one-shot ones away.
+    /// recursive ones above it, the nearest first. Takes the one-shot ones away (rule 3.3.2).
     pub(super) fn fire(&mut self, event: &WatchedEvent) -> Vec<(WatchKind, CallId)> {
         let mut fired = Vec::new();
         if let Some(watches) = self.0.get_mut(&event.path) {
@@ -152,7 +152,7 @@ impl WatchTable {
         watches.map(|(_, call)| call).collect()
     }
 
-    /// The packets that set all watches again at another server (3.4): none for an empty table, one
+    /// The packets that set all watches again at another server (rule 3.4.1): none for an empty table, one
     /// until the paths fill it.
     pub(super) fn set_watches(&self, relative_zxid: Zxid) -> Vec<ClientPacket> {
         let mut packets = Vec::new();

@@ -1,4 +1,4 @@
-//! ACLs and identities (semantics 1.9).
+//! ACLs and identities (rule 1.9).
 
 use super::ZooKeeper;
 use super::transport::Call;
@@ -25,7 +25,7 @@ impl ZooKeeper {
     /// fires, and a multi cannot hold it.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `NoAuth` without ADMIN, `InvalidAcl`,
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth` without ADMIN, `InvalidAcl`,
     /// `BadVersion`, `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
     pub async fn set_acl(
         &self,
@@ -52,7 +52,7 @@ impl ZooKeeper {
     }
 
     /// Proves an identity, such as `digest` with `user:password`, to this server and to every later
-    /// one of the session (semantics 2.8 rule 7). Every request that is made from now on has it. It
+    /// one of the session (rule 2.8.7). Every request that is made from now on has it. It
     /// does not wait for the server. One that refuses the identity ends the session for this client:
     /// the session is [`AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed), and whatever is pending
     /// fails with `AuthFailed`, as does every later request. A new session knows nothing of it.

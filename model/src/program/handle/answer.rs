@@ -4,7 +4,7 @@ use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{EventType, Op, OpResult, ReadOp, ReadResult, Request, Response};
 
-/// Whether the reply sets the watch that the request asked for (semantics 3.3): exists and addWatch
+/// Whether the reply sets the watch that the request asked for (rule 3.3.1): exists and addWatch
 /// do so where the znode is absent too.
 pub(super) fn registers(request: &Request, outcome: &Outcome) -> bool {
     match outcome {

@@ -31,7 +31,7 @@ impl ZooKeeper {
         expect!(self.call(Operation::Connect).await, Outcome::Connected(session) => session)
     }
 
-    /// Ends the session (`closeSession`, semantics 2.8 rule 9): its ephemeral znodes go with it.
+    /// Ends the session (`closeSession`, rule 2.8.9): its ephemeral znodes go with it.
     pub async fn close(&self) {
         expect!(self.call(Operation::Close).await, Outcome::Closed => ());
     }

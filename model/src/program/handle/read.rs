@@ -1,6 +1,6 @@
 //! The typed reads of [`ZooKeeper`]. The server that the session is connected to answers them alone:
 //! what they show may be old, but is never older than what the session was shown before
-//! (semantics 4.6).
+//! (rule 4.6.2).
 
 use super::ZooKeeper;
 use super::transport::Unseen;

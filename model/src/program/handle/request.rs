@@ -43,7 +43,7 @@ impl ZooKeeper {
     /// if the mode appends one, and its Stat. Everybody may do everything with it.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NodeExists`, `NoNode` for the parent,
+    /// As the server says (rule 1.6): `NodeExists`, `NoNode` for the parent,
     /// `NoChildrenForEphemerals`, `NoAuth` for the parent, `QuotaExceeded`, `BadArguments`,
     /// `Unimplemented` for a TTL where servers have none. After `ConnectionLoss` the znode may exist, may
     /// never exist, or may appear later.
@@ -79,7 +79,7 @@ impl ZooKeeper {
     /// Deletes a znode without children.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `NoAuth` for the parent, `BadVersion`,
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth` for the parent, `BadVersion`,
     /// `NotEmpty`, `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         match self.write(Op::Delete { path: Arc::from(path), version }).await? {
@@ -91,7 +91,7 @@ impl ZooKeeper {
     /// Replaces a znode's content; its new Stat.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `NoAuth`, `BadVersion`, `QuotaExceeded`,
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth`, `BadVersion`, `QuotaExceeded`,
     /// `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
     pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
         let op = Op::SetData { path: Arc::from(path), data: Data::from(data), version };
@@ -101,7 +101,7 @@ impl ZooKeeper {
         }
     }
 
-    /// Executes all of these or none, under one zxid (semantics 1.7). Behind a chroot the paths in the
+    /// Executes all of these or none, under one zxid (rule 1.7). Behind a chroot the paths in the
     /// results are whole ones, as Apache's client leaves them.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl ZooKeeper {
     /// take it from clients too, though Apache's has no method for it.
     ///
     /// # Errors
-    /// As the server says (semantics 1.6): `NoNode`, `NotEmpty`, `BadArguments`; or `ConnectionLoss`,
+    /// As the server says (rule 1.6): `NoNode`, `NotEmpty`, `BadArguments`; or `ConnectionLoss`,
     /// which leaves the outcome open.
     pub async fn delete_container(&self, path: &str) -> Result<(), Error> {
         match self.request(Request::DeleteContainer { path: Arc::from(path) }).await? {
@@ -127,7 +127,7 @@ impl ZooKeeper {
         }
     }
 
-    /// Waits until this server has caught up with the leader (semantics 4.6; no quorum round, so no
+    /// Waits until this server has caught up with the leader (rule 4.6.4; no quorum round, so no
     /// guarantee that the leader is still one).
     ///
     /// # Errors

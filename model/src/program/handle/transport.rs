@@ -57,7 +57,7 @@ pub trait Transport: Send + Sync {
     fn submit(&self, operation: Operation, waker: &Waker) -> Ticket;
 
     /// Begins a request that asks for a watch: the tickets of its reply and of the watch event.
-    /// The second one is answered only if the reply registers the watch (semantics 1.8): any
+    /// The second one is answered only if the reply registers the watch (rule 1.8.1): any
     /// answer but an error does, and for `exists` and `addWatch` NoNode does too. `waker` is to be
     /// woken by the reply. The watch of an `addWatch` stays, see [`Transport::poll_events`].
     fn submit_watching(

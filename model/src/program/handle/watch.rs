@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// A watch that was left by a read (semantics 3). It fires once. Dropping it forgets it: the
+/// A watch that was left by a read (rule 3.1.1). It fires once. Dropping it forgets it: the
 /// server's side stays, but its event is no input any more.
 #[must_use = "a dropped watch never fires"]
 pub struct Watch {
@@ -81,7 +81,7 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A watch that stays when it fires (`addWatch`; semantics 3): a stream of events. Each is given out
+/// A watch that stays when it fires (`addWatch`; rule 3.1.1): a stream of events. Each is given out
 /// once, in the order in which the server sent them; none is left out while the connection lives.
 /// What changes while the session has none is not told: after a reconnect, read again what matters.
 /// Dropping it forgets it: the server's side stays, but its events are no input any more.

@@ -85,7 +85,7 @@ pub(super) struct Client {
     /// The session that it has.
     pub(super) session: Option<SessionId>,
     pub(super) connection: Option<Connection>,
-    /// As its machine has it: where the last reply stood (semantics 2.8 rule 6).
+    /// As its machine has it: where the last reply stood (rule 2.8.6).
     pub(super) last_zxid: Zxid,
     /// The session that it had before, if that was refused, and which leaders can have done so
     /// without its closeSession being in the log.
@@ -166,7 +166,7 @@ impl Leaders {
 pub(super) struct Write {
     pub(super) xid: Xid,
     pub(super) request: Arc<Request>,
-    /// The identities of the connection when it was sent (semantics 1.9).
+    /// The identities of the connection when it was sent (rule 1.9.6).
     pub(super) auth: Arc<[Id]>,
     /// Which of the session's connections it was sent by.
     pub(super) connection: u32,

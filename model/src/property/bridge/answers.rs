@@ -2,9 +2,9 @@
 //! server can have sent them.
 //!
 //! The zxid of a reply is where its server stood. So everything up to there that fires a watch of
-//! this connection must have been read before it (semantics 3.2 W1, W4), and nothing that the
+//! this connection must have been read before it (rules 3.2.1 and 3.2.4), and nothing that the
 //! connection reads later stands lower. A notification names the transaction that fired it; what
-//! SetWatches makes up names where its server stood (3.4), and so does the answer to SetWatches.
+//! SetWatches makes up names where its server stood (rule 3.4.1), and so does the answer to SetWatches.
 
 use super::Bridge;
 use super::account::{Account, Client, Connection};
@@ -84,7 +84,7 @@ impl Bridge {
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if closes_local {
-            // Its server's affair alone (semantics 2.6): it answers and hangs up.
+            // Its server's affair alone (rule 2.6.1): it answers and hangs up.
             link.hung_up = true;
         } else if is_write(request) {
             let refused = Err(Error::SessionExpired);

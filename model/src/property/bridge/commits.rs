@@ -9,7 +9,7 @@
 //! only for a session that exists and whose client has lost a connection before: a session has an
 //! owner other than the connection it was created by only once its client has gone elsewhere.
 //!
-//! Nor is it in the log whether a session that is not in the tree is a local one (2.6), to which the
+//! Nor is it in the log whether a session that is not in the tree is a local one (rule 2.6.3), to which the
 //! leader lets its requests pass, all but the creation of an ephemeral. So with local sessions it may
 //! be either.
 //!

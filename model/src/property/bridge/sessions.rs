@@ -5,16 +5,16 @@
 //!   place, unless the connection began before that, or a deposed leader is still about that
 //!   does not have it.
 //! * A session is refused when its closeSession has its place in the log, when a leader has
-//!   proposed it (semantics 2.3, 2.4), or when a deposed leader does not know the session.
+//!   proposed it (rules 2.3 and 2.4), or when a deposed leader does not know the session.
 //! * A client's next session begins behind the closeSession of one that was refused, unless the
 //!   leader that refused it has fallen.
 //!
 //! A session may live on after its client has left it (killed, closed without an answer, given up by a
-//! client that does so (2.8 rule 3), or after a refused identity): it ends by its expiry.
+//! client that does so (rule 2.8.3), or after a refused identity): it ends by its expiry.
 //!
-//! Of a local session (2.6) the log says nothing. It is accepted by the server that it began at, and
+//! Of a local session (rule 2.6.1) the log says nothing. It is accepted by the server that it began at, and
 //! by no other, until a leader has proposed a createSession for it; it can be over at any time. A
-//! read-only connection (2.7) speaks for no part of the log: what it shows is not compared, but its
+//! read-only connection (rule 2.7.1) speaks for no part of the log: what it shows is not compared, but its
 //! client has seen it. The session on it is another than the client's own, for which it counts
 //! nothing, or the client's own.
 
@@ -316,7 +316,7 @@ impl Bridge {
         self.config.clients.get(client.index()).is_some_and(|client| client.expires_locally)
     }
 
-    /// The client has heard nothing for too long and left its session behind (semantics 2.8 rule 3).
+    /// The client has heard nothing for too long and left its session behind (rule 2.8.3).
     /// The servers know nothing of that.
     fn given_up(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
@@ -330,7 +330,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A server refused an identity, and the client left its session behind (semantics 1.9). Its
+    /// A server refused an identity, and the client left its session behind (rule 1.9.5). Its
     /// server must have been sent one that is to be refused, and it answers nothing behind that.
     fn refused_identity(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let config = Arc::clone(&self.config);

@@ -1,11 +1,11 @@
 //! H4: reads are from a prefix.
 //!
 //! A read is answered as the committed history up to the reply's header zxid answers it: data,
-//! children and every field of the Stat (semantics 4.6). The header zxid is the witness, so there
+//! children and every field of the Stat (rule 4.6.2). The header zxid is the witness, so there
 //! is nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
 //! get older.
 //!
-//! A read-only server's tree can hold what was logged and never committed (semantics 2.7, 9 rule 7).
+//! A read-only server's tree can hold what was logged and never committed (rules 2.7 and 6.8.2).
 //! So on a read-only connection a reply may stand where nothing is committed, and shows what nobody
 //! can judge. Where it stands at a committed transaction it is judged like any other.
 //!
@@ -152,7 +152,7 @@ impl PrefixRead {
             past.changes.push(ChildChange { zxid: txn.zxid, created, name });
         }
         // The body names what is touched even where nothing changes, as a parent's pzxid may
-        // (semantics 1.3 ‡); the changes name what a closeSession does not list (2.5 rule 2).
+        // (rule 1.3.3); the changes name what a closeSession does not list (rule 2.5.2).
         self.touch(tree, txn.zxid, &txn.body);
         for change in changes {
             self.refresh_with_parent(tree, txn.zxid, &change.path);
@@ -224,7 +224,7 @@ impl PrefixRead {
             // all needs a znode.
             (_, Err(Error::NoAuth), _, Some(_)) => true,
             (_, Err(Error::NoNode), _, None) => true,
-            // What a quota's statistics say is no part of the history (semantics 1.10).
+            // What a quota's statistics say is no part of the history (rule 1.10.3).
             (_, Ok(_), _, Some(_)) if quota::is_statistics(path) => {
                 quota::same_answer(request, result, &self.expected(request, path, zxid))
             }

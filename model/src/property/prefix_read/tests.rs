@@ -44,7 +44,7 @@ fn tree_at(history: &History, zxid: Zxid) -> DataTree {
 }
 
 /// Statistics change with every write below the path that they are of, and a server that loads a
-/// snapshot counts anew: what they say is not judged, and all else of them is (semantics 1.10).
+/// snapshot counts anew: what they say is not judged, and all else of them is (rule 1.10.3).
 #[test]
 fn what_statistics_say_is_no_part_of_the_history() {
     let mut trial = trial();
@@ -270,7 +270,7 @@ fn a_commit_reported_again_is_taken_in_once() {
     trial.accepts(replied(7, z(2, 2), get_children("/d"), result));
 }
 
-/// Semantics 2.7, 9 rule 7: a server without a leader shows what it has logged.
+/// Rules 2.7 and 6.8.2: a server without a leader shows what it has logged.
 #[test]
 fn only_on_a_read_only_connection_a_read_may_stand_where_nothing_is_committed() {
     let read_only = session(SessionState::ConnectedReadOnly, Some(ONE));

@@ -1,5 +1,5 @@
 //! One server's disk: the transaction log with its unsynced tail, snapshots, and the two epoch
-//! files (semantics 6.2, 6.9).
+//! files (rules 6.2 and 6.9).
 //!
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
@@ -41,12 +41,12 @@ pub struct Disk {
     /// `currentEpoch.tmp`, written but not yet renamed (ZOOKEEPER-1653).
     current_epoch_tmp: Option<Epoch>,
     /// How often a process has started on this disk; the model's stand-in for the boot time inside
-    /// session ids (semantics 2.2).
+    /// session ids (rule 2.2.1).
     starts: u16,
 }
 
 impl Disk {
-    /// A disk as the first start leaves it: the database that it begins with, saved (semantics 6.9).
+    /// A disk as the first start leaves it: the database that it begins with, saved (rule 6.9.4).
     pub fn new(content: Arc<DataTree>) -> Disk {
         Disk {
             log: Vec::new(),
@@ -125,7 +125,7 @@ impl Disk {
         self.log.len() - self.durable
     }
 
-    /// Appends a record, buffered. A zxid that the log has already (proposed again after a
+    /// Appends a record, buffered (rule 6.9.1). A zxid that the log has already (proposed again after a
     /// synchronisation by SNAP) is ignored, as `FileTxnLog.append` warns and the replay skips.
     pub fn append(&mut self, txn: Arc<Txn>) {
         if self.log.last().is_none_or(|last| last.zxid < txn.zxid) {
@@ -175,7 +175,7 @@ impl Disk {
         }
     }
 
-    /// Cuts everything after `zxid` out of the log (semantics 6.9); `setup` is what the first database
+    /// Cuts everything after `zxid` out of the log (rule 6.9.6); `setup` is what the first database
     /// had. Returns `false`, and changes
     /// nothing, where the history up to `zxid` cannot be rebuilt from what would remain.
     #[must_use]
@@ -244,8 +244,8 @@ impl Disk {
     }
 
     /// Loads the database: the newest snapshot and every logged transaction above its label, in
-    /// order (semantics 6.9). Returns the tree and where in the log the replay began. A torn last
-    /// record is taken for the end of the file (semantics 6.7); whoever starts on it mends that first.
+    /// order (rule 6.9.3). Returns the tree and where in the log the replay began. A torn last
+    /// record is taken for the end of the file (rule 6.7.5); whoever starts on it mends that first.
     pub fn load(&self) -> (DataTree, usize) {
         let newest = self.snapshots.last().expect("there is always a snapshot");
         let mut tree = DataTree::clone(&newest.content);
@@ -259,7 +259,7 @@ impl Disk {
     }
 
     /// Whether a transaction is missing in the log from its record `from` on. What is missing between
-    /// the snapshot and that record is not seen: nobody asks (semantics 6.9).
+    /// the snapshot and that record is not seen: nobody asks (rule 6.9.5).
     pub fn has_gap(&self, from: usize) -> bool {
         has_gap(&self.log[from..])
     }
@@ -269,7 +269,7 @@ impl Disk {
         self.log.partition_point(|txn| txn.zxid <= label)
     }
 
-    /// A process starts: the checks of semantics 6.2 against the loaded database's last zxid.
+    /// A process starts: the checks of rules 6.2.2 and 6.2.3 against the loaded database's last zxid.
     ///
     /// # Errors
     /// The sentence with which the server refuses to start.

@@ -28,7 +28,7 @@ fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
 }
 
 /// The statistics in a snapshot are those of the moment when they were written; whoever loads it
-/// counts what it holds (semantics 1.10).
+/// counts what it holds (rule 1.10.3).
 #[test]
 fn quotas_are_counted_when_a_snapshot_is_loaded() {
     let mut content = DataTree::new();

@@ -12,7 +12,7 @@
 //! * A crash forgets memory and takes back what was sent and not read (no packet of the process need
 //!   survive it: one that did could as well have been read before).
 //! * Leaving a role forgets the learner or leader, flushes the log and applies all of it; so a
-//!   commit that was read leaves no trace that the log has not (semantics 6.8).
+//!   commit that was read leaves no trace that the log has not (rule 6.8.1).
 //! * An appended record that is not durable is as good as one that waits to be appended: a crash can
 //!   lose both, and so can a failed fsync.
 //! * A failed fsync is like a crash for the log and like leaving the role for all else, and needs

@@ -26,7 +26,7 @@ impl Leading<'_> {
         self.log.push(txn, context);
     }
 
-    /// processAck (semantics 4.4 rule 3).
+    /// processAck (rule 4.4.3).
     pub(in crate::server) fn process_ack(
         &mut self,
         server: ServerId,
@@ -44,7 +44,7 @@ impl Leading<'_> {
         debug_assert_eq!(proposal.txn.zxid, zxid);
         proposal.acks.insert(server);
         // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
-        // ack only (rule 4).
+        // ack only (rule 4.4.4).
         if at == 0 && context.config.is_quorum(proposal.acks.len()) {
             self.commit_first(context);
         }

@@ -1,5 +1,5 @@
 //! `ContainerManager`: the leader deletes containers that have lost their children and TTL znodes
-//! that nobody has changed for long (semantics 1.5).
+//! that nobody has changed for long (rule 1.5.4).
 //!
 //! It looks every `znode.container.checkIntervalMs` and puts a `deleteContainer` of session 0 into
 //! `prep`, which looks again whether there are children, and at nothing else. The timer is armed

@@ -1,4 +1,4 @@
-//! Discovery: which epoch is new, and is anybody who counts ahead of me? (semantics 6.3)
+//! Discovery: which epoch is new, and is anybody who counts ahead of me? (rule 6.3)
 
 use super::Leading;
 use super::state::{HandlerPhase, Phase};

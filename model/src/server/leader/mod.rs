@@ -1,4 +1,4 @@
-//! A leader: from winning the election to broadcast (semantics 6.3, 6.4, 6.7, 4.4).
+//! A leader: from winning the election to broadcast (rules 6.3, 6.4, 6.7 and 4.4).
 //!
 //! What a learner sends is read by its handler (`learner_handler`), which passes it on by its phase:
 //! `discovery` collects accepted epochs and epoch acks, `sync` brings each learner up to date,

@@ -1,7 +1,7 @@
-//! Synchronisation of a learner: DIFF, TRUNC or SNAP, and the hand-over to forwarding (semantics
-//! 6.4, 6.5).
+//! Synchronisation of a learner: DIFF, TRUNC or SNAP, and the hand-over to forwarding (rules
+//! 6.4 and 6.5).
 //!
-//! Row 5 of the decision table (the transaction log on disk) is off, as with
+//! Rule 6.4.5 (the transaction log on disk) is off, as with
 //! `zookeeper.snapshotSizeFactor=-1`: a learner below the window of committedLog gets a SNAP.
 
 use super::Leading;
@@ -56,7 +56,7 @@ impl Leading<'_> {
         }
         // startForwarding: what is proposed and not committed; from here on the handler is among the
         // forwarding followers, and what is proposed and committed until the handler's next step
-        // comes before NEWLEADER. (toBeApplied is always empty between steps.)
+        // comes before NEWLEADER (rule 6.5.1). (toBeApplied is always empty between steps.)
         for proposal in &leader.outstanding {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
@@ -78,7 +78,7 @@ impl Leading<'_> {
         }
     }
 
-    /// The decision table of semantics 6.4; the first matching row wins.
+    /// The decision table of rule 6.4: the first row that fits, of rules 6.4.2, 6.4.3, 6.4.4 and 6.4.6.
     fn plan_sync(&self, learner: Zxid) -> Plan {
         let last_processed = self.database.tree.last_processed();
         let (min, max) =
@@ -99,7 +99,7 @@ impl Leading<'_> {
         Plan { first: None, packets: Vec::new(), sent: last_processed }
     }
 
-    /// Walks committedLog from the learner's zxid (semantics 6.4). `None`: the learner's zxid is not
+    /// Walks committedLog from the learner's zxid (rule 6.4.7). `None`: the learner's zxid is not
     /// in the history and of another epoch, so only a SNAP will do.
     fn walk_committed_log(&self, learner: Zxid, max: Zxid) -> Option<Plan> {
         let mut plan = Plan { first: None, packets: Vec::new(), sent: learner };

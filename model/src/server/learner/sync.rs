@@ -1,5 +1,5 @@
 //! Synchronisation as the learner sees it: DIFF, TRUNC or SNAP, then NEWLEADER with its disk operations
-//! one after the other, then UPTODATE (semantics 6.6).
+//! one after the other, then UPTODATE (rule 6.6).
 
 use super::state::Phase;
 use super::{Following, stay_patient};
@@ -62,7 +62,7 @@ impl Following<'_> {
     }
 
     /// COMMIT before NEWLEADER: in SNAP and TRUNC mode applied to memory at once, since the snapshot
-    /// to come will hold it; in DIFF mode kept for the log (semantics 6.6).
+    /// to come will hold it; in DIFF mode kept for the log (rule 6.6.2).
     pub(super) fn commit_while_synchronising(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         if learner.mode == Some(SyncMode::Diff) {
@@ -76,7 +76,7 @@ impl Following<'_> {
     }
 
     /// NEWLEADER: make the synchronised history durable, then the epoch, then acknowledge; one disk
-    /// operation after the other (semantics 6.6, HEAD order).
+    /// operation after the other (rule 6.6.3).
     pub(super) fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
@@ -178,7 +178,7 @@ impl Following<'_> {
         context.to_leader(connection, LearnerPacket::Ack(learner.epoch.opening()));
     }
 
-    /// UPTODATE: serve; log what is proposed, commit what is committed (semantics 6.6, last lines).
+    /// UPTODATE: serve; log what is proposed, commit what is committed (rule 6.6.4).
     pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         let connection = learner.connected();

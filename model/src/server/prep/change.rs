@@ -1,4 +1,4 @@
-//! One request's checks, in the order of semantics 1.6, and its records.
+//! One request's checks, in the order of rule 1.6.2, and its records.
 
 use super::Asker;
 use crate::server::access;
@@ -16,7 +16,7 @@ use crate::vocabulary::txn::TxnBody;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// The longest time to live, in milliseconds (semantics 1.5).
+/// The longest time to live, in milliseconds (rule 1.5.2).
 const MAX_TTL: u128 = (1 << 40) - 1;
 
 /// The change that one request asks for.
@@ -46,7 +46,7 @@ impl Change<'_> {
         }
     }
 
-    /// All operations or none (semantics 1.7).
+    /// All operations or none (rule 1.7).
     fn multi(&mut self, ops: &[Op]) -> TxnBody {
         let mut parts = Vec::with_capacity(ops.len());
         for op in ops {
@@ -122,6 +122,7 @@ impl Change<'_> {
         if self.find(&path).is_ok() {
             return Err(Error::NodeExists);
         }
+        // Nothing is below an ephemeral (rule 1.5.3).
         let is_ephemeral = record.ephemeral_type.owner().is_some();
         if is_ephemeral && !self.has(Bug::PlantedEphemeralParent) {
             return Err(Error::NoChildrenForEphemerals);
@@ -158,7 +159,7 @@ impl Change<'_> {
     }
 
     /// No permission is asked for, and no version; the time to live is not looked at again
-    /// (semantics 1.5).
+    /// (rule 1.5.5).
     fn delete_container(&mut self, path: &str) -> Result<TxnBody, Error> {
         let parent = deletable(path)?;
         let (path, record) = self.find(path)?;
@@ -225,7 +226,7 @@ impl Change<'_> {
         access::check(&record.acl, wanted, &self.asker.auth, &self.config.options)
     }
 
-    /// Against the applied tree: what is under way is not counted (semantics 1.10).
+    /// Against the applied tree: what is under way is not counted (rule 1.10.2).
     fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
         match self.config.options.enforce_quota {
             true => self.tree.check_quota(path, count, bytes),
@@ -237,7 +238,7 @@ impl Change<'_> {
         self.config.bugs.has(bug)
     }
 
-    /// The number of a sequential name: the counter before this create (semantics 1.4 rule 1).
+    /// The number of a sequential name: the counter before this create (rules 1.4.1 and 1.4.4).
     fn suffix(&self, parent: &Record) -> i32 {
         match self.has(Bug::PlantedSequence) {
             true => parent.children as i32,
@@ -250,7 +251,7 @@ impl Change<'_> {
     }
 }
 
-/// Records a deletion. The parent's stored cversion counts creations only and stays.
+/// Records a deletion. The parent's stored cversion counts creations only and stays (rule 1.4.2).
 pub(super) fn delete(
     outstanding: &mut OutstandingChanges,
     zxid: Zxid,
@@ -265,7 +266,7 @@ pub(super) fn delete(
 }
 
 /// The text before the last slash, where the parent is looked up. Nothing else of a path is checked
-/// at this point, so what is no path at all mostly ends as NoNode (semantics 1.1).
+/// at this point, so what is no path at all mostly ends as NoNode (rule 1.1.3).
 fn parent_of(path: &str) -> Result<&str, Error> {
     match path.rfind('/') {
         Some(_) if path.contains('\0') => Err(Error::BadArguments),
@@ -275,7 +276,7 @@ fn parent_of(path: &str) -> Result<&str, Error> {
     }
 }
 
-/// The parent of what is to be deleted, if it may be (semantics 1.1).
+/// The parent of what is to be deleted, if it may be (rule 1.1.4).
 fn deletable(path: &str) -> Result<&str, Error> {
     let parent = parent_of(path)?;
     if RESERVED.contains(&path) { Err(Error::BadArguments) } else { Ok(parent) }

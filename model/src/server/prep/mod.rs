@@ -1,9 +1,9 @@
-//! `prep`: the leader decides what each request does, once and for everyone (semantics 1.4–1.7,
-//! 2.5, 4.3).
+//! `prep`: the leader decides what each request does, once and for everyone (rules
+//! 1.4, 1.5, 1.6, 1.7, 2.5 and 4.3).
 //!
 //! Requests come one at a time, and their order here is the order of the world. Each takes the next
 //! zxid *before* it is checked, so one that fails is proposed, logged and committed too, as an error
-//! (semantics 1.6). The checks look at the tree as it will be when everything proposed is applied
+//! (rule 1.6.4). The checks look at the tree as it will be when everything proposed is applied
 //! ([`OutstandingChanges`]), so that every server, applying the transactions in order, need not check
 //! anything again: sequence numbers, new versions and the ephemerals of a closing session are all
 //! written into the transaction.
@@ -37,11 +37,11 @@ pub struct Asker {
     pub session: SessionId,
     /// The way by which its request came.
     pub owner: Owner,
-    /// The identities of the connection (semantics 1.9).
+    /// The identities of the connection (rule 1.9.6).
     pub auth: Arc<[Id]>,
     /// Whether the leader takes the session for a local one if it tracks none of that id: because it
     /// is a local one of its own, or because the id is of another server, of whose local sessions it
-    /// knows nothing (semantics 2.6).
+    /// knows nothing (rule 2.6.3).
     pub local: bool,
 }
 
@@ -139,7 +139,7 @@ impl Prep {
         Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
     }
 
-    /// A session's time is up: marks it closing and closes it (semantics 2.3).
+    /// A session's time is up: marks it closing and closes it (rule 2.3.2).
     pub fn expire(&mut self, tree: &DataTree, session: SessionId, at: Time) -> Expiry {
         if self.sessions.touch(session).is_none() {
             return Expiry::Nothing;
@@ -189,7 +189,7 @@ impl Prep {
     }
 
     /// The largest counter names no transaction: on reaching it the leader refuses to propose
-    /// (semantics 4.1).
+    /// (rule 4.1.2).
     fn next_zxid(&self) -> Option<Zxid> {
         self.last_zxid.next().filter(|zxid| zxid.counter() != u32::MAX)
     }
@@ -206,7 +206,7 @@ impl Prep {
         Arc::new(Txn { zxid, session, cxid, time: at.milliseconds(), body })
     }
 
-    /// Semantics 2.5 rule 1. Closing twice is harmless: the second time nothing is left.
+    /// Rule 2.5.1. Closing twice is harmless: the second time nothing is left.
     fn close_session(&mut self, tree: &DataTree, zxid: Zxid, session: SessionId) -> TxnBody {
         let ephemerals = self.outstanding.ephemerals(tree, session);
         for path in &ephemerals {

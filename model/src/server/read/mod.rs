@@ -1,4 +1,4 @@
-//! Reads: what a server answers from its own tree (semantics 1.8), and the watches that they set.
+//! Reads: what a server answers from its own tree (rule 1.8), and the watches that they set.
 
 use super::access;
 use crate::tree::{DataTree, Znode};
@@ -93,6 +93,7 @@ impl Reader<'_> {
             }
             Request::GetAllChildrenNumber { path } => {
                 self.readable(tree, path)?;
+                // By `""` the root itself is counted too (rule 1.8.3).
                 Ok(Response::AllChildrenNumber(tree.descendants(path) as u32))
             }
             Request::GetEphemerals { prefix } => Ok(self.ephemerals(tree, prefix)),
@@ -154,7 +155,7 @@ impl Reader<'_> {
     }
 }
 
-/// The root is also known by no name at all, to reads (semantics 1.2).
+/// The root is also known by no name at all, to reads (rule 1.2.1).
 fn at(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
 }

@@ -1,4 +1,4 @@
-//! Every row of semantics 1.8: who may read, what is said first, and which watch is set.
+//! Every row of rule 1.8: who may read, what is said first, and which watch is set.
 
 use super::*;
 use crate::tree::EphemeralType;

@@ -1,4 +1,4 @@
-//! Every row of the tables of semantics 3.1 and 3.4, as scenarios.
+//! Every row of the tables of rules 3.1 and 3.4, as scenarios.
 
 mod staying;
 

@@ -1,4 +1,4 @@
-//! Watches of addWatch, which stay when they fire, and what takes watches away (semantics 3.1, 3.3).
+//! Watches of addWatch, which stay when they fire, and what takes watches away (rules 3.1 and 3.3).
 
 use super::*;
 use AddWatchMode::{Persistent, PersistentRecursive};
@@ -299,7 +299,7 @@ mod acls {
     }
 }
 
-/// SetWatches: what stays is registered without a word, whatever happened meanwhile (W5).
+/// SetWatches: what stays is registered without a word, whatever happened meanwhile (rule 3.2.5).
 #[test]
 fn rearmed_watches_that_stay_are_told_nothing() {
     let list = |paths: &[&str]| paths.iter().map(|path| Arc::from(*path)).collect::<Vec<_>>();

@@ -3,15 +3,16 @@
 //!
 //! A belief lasts from the grant until release is called, the loss is signalled, or the program
 //! ends. No algorithm can keep two beliefs from overlapping: a program learns that its session is
-//! over only after the server has decided so, and a paused one later still. But of two beliefs the
+//! over only after the server has decided so, and a paused one later still (recipe rule 1.2.4). But of two
+//! beliefs the
 //! one with the smaller token must belong to a session that is closed in the committed history
-//! (recipes 2.8); which of the two began first does not matter. Such *zombie overlaps* are legal:
+//! (recipe rule 2.8.7); which of the two began first does not matter. Such *zombie overlaps* are legal:
 //! they are counted and measured here, not refused.
 //!
 //! A belief that outlives the notice is no zombie any more. The lock's policy is that a belief ends
 //! with the notice of expiry, and a client machine begins a new session only after that notice, so
 //! a belief that is still there when its client is connected by another session is refused
-//! (museum rows 23 and 24).
+//! (`BeliefSurvivesExpiry`).
 
 use crate::lock::LockSeen;
 use crate::lock::properties::creations::Creations;

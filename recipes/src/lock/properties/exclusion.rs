@@ -4,7 +4,7 @@
 //! Every znode with a smaller czxid must have been deleted at or below that zxid, so it is absent
 //! from the committed history at the moment of the grant, however stale the list was. This holds
 //! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
-//! contenders came, wherever the sequence counter stands (recipes 2.0).
+//! contenders came, wherever the sequence counter stands (recipe rule 1.2.1).
 
 use crate::lock::LockSeen;
 use crate::lock::properties::contenders;

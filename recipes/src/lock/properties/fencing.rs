@@ -1,7 +1,7 @@
 //! M3, fencing: tokens are unique, and a smaller one is granted after a larger one only to a zombie.
 //!
 //! The token is the znode's czxid: creation order is grant order, also where the sequence counter
-//! restarts or wraps (recipes 2.0). A program whose session has ended on the server may still be
+//! restarts or wraps (recipe rule 1.2.2). A program whose session has ended on the server may still be
 //! granted what it no longer has; its token is then smaller than one already granted, and a
 //! resource that remembers the largest token it has seen refuses it. That refusal is the other half
 //! of this property: a resource that once accepted a smaller token after a larger one fences

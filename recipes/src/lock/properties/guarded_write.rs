@@ -2,7 +2,7 @@
 //!
 //! This fences state *inside* ZooKeeper: `multi { check(node), .. }` of a holder that has lost its
 //! lock fails as a whole. It rests on names that are never used twice, for a check without a
-//! version accepts any znode of that name (recipes 2.8 M4); the attempt's id in the name sees to
+//! version accepts any znode of that name (recipe rule 2.8.8); the attempt's id in the name sees to
 //! that.
 
 use crate::lock::contender::Contender;
@@ -45,7 +45,7 @@ impl GuardedWrite {
                     self.apply(view, txn, part)?;
                 }
             }
-            // Those that are listed, and any other of this session (semantics 2.5 rule 2).
+            // Those that are listed, and any other of this session (rule 2.5.2).
             TxnBody::CloseSession { .. } => {
                 self.standing.retain(|path| view.history.tree().node(path).is_some());
             }

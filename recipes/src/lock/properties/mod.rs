@@ -1,4 +1,4 @@
-//! What an exclusive lock promises, as monitors (recipes 2.8, safety).
+//! What an exclusive lock promises, as monitors (recipe rules 2.8.7 and 2.8.8).
 //!
 //! Truth and belief are kept apart: M1, M4, M5 and M6 speak of znodes in the committed history,
 //! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because

@@ -4,7 +4,7 @@
 //! session lives as long as its program. So once an attempt has given up, or its grant is being
 //! released, its znodes must be gone within a bound. The bound counts only time in which the session
 //! is connected, without interruption: offline the duty is kept, but cannot be done. It ends with
-//! the session (recipes 2.8, last row of the error table), and with the process that has it.
+//! the session (recipe rule 2.8.6), and with the process that has it.
 //!
 //! The bound must cover what one cleanup can take while the connection holds: a server that is cut
 //! off from its leader keeps its clients for up to syncLimit ticks. A machine that stands still can

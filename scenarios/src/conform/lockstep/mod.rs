@@ -212,7 +212,7 @@ impl Lockstep {
     }
 
     /// A server of an ensemble may be behind what others have done, also behind a sync at the leader
-    /// (semantics 4.6), but not behind a write of one's own.
+    /// (rule 4.6.4), but not behind a write of one's own.
     fn catch_up(&mut self, seat: Seat) -> Result<(), Stop> {
         if !self.servers.are_many() {
             return Ok(());

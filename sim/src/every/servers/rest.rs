@@ -3,7 +3,7 @@
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::property::Objection;
 
-/// One leader, everybody serves, and all trees are equal (semantics 8.2, L1, L2, L5).
+/// One leader, everybody serves, and all trees are equal (L1, L2, L5).
 pub(super) fn check(ensemble: &Ensemble) -> Result<(), Objection> {
     let stuck = |saw: String| Err(Objection::new("L2 everybody serves in the end", saw));
     let mut digests = Vec::new();

@@ -133,7 +133,7 @@ impl Trap {
         look: &dyn Look,
         orders: &mut Vec<(Fault, Order)>,
     ) {
-        // Up to a second passes before a client tries again (semantics 2.8 rule 2).
+        // Up to a second passes before a client tries again (rule 2.8.2).
         let lasts = self.random.span(Duration::from_millis(200), Duration::from_millis(2_500));
         for server in servers(look).filter(|server| Some(*server) != look.leader()) {
             orders.push((self.kind, Order::Stall(server, lasts)));

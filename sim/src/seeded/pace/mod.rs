@@ -14,7 +14,7 @@
 //!   the wrong order shows if d - 1 changes of priority come at the right places. Threads there have no clock;
 //!   here a program that sleeps would keep all others waiting, so the wait has bounds: see [`Priorities`].
 //!
-//! All the same such a run is a legal one. No latency has an upper bound in the model (semantics: the network
+//! All the same such a run is a legal one. No latency has an upper bound in the model (rule 6.1.2: the network
 //! is asynchronous, and so is everybody's scheduler); connections stay first in, first out, and a program gets
 //! its inputs in their order; only programs' reactions take seconds, while their client machines go on to
 //! answer pings, and packets are delayed by less than the shortest session timeout. Both end when faults are

@@ -62,7 +62,7 @@ fn its_removal_is_its_last_event() {
     );
 }
 
-/// As the client's table has it (semantics 3.3): NoNode registers, though the program is told of it
+/// As the client's table has it (rule 3.3.1): NoNode registers, though the program is told of it
 /// and has no watch.
 #[test]
 fn what_is_not_registered_gives_its_slot_back() {

@@ -60,7 +60,7 @@ fn a_watch_ends_with_its_session() {
     );
 }
 
-/// Semantics 1.8: only exists leaves a watch where there is no znode; no error else leaves any.
+/// Rule 1.8: only exists leaves a watch where there is no znode; no error else leaves any.
 #[test]
 fn an_unregistered_watch_gives_its_slot_back() {
     for (read, error, registered) in [

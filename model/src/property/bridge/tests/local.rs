@@ -108,7 +108,7 @@ fn closing_a_local_session_takes_no_transaction() {
     }
 }
 
-/// Semantics 2.7: its server speaks for no part of the log.
+/// Rule 2.7: its server speaks for no part of the log.
 #[test]
 fn what_a_read_only_connection_shows_is_not_compared() {
     let vanished = || replied(1, z(7, 7), exists("/x"), Ok(Response::Exists(Stat::default())));

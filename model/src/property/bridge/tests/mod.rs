@@ -270,7 +270,7 @@ fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
     );
 }
 
-/// Semantics 2.8 rule 3: a client that is configured so needs no server to tell it. The session lives
+/// Rule 2.8.3: a client that is configured so needs no server to tell it. The session lives
 /// on, and the next one begins without waiting for its end.
 #[test]
 fn a_client_may_give_its_session_up() {
@@ -301,7 +301,7 @@ fn a_client_may_give_its_session_up() {
     }
 }
 
-/// Semantics 1.9: a client whose identity was refused leaves its session behind. It must have sent one
+/// Rule 1.9: a client whose identity was refused leaves its session behind. It must have sent one
 /// that servers refuse.
 #[test]
 fn an_identity_is_refused_only_if_it_was_sent() {

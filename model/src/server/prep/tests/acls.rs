@@ -1,4 +1,4 @@
-//! ACLs at `prep`: semantics 1.6 and 1.9. Who may is looked up where the page says, after what it
+//! ACLs at `prep`: rules 1.6 and 1.9. Who may is looked up where the rule says, after what it
 //! says, and as it will be once everything proposed is applied.
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Containers and TTL znodes at `prep`: semantics 1.5.
+//! Containers and TTL znodes at `prep`: rule 1.5.
 
 use super::*;
 use crate::tree::EphemeralType;

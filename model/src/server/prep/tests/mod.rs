@@ -1,4 +1,4 @@
-//! Every row of semantics 1.6 and 1.4, and the rules of 1.7, 2.4 and 2.5.
+//! Every row of rules 1.6.2 and 1.4, and rules 1.7, 2.4 and 2.5.
 
 mod acls;
 mod extended_types;
@@ -289,7 +289,7 @@ mod sequence_numbers {
         assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 3));
     }
 
-    /// The counter turns negative in flight, but trees take it only forwards (semantics 1.3 †): once
+    /// The counter turns negative in flight, but trees take it only forwards (rule 1.4.3): once
     /// all is applied, it stands at its largest value again.
     #[test]
     fn wrap_to_negative() {

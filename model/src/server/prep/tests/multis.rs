@@ -1,4 +1,4 @@
-//! Multis at `prep`: semantics 1.7.
+//! Multis at `prep`: rule 1.7.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Every row of semantics 1.6: of two reasons to fail, the one that is checked first.
+//! Every row of rule 1.6: of two reasons to fail, the one that is checked first.
 
 use super::*;
 use Error::{BadArguments, BadVersion, NoChildrenForEphemerals, NoNode, NodeExists, NotEmpty};

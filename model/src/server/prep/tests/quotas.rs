@@ -1,4 +1,4 @@
-//! Quotas at `prep`: semantics 1.6 and 1.10.
+//! Quotas at `prep`: rules 1.6 and 1.10.
 
 use super::*;
 use Error::{BadVersion, NoAuth, NodeExists, QuotaExceeded};

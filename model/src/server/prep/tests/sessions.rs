@@ -1,4 +1,4 @@
-//! Sessions at `prep`: semantics 1.6.1, 2.4 and 2.5.
+//! Sessions at `prep`: rules 1.6.1, 2.4 and 2.5.
 
 use super::*;
 
