@@ -23,11 +23,11 @@ pub(super) struct Clients {
     pub(super) attachments: BTreeMap<ClientConnection, Attachment>,
     pub(super) sessions: BTreeMap<SessionId, ClientConnection>,
     pub(super) watches: WatchTable,
-    /// Sessions that only this server knows of (semantics 2.6).
+    /// Sessions that only this server knows of (rule 2.6.1).
     pub(super) local: LocalSessions,
-    /// LOOKING, and serving reads all the same (semantics 2.7).
+    /// LOOKING, and serving reads all the same (rule 2.7.1).
     pub(super) read_only: bool,
-    /// Requests in submission order that wait, by session; never an empty queue (semantics 4.5).
+    /// Requests in submission order that wait, by session; never an empty queue (rule 4.5.4).
     pub(super) pending: BTreeMap<SessionId, VecDeque<Waiting>>,
 }
 

@@ -63,15 +63,15 @@ impl Context<'_> {
 /// A disk operation that the packet thread (of a leader: its main thread) waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Writing {
-    /// A prospective leader's snapshot of its tree, before it listens (semantics 6.3 rule 1).
+    /// A prospective leader's snapshot of its tree, before it listens (rule 6.3.1).
     LeadSnapshot,
     /// `acceptedEpoch`.
     AcceptedEpoch,
     /// `currentEpoch.tmp`.
     CurrentEpochTmp,
-    /// Its renaming to `currentEpoch`.
+    /// Its renaming to `currentEpoch` (rule 6.2.1).
     CurrentEpoch,
-    /// The learner's snapshot at NEWLEADER (semantics 6.6).
+    /// The learner's snapshot at NEWLEADER (rule 6.6.3).
     SyncSnapshot,
     /// The learner's append (and application) of the next committed transaction at NEWLEADER.
     SyncAppend,

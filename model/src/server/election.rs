@@ -94,7 +94,7 @@ impl Election {
         self.proposal
     }
 
-    /// Starts to look for a leader with this vote for itself (semantics 5.3, first lines).
+    /// Starts to look for a leader with this vote for itself (rule 5.3.1).
     pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
         self.round += 1;
         self.proposal = own;
@@ -235,7 +235,8 @@ impl Election {
         context.arm(ServerTimer::Notification, self.patience);
     }
 
-    /// The server is established in this epoch: whoever asks is told so (ZOOKEEPER-1732). Under the
+    /// The server is established in this epoch: whoever asks is told so (rule 5.3.6,
+    /// ZOOKEEPER-1732). Under the
     /// oracle nobody asks.
     pub fn established_in(&mut self, epoch: Epoch, config: &Config) {
         if !config.election.is_oracle() {

@@ -101,7 +101,7 @@ impl Serving<'_> {
     // ---- commits ----
 
     /// A committed transaction is applied: watches fire, then its client is answered, in one step:
-    /// so an event always precedes a reply that reflects it (semantics 3.2 W1).
+    /// so an event always precedes a reply that reflects it (rule 3.2.1).
     pub(super) fn deliver(
         &mut self,
         txn: &Arc<Txn>,
@@ -148,7 +148,7 @@ impl Serving<'_> {
         if matches!(txn.body, TxnBody::CloseSession { .. })
             && let Some(connection) = self.clients.sessions.get(&txn.session).copied()
         {
-            // A client that asked for it has its reply already (semantics 2.5 rule 3).
+            // A client that asked for it has its reply already (rule 2.5.3).
             self.clients.hang_up(connection, context);
         }
     }

@@ -1,5 +1,5 @@
 //! What clients send to this server, as far as its role matters: the handshake, and requests on their way
-//! to the leader (semantics 2.1, 2.4, 4.2).
+//! to the leader (rules 2.1, 2.4 and 4.2).
 
 use super::clients::{Pending, State};
 use super::context::{Leave, Stays};
@@ -42,7 +42,7 @@ impl Server {
                 read_only,
             }) if !self.clients.attachments.contains_key(&connection) => {
                 if is_read_only && !read_only {
-                    // Rule 1: it has asked for a server that can do more.
+                    // Rule 2.1.1: it has asked for a server that can do more.
                     context.network.close_by_server(connection, context.effects);
                     return;
                 }
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// The handshake (semantics 2.1).
+    /// The handshake (rule 2.1).
     fn connect(
         &mut self,
         connection: ClientConnection,
@@ -70,7 +70,7 @@ impl Server {
         context: &mut Context<'_>,
     ) -> Stays {
         if last_zxid_seen > self.database.tree.last_processed() {
-            // Rule 2: the client has seen more than this server; it must try another.
+            // Rule 2.1.2: the client has seen more than this server; it must try another.
             context
                 .effects
                 .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
@@ -92,8 +92,8 @@ impl Server {
         }
     }
 
-    /// Rule 4: an id from this server, then createSession through the leader. If the connection
-    /// breaks before the answer, the session exists all the same. With local sessions (2.6) there is
+    /// Rule 2.1.4: an id from this server, then createSession through the leader. If the connection
+    /// breaks before the answer, the session exists all the same. With local sessions (rule 2.6.1) there is
     /// no transaction, and the answer comes at once.
     fn create_session(
         &mut self,
@@ -120,7 +120,7 @@ impl Server {
         self.submit_write(session, Xid(0), request, auth, context)
     }
 
-    /// Rule 5: any other connection of the session on this server is closed first; then the leader
+    /// Rule 2.1.5: any other connection of the session on this server is closed first; then the leader
     /// is asked, but for a local session, of which no leader knows.
     fn reopen_session(
         &mut self,
@@ -257,8 +257,8 @@ impl Server {
     }
 }
 
-/// Whether a request waits for the leader: writes everywhere, syncs on learners only (semantics 4.5
-/// iv).
+/// Whether a request waits for the leader: writes everywhere, syncs on learners only (rule
+/// 4.5.6).
 fn needs_commit(request: &Request, is_leading: bool) -> bool {
     match request {
         Request::Sync { .. } => !is_leading,
@@ -267,7 +267,7 @@ fn needs_commit(request: &Request, is_leading: bool) -> bool {
 }
 
 /// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
-/// (semantics 1.11). Only what carries much data is measured.
+/// (rule 1.11.1). Only what carries much data is measured.
 fn is_too_long(packet: &ClientPacket, context: &Context<'_>) -> bool {
     let ClientPacket::Request { request, .. } = packet else { return false };
     let limit = context.config.options.max_buffer;

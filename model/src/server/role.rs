@@ -1,4 +1,4 @@
-//! Taking a role, and leaving it without the process ending (semantics 6.8), because of a failed fsync
+//! Taking a role, and leaving it without the process ending (rule 6.8), because of a failed fsync
 //! also.
 
 use super::context::{Leave, Stays};
@@ -13,7 +13,7 @@ use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Server {
-    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (semantics 5.1).
+    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub(super) fn own_vote(&self, context: &Context<'_>) -> Vote {
         self.vote(context.disk.current_epoch())
     }
@@ -51,8 +51,8 @@ impl Server {
         }
     }
 
-    /// Goes back to LOOKING, keeping memory: stops serving; the log thread finishes its queue and
-    /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (ZOOKEEPER-3642); otherwise every
+    /// Goes back to LOOKING, keeping memory (rule 5.5.1): stops serving; the log thread finishes its queue and
+    /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (rule 6.8.4); otherwise every
     /// logged transaction is applied, committed or not (ZOOKEEPER-2845).
     pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
         self.leave(reason, false, context);
@@ -103,7 +103,7 @@ impl Server {
     /// thread is joined, so the second fsync that this tries brings no ack to anybody.
     ///
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
-    /// have more (semantics 9 rule 6), see [`Bug::FsyncErrorKeepsMemory`].
+    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`].
     pub(crate) fn fsync_fails(&mut self, survive: u8, context: &mut Context<'_>) {
         assert!(self.log.can_fsync(), "{}: it has nothing to fsync", self.id);
         self.log.end();

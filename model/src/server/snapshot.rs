@@ -1,7 +1,7 @@
 //! The background snapshot: written piece by piece while transactions go on being applied, so that
 //! its content may be ahead of its label (rule 6.9.2).
 //!
-//! What is applied can be ahead of the server's own log as well (semantics 4.5), so a snapshot that is
+//! What is applied can be ahead of the server's own log as well (rule 4.5.3), so a snapshot that is
 //! written waits for the log before it counts (see [`crate::vocabulary::release::Bug::SnapshotAheadOfLog`]).
 
 use super::disk::{Disk, Snapshot};

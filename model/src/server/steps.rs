@@ -124,7 +124,7 @@ impl Server {
         self.log.count_for_snapshot(is_serving, &self.database.tree, context);
     }
 
-    /// The log thread's fsync completes; only now acks leave (semantics 4.5).
+    /// The log thread's fsync completes; only now acks leave (rules 4.4.2 and 4.5.1).
     pub(crate) fn fsync(&mut self, context: &mut Context<'_>) {
         let to_ack = self.log.fsync(context);
         let durable = context.disk.last_durable();

@@ -125,7 +125,7 @@ impl Attempt {
                 }
                 Err(Error::ConnectionLoss) => {
                     reconnected(&mut events).await?;
-                    // Without an id there is nothing to look for (museum row 1).
+                    // Without an id there is nothing to look for (`NoGuid`).
                     let recovered = if id.is_some() {
                         self.lost().recover().await?
                     } else {
@@ -158,7 +158,7 @@ impl Attempt {
         Lost { zookeeper, session: *session, lock, id, mutants }
     }
 
-    /// Steps 2 and 3. The list sets no watch: only the predecessor matters.
+    /// Lists. The list sets no watch: only the predecessor matters (recipe rule 2.8.2).
     async fn place(&self, own: &str) -> Result<Place, AcquireError> {
         let names = list(&self.zookeeper, &self.lock).await?.unwrap_or_default();
         Ok(place(&names, own))

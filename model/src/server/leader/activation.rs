@@ -1,4 +1,4 @@
-//! The end of synchronisation: with a quorum of acks of NEWLEADER the leader is established (semantics
+//! The end of synchronisation: with a quorum of acks of NEWLEADER the leader is established (rule
 //! 6.7).
 
 use super::Leading;
@@ -12,7 +12,7 @@ use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Zxid;
 
 impl Leading<'_> {
-    /// The main thread's own vote for its NEWLEADER, without any fsync (semantics 9 rule 10).
+    /// The main thread's own vote for its NEWLEADER, without any fsync (rule 6.7.1).
     pub(super) fn begin_synchronization(&mut self, context: &mut Context<'_>) {
         self.leader.phase = Phase::Synchronization;
         self.leader.new_leader_acks.insert(context.id);
@@ -20,7 +20,7 @@ impl Leading<'_> {
     }
 
     /// The first ACK after NEWLEADER ends the handler's wait whatever its zxid, but counts only if
-    /// it is NEWLEADER's (ZOOKEEPER-4685; semantics 6.7 rule 1).
+    /// it is NEWLEADER's (ZOOKEEPER-4685; rule 6.7.1).
     pub(super) fn first_ack(
         &mut self,
         connection: LearnerConnection,

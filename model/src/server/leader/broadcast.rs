@@ -1,4 +1,4 @@
-//! Broadcast: propose, count acks, commit in order (semantics 4.4).
+//! Broadcast: propose, count acks, commit in order (rule 4.4).
 
 use super::Leading;
 use super::state::{Leader, Proposal};

@@ -81,7 +81,7 @@ impl Leading<'_> {
     }
 
     /// ACKEPOCH: a summary ahead of the leader's kills the handler, unless the quorum is complete
-    /// already (semantics 6.3 rule 3).
+    /// already (rule 6.3.3).
     pub(super) fn epoch_ack(
         &mut self,
         connection: LearnerConnection,

@@ -42,7 +42,7 @@ impl Leading<'_> {
             context.network.accept_learner(connection);
             Handler { phase: HandlerPhase::AwaitingInfo, superseded: false }
         });
-        // A fresh handler's first deadline is initLimit + syncLimit ticks (semantics 6.7 rule 3).
+        // A fresh handler's first deadline is initLimit + syncLimit ticks (rule 6.7.3).
         let ticks = match handler.phase {
             HandlerPhase::Broadcast => context.config.sync_limit,
             _ => context.config.init_limit + context.config.sync_limit,
@@ -72,7 +72,7 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// A packet of a learner in broadcast (semantics 6.7 rule 2).
+    /// A packet of a learner in broadcast (rule 6.7.2).
     fn broadcast_packet(
         &mut self,
         connection: LearnerConnection,

@@ -38,7 +38,7 @@ pub(in crate::server) struct Leading<'a> {
 
 impl Leader {
     /// Begins to lead: loadData kills orphans and snapshots the tree, uncommitted transactions
-    /// included, before anything is established (semantics 6.3 rule 1, 9 rule 8).
+    /// included, before anything is established (rule 6.3.1).
     pub(in crate::server) fn begin(
         database: &mut Database,
         thread: &mut PacketThread,
@@ -96,7 +96,7 @@ impl Leading<'_> {
     }
 
     /// The ping round, twice a tick: every second time the learners heard from must be a quorum,
-    /// with the leader itself (semantics 6.7 rule 3).
+    /// with the leader itself (rule 6.7.3).
     pub(in crate::server) fn ping_round(&mut self, context: &mut Context<'_>) -> Stays {
         let leader = &mut *self.leader;
         assert!(leader.is_established(), "{}: only an established leader pings", context.id);

@@ -13,7 +13,7 @@ use crate::vocabulary::txn::Txn;
 use std::sync::Arc;
 
 impl Leading<'_> {
-    /// Prep, then propose. A request that fails validation is proposed as an error transaction.
+    /// Prep, then propose (rule 4.4.1). A request that fails validation is proposed as an error transaction.
     pub(in crate::server) fn prepare(
         &mut self,
         asker: &Asker,
@@ -44,7 +44,7 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// A session's time is up: closeSession goes into the pipeline (semantics 2.3). Ephemerals stay
+    /// A session's time is up: closeSession goes into the pipeline (rule 2.3.2). Ephemerals stay
     /// visible until it commits.
     pub(in crate::server) fn expire_session(
         &mut self,
@@ -70,7 +70,7 @@ impl Leading<'_> {
     }
 
     /// revalidateSession: alive means that a touch succeeds; then the asker owns the session
-    /// (semantics 2.4).
+    /// (rule 2.4.1).
     pub(in crate::server) fn revalidate(
         &mut self,
         session: SessionId,
@@ -83,7 +83,7 @@ impl Leading<'_> {
     }
 
     /// processSync: answered at once if nothing is outstanding, else right after the commit of the
-    /// last proposal. No quorum round (semantics 4.6).
+    /// last proposal. No quorum round (rule 4.6.4).
     pub(super) fn sync_for_learner(
         &mut self,
         connection: LearnerConnection,

@@ -47,8 +47,8 @@ pub(in crate::server) enum HandlerPhase {
     Broadcast,
 }
 
-/// What happens between startForwarding and startSendingPackets, outside any lock (semantics 6.5):
-/// the tree of a SNAP is read piece by piece (semantics 6.4), while packets are queued.
+/// What happens between startForwarding and startSendingPackets, outside any lock (rule 6.5.2):
+/// the tree of a SNAP is read piece by piece (rule 6.4.8), while packets are queued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Stream {
     pub(in crate::server) is_snap: bool,
@@ -126,7 +126,7 @@ pub struct Leader {
     pub(in crate::server) servers: u8,
     /// Whether [`ServerTimer::Containers`] is armed.
     pub(super) watches_containers: bool,
-    /// Every second ping round is a tick (semantics 6.7 rule 3).
+    /// Every second ping round is a tick (rule 6.7.3).
     pub(super) skip_tick: bool,
 }
 
@@ -199,7 +199,7 @@ impl Leader {
         self.handlers.keys().copied()
     }
 
-    /// Whether an ack of this zxid changes nothing (semantics 4.4 rule 3).
+    /// Whether an ack of this zxid changes nothing (rule 4.4.3).
     pub(in crate::server) fn ignores(&self, zxid: Zxid) -> bool {
         zxid.is_opening() || zxid <= self.last_committed
     }

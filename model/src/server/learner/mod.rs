@@ -1,5 +1,5 @@
-//! A follower: discovery, synchronisation and broadcast as the learner sees them (semantics 5.5,
-//! 6.3, 6.6, 4.5).
+//! A follower: discovery, synchronisation and broadcast as the learner sees them (rules
+//! 5.5, 6.3, 6.6 and 4.5).
 
 mod state;
 mod sync;
@@ -21,7 +21,7 @@ use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
-/// Attempts to connect to the elected leader before the next election (semantics 5.5).
+/// Attempts to connect to the elected leader before the next election (rule 5.5.2).
 const CONNECT_ATTEMPTS: u8 = 5;
 /// Between two of them.
 const CONNECT_RETRY: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ impl Learner {
         learner
     }
 
-    /// Opens the connection and sends FOLLOWERINFO (semantics 6.3 rule 4).
+    /// Opens the connection and sends FOLLOWERINFO (rule 6.3.4).
     pub(in crate::server) fn connect_to_leader(&mut self, context: &mut Context<'_>) {
         assert!(self.can_connect(), "{}: it is connected to its leader", context.id);
         if !context.config.election.is_oracle() {
@@ -143,7 +143,7 @@ impl Following<'_> {
 
     // ---- discovery ----
 
-    /// LEADERINFO (semantics 6.3 rule 4).
+    /// LEADERINFO (rule 6.3.4).
     fn leader_info(&mut self, epoch: Epoch, context: &mut Context<'_>) -> Stays {
         let accepted = context.disk.accepted_epoch();
         if epoch < accepted {
@@ -193,7 +193,7 @@ impl Following<'_> {
         self.log.push(txn, context);
     }
 
-    /// COMMIT: the head of pendingTxns must match (semantics 4.5). The transaction is applied even
+    /// COMMIT: the head of pendingTxns must match (rule 4.5.2). The transaction is applied even
     /// if its own fsync has not completed.
     fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;

@@ -48,7 +48,7 @@ pub struct Learner {
     pub(super) committed: VecDeque<Zxid>,
     /// pendingTxns: proposed and not yet committed.
     pub(super) pending: VecDeque<Arc<Txn>>,
-    /// Sessions heard from since the last PING (semantics 2.3).
+    /// Sessions heard from since the last PING (rule 2.3.4).
     pub(super) touched: BTreeSet<SessionId>,
     /// A TRUNC could not be followed: the next ACKEPOCH asks for a SNAP by claiming an empty
     /// history. Repaired only (see [`crate::vocabulary::release::Bug::SnapKeepsOldLog`]).

@@ -14,7 +14,7 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Following<'_> {
-    /// DIFF, TRUNC or SNAP (semantics 6.6).
+    /// DIFF, TRUNC or SNAP (rule 6.6.1).
     pub(super) fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         match packet {
