@@ -182,3 +182,53 @@ impl Server {
         self.stay_or_leave(stays, context);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::server::disk::Disk;
+    use crate::vocabulary::config::Config;
+    use crate::vocabulary::effect::Effects;
+    use crate::vocabulary::fingerprint::Tracked;
+    use crate::vocabulary::time::Time;
+    use std::sync::Arc;
+
+    /// Does this to a server that has just started, and is LOOKING.
+    fn while_looking(run: impl FnOnce(&mut Server, &mut Context<'_>)) {
+        let config = Config::new(3, 0);
+        let mut network = Network::new(3, 0);
+        let mut disk = Tracked::new(Disk::new(Arc::new(config.setup.tree())));
+        let mut effects = Effects::default();
+        let mut context = Context {
+            at: Time::ZERO,
+            id: ServerId(1),
+            config: &config,
+            network: &mut network,
+            disk: &mut disk,
+            effects: &mut effects,
+        };
+        let mut server = Server::boot(&mut context).expect("an empty disk is no reason to refuse");
+        run(&mut server, &mut context);
+    }
+
+    #[test]
+    #[should_panic(expected = "only a leader proposes")]
+    fn a_leaders_step_in_another_role_is_no_silence() {
+        while_looking(|server, context| server.propose_write(context));
+    }
+
+    #[test]
+    #[should_panic(expected = "means nothing in its role")]
+    fn a_timer_of_another_role_is_no_silence() {
+        while_looking(|server, context| server.timer(ServerTimer::Ping, context));
+    }
+
+    #[test]
+    #[should_panic(expected = "only a follower has a connection to a leader")]
+    fn a_leaders_packet_for_who_does_not_follow_is_no_silence() {
+        let connection = LearnerConnection { learner: ServerId(1), slot: 0 };
+        let end = Delivered::End { accepted: true };
+        while_looking(|server, context| server.read_from_leader(connection, end, context));
+    }
+}
