@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 
 /// A rule, a section, or a row of a table that has an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// Its line in the book.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Whether it is marked as context, which nobody needs to cite.
-    pub is_context: bool,
+    pub(crate) is_context: bool,
 }
 
 /// A row of a table, by the names of its columns.
 #[derive(Clone, Debug)]
-pub struct Row {
-    pub line: usize,
+pub(crate) struct Row {
+    pub(crate) line: usize,
     cells: BTreeMap<String, String>,
 }
 
 impl Row {
     /// What stands in a column; `None` if the table has no such one.
-    pub fn cell(&self, column: &str) -> Option<&str> {
+    pub(crate) fn cell(&self, column: &str) -> Option<&str> {
         self.cells.get(column).map(String::as_str)
     }
 
     /// The names in backquotes in a column.
-    pub fn names(&self, column: &str) -> Vec<&str> {
+    pub(crate) fn names(&self, column: &str) -> Vec<&str> {
         let cell = self.cell(column).unwrap_or_default();
         cell.split('`').skip(1).step_by(2).collect()
     }
@@ -33,22 +33,22 @@ impl Row {
 
 /// A book of rules.
 #[derive(Clone, Debug, Default)]
-pub struct Book {
+pub(crate) struct Book {
     /// From the workspace's root.
-    pub path: String,
+    pub(crate) path: String,
     /// Rules and sections by their ids, such as `6.7.1` and `6.7`.
-    pub rules: BTreeMap<String, Rule>,
+    pub(crate) rules: BTreeMap<String, Rule>,
     /// All rows of all tables.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Sections without a line that says where they are from.
-    pub sourceless: Vec<(usize, String)>,
+    pub(crate) sourceless: Vec<(usize, String)>,
     /// Ids that are there twice, with the second line.
-    pub twice: Vec<(usize, String)>,
+    pub(crate) twice: Vec<(usize, String)>,
 }
 
 impl Book {
     /// Reads a book.
-    pub fn read(path: &str, text: &str) -> Book {
+    pub(crate) fn read(path: &str, text: &str) -> Book {
         let mut book = Book { path: path.to_string(), ..Book::default() };
         let mut columns: Vec<String> = Vec::new();
         let mut section: Option<(usize, String)> = None;
@@ -99,12 +99,12 @@ impl Book {
     }
 
     /// The rows of the tables that have these columns.
-    pub fn rows_with(&self, columns: &[&str]) -> impl Iterator<Item = &Row> {
+    pub(crate) fn rows_with(&self, columns: &[&str]) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| columns.iter().all(|name| row.cell(name).is_some()))
     }
 
     /// What is wrong with the book by itself.
-    pub fn faults(&self) -> Vec<String> {
+    pub(crate) fn faults(&self) -> Vec<String> {
         let at =
             |(line, id): &(usize, String), what: &str| format!("{}:{line}: {id} {what}", self.path);
         let sourceless = self.sourceless.iter().map(|it| at(it, "does not say where it is from"));
@@ -114,15 +114,15 @@ impl Book {
 }
 
 /// Whether a text is numbers with dots between, two or three of them.
-pub fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();
     let is_number =
         |it: &&str| (1..=2).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_digit());
-    (2..=3).contains(&numbers.len()) && numbers.iter().all(|it| is_number(&it))
+    (2..=3).contains(&numbers.len()) && numbers.iter().all(is_number)
 }
 
 /// The section of a rule: `6.7` for `6.7.1`, and for itself.
-pub fn section(id: &str) -> &str {
+pub(crate) fn section(id: &str) -> &str {
     id.match_indices('.').nth(1).map_or(id, |(at, _)| &id[..at])
 }
 

@@ -6,20 +6,20 @@ use std::collections::BTreeSet;
 
 /// Both books.
 #[derive(Clone, Debug)]
-pub struct Books {
-    pub model: Book,
-    pub recipes: Book,
+pub(crate) struct Books {
+    pub(crate) model: Book,
+    pub(crate) recipes: Book,
 }
 
 /// Which book a citation means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Which {
+pub(crate) enum Which {
     Model,
     Recipes,
 }
 
 impl Books {
-    pub fn book(&self, which: Which) -> &Book {
+    pub(crate) fn book(&self, which: Which) -> &Book {
         match which {
             Which::Model => &self.model,
             Which::Recipes => &self.recipes,
@@ -29,10 +29,10 @@ impl Books {
 
 /// A citation of one rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Citation {
-    pub line: usize,
-    pub book: Which,
-    pub id: String,
+pub(crate) struct Citation {
+    pub(crate) line: usize,
+    pub(crate) book: Which,
+    pub(crate) id: String,
 }
 
 /// The words that point at documents which nobody else has, or that were the names of rules once.
@@ -48,7 +48,7 @@ const GONE: [&str; 8] = [
 ];
 
 /// All citations of some words.
-pub fn citations(words: &[Word<'_>]) -> Vec<Citation> {
+pub(crate) fn citations(words: &[Word<'_>]) -> Vec<Citation> {
     let cited = cited(words).into_iter();
     let citation = |(at, book): (usize, Which)| {
         let Word { text, line } = words[at];
@@ -110,7 +110,7 @@ fn ends_a_sentence(word: &str) -> bool {
 }
 
 /// Citations that lead nowhere.
-pub fn broken(books: &Books, file: &File) -> Vec<String> {
+pub(crate) fn broken(books: &Books, file: &File) -> Vec<String> {
     let leads_nowhere = |it: &Citation| !books.book(it.book).rules.contains_key(&it.id);
     let broken = citations(&file.prose()).into_iter().filter(leads_nowhere);
     broken
@@ -121,7 +121,7 @@ pub fn broken(books: &Books, file: &File) -> Vec<String> {
 }
 
 /// What is printed points at no document: no string, no help text, nothing that was printed.
-pub fn shown(file: &File) -> Vec<String> {
+pub(crate) fn shown(file: &File) -> Vec<String> {
     let is_help = file.path.contains("/src/cli/") && file.kind() == Kind::Rust;
     let help = if is_help { file.help() } else { Vec::new() };
     // The README is what users read first: it may name a book, and cites no rule.
@@ -136,7 +136,7 @@ pub fn shown(file: &File) -> Vec<String> {
 }
 
 /// Words about documents that no reader has, and rules that are cited in another form.
-pub fn stale(books: &Books, file: &File) -> Vec<String> {
+pub(crate) fn stale(books: &Books, file: &File) -> Vec<String> {
     let gone = file.text.lines().enumerate().flat_map(|(at, line)| {
         let line = line.to_lowercase();
         let names = GONE.iter().filter(move |name| line.contains(**name));
@@ -175,7 +175,7 @@ fn known(books: &Books, id: &str) -> bool {
 
 /// The rules of a book that code cites nowhere by their own numbers, and that do not say that they are
 /// context; and those that say so and are cited.
-pub fn uncited(book: &Book, cited: &BTreeSet<String>) -> Vec<String> {
+pub(crate) fn uncited(book: &Book, cited: &BTreeSet<String>) -> Vec<String> {
     let rules = book.rules.iter().filter(|(id, _)| section(id) != id.as_str());
     rules
         .filter_map(|(id, rule)| {

@@ -15,21 +15,21 @@ const NO_PROPERTY: [&str; 1] = ["recorder"];
 
 /// A property as the register has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Property {
+pub(crate) struct Property {
     /// Where it stands.
-    pub place: String,
-    pub id: String,
+    pub(crate) place: String,
+    pub(crate) id: String,
     /// As a violation prints it.
-    pub name: String,
+    pub(crate) name: String,
     /// Types, functions or constants that ask it.
-    pub monitors: Vec<String>,
-    pub engines: Vec<String>,
+    pub(crate) monitors: Vec<String>,
+    pub(crate) engines: Vec<String>,
     /// Defects, mutants and tests that make it object.
-    pub faults: Vec<String>,
+    pub(crate) faults: Vec<String>,
 }
 
 /// The properties of a book.
-pub fn properties(book: &Book) -> Vec<Property> {
+pub(crate) fn properties(book: &Book) -> Vec<Property> {
     let read = |row: &Row| {
         let cell = |column: &str| row.cell(column).unwrap_or_default().to_string();
         let names = |column| row.names(column).into_iter().map(str::to_string).collect();
@@ -47,24 +47,24 @@ pub fn properties(book: &Book) -> Vec<Property> {
 }
 
 /// The ids that the book keeps for what nobody asks yet.
-pub fn unasked(book: &Book) -> BTreeSet<String> {
+pub(crate) fn unasked(book: &Book) -> BTreeSet<String> {
     let rows = book.rows_with(&["Id", "It would say"]);
     rows.filter_map(|row| row.cell("Id").map(str::to_string)).collect()
 }
 
 /// What is known by name in the code.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub(crate) struct Known {
     /// The server's defects.
-    pub bugs: BTreeSet<String>,
+    pub(crate) bugs: BTreeSet<String>,
     /// The recipes' mutants.
-    pub mutants: BTreeSet<String>,
+    pub(crate) mutants: BTreeSet<String>,
     /// Functions with `#[test]`, ours or those of `proptest!`.
-    pub tests: BTreeSet<String>,
+    pub(crate) tests: BTreeSet<String>,
 }
 
 /// The names of a file's test functions.
-pub fn test_functions(file: &File) -> Vec<&str> {
+pub(crate) fn test_functions(file: &File) -> Vec<&str> {
     let mut is_test = false;
     let mut found = Vec::new();
     for line in file.text.lines().map(str::trim) {
@@ -80,7 +80,7 @@ pub fn test_functions(file: &File) -> Vec<&str> {
 }
 
 /// Properties whose planted fault is not there, or that have none; engines that do not exist.
-pub fn unplanted(properties: &[Property], known: &Known) -> Vec<String> {
+pub(crate) fn unplanted(properties: &[Property], known: &Known) -> Vec<String> {
     let mut wrong = Vec::new();
     for Property { place, id, engines, faults, .. } in properties {
         if faults.is_empty() {
@@ -102,7 +102,7 @@ pub fn unplanted(properties: &[Property], known: &Known) -> Vec<String> {
 }
 
 /// Properties without a monitor of that name in the code that says that name.
-pub fn unmonitored(properties: &[Property], files: &[File]) -> Vec<String> {
+pub(crate) fn unmonitored(properties: &[Property], files: &[File]) -> Vec<String> {
     let says = |code: &str, name: &str| literals(code).iter().any(|(_, literal)| *literal == name);
     let mut wrong = Vec::new();
     for Property { place, id, name, monitors, .. } in properties {
@@ -130,7 +130,7 @@ fn defines(code: &str, name: &str) -> bool {
 
 /// Names of properties in the code that are in no register: what monitors call themselves, and every
 /// string that looks like a property's name.
-pub fn unregistered(properties: &[Property], files: &[File]) -> Vec<String> {
+pub(crate) fn unregistered(properties: &[Property], files: &[File]) -> Vec<String> {
     let registered: BTreeSet<&str> = properties.iter().map(|it| it.name.as_str()).collect();
     let mut wrong = Vec::new();
     for file in files {
@@ -155,7 +155,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A capital letter and a number.
-pub fn is_property_id(word: &str) -> bool {
+pub(crate) fn is_property_id(word: &str) -> bool {
     let Some(number) = word.strip_prefix(|first: char| first.is_ascii_uppercase()) else {
         return false;
     };
@@ -177,7 +177,11 @@ fn monitor_names(code: &str) -> Vec<(usize, &str)> {
 }
 
 /// A table of switches, held against those that there are.
-pub fn switches(book: &Book, listed: &[(usize, &str)], all: &BTreeSet<String>) -> Vec<String> {
+pub(crate) fn switches(
+    book: &Book,
+    listed: &[(usize, &str)],
+    all: &BTreeSet<String>,
+) -> Vec<String> {
     let names: BTreeSet<&str> = listed.iter().map(|(_, name)| *name).collect();
     let strange = listed.iter().filter(|(_, name)| !all.contains(*name));
     let strange = strange.map(|(line, name)| format!("{}:{line}: there is no `{name}`", book.path));
@@ -197,7 +201,7 @@ mod tests {
 ";
 
     const CODE: &str = "\
-pub struct One;
+pub(crate) struct One;
 impl Monitor for One {
     fn name(&self) -> &'static str {
         \"S1 one\"

@@ -2,7 +2,7 @@
 
 /// What a file is, by which it is known what in it is prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Rust: comments are prose, and what its string literals say may be printed.
     Rust,
     /// Everything in it is prose: documents, scenario texts, manifests.
@@ -13,7 +13,7 @@ pub enum Kind {
 
 impl Kind {
     /// By the end of its name; `None` for a file that says nothing to anybody.
-    pub fn of(path: &str) -> Option<Kind> {
+    pub(crate) fn of(path: &str) -> Option<Kind> {
         match path.rsplit_once('.')?.1 {
             "rs" => Some(Kind::Rust),
             "md" | "txt" | "toml" => Some(Kind::Prose),
@@ -25,26 +25,26 @@ impl Kind {
 
 /// A file of the workspace.
 #[derive(Clone, Debug)]
-pub struct File {
+pub(crate) struct File {
     /// From the workspace's root.
-    pub path: String,
+    pub(crate) path: String,
     /// All of it.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl File {
     /// A file with this text.
-    pub fn new(path: &str, text: &str) -> File {
+    pub(crate) fn new(path: &str, text: &str) -> File {
         File { path: path.to_string(), text: text.to_string() }
     }
 
     /// What kind of file it is; a file that is no [`Kind`] is taken for prose.
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         Kind::of(&self.path).unwrap_or(Kind::Prose)
     }
 
     /// The words that explain: comments of Rust, and documents.
-    pub fn prose(&self) -> Vec<Word<'_>> {
+    pub(crate) fn prose(&self) -> Vec<Word<'_>> {
         self.words(|line| match self.kind() {
             Kind::Rust => split_comment(line).1,
             Kind::Prose => unmarked(line),
@@ -53,7 +53,7 @@ impl File {
     }
 
     /// The words that may be printed: all that is no comment.
-    pub fn printed(&self) -> Vec<Word<'_>> {
+    pub(crate) fn printed(&self) -> Vec<Word<'_>> {
         self.words(|line| match self.kind() {
             Kind::Rust => split_comment(line).0,
             Kind::Prose => "",
@@ -62,7 +62,7 @@ impl File {
     }
 
     /// The words of documentation comments alone, which clap prints as help.
-    pub fn help(&self) -> Vec<Word<'_>> {
+    pub(crate) fn help(&self) -> Vec<Word<'_>> {
         self.words(|line| line.trim_start().strip_prefix("///").unwrap_or(""))
     }
 
@@ -74,9 +74,9 @@ impl File {
 
 /// A word with its line, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word<'a> {
-    pub text: &'a str,
-    pub line: usize,
+pub(crate) struct Word<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) line: usize,
 }
 
 fn words(text: &str, line: usize) -> impl Iterator<Item = Word<'_>> {
@@ -90,7 +90,7 @@ fn unmarked(line: &str) -> &str {
 }
 
 /// A line of Rust: its code, and its comment.
-pub fn split_comment(line: &str) -> (&str, &str) {
+pub(crate) fn split_comment(line: &str) -> (&str, &str) {
     let mut quoted = false;
     let mut escaped = false;
     for (at, character) in line.char_indices() {
@@ -109,7 +109,7 @@ pub fn split_comment(line: &str) -> (&str, &str) {
 }
 
 /// The string literals of Rust code, as far as they begin and end on one line.
-pub fn literals(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn literals(text: &str) -> Vec<(usize, &str)> {
     let code = text.lines().map(|line| split_comment(line).0).enumerate();
     code.flat_map(|(at, line)| line.split('"').skip(1).step_by(2).map(move |it| (at + 1, it)))
         .collect()
@@ -117,7 +117,7 @@ pub fn literals(text: &str) -> Vec<(usize, &str)> {
 
 /// Rust without its tests: nothing of a file of tests, and the rest only up to the module of tests at
 /// the end.
-pub fn without_tests(file: &File) -> &str {
+pub(crate) fn without_tests(file: &File) -> &str {
     let of_tests = ["/tests/", "/examples/"].iter().any(|part| file.path.contains(part))
         || ["tests.rs", "testing.rs"].iter().any(|end| file.path.ends_with(end));
     if of_tests || file.kind() != Kind::Rust {
