@@ -96,7 +96,9 @@ async fn raise(zk: ZooKeeper, raises: Raises) -> Result<(), String> {
 }
 
 fn counter(raises: Raises) -> Test {
-    Test::new(raises.name(), move |zk| raise(zk, raises)).setup(COUNTER).monitor(NeverBack::default())
+    Test::new(raises.name(), move |zk| raise(zk, raises))
+        .setup(COUNTER)
+        .monitor(NeverBack::default())
 }
 
 #[test]
