@@ -18,27 +18,17 @@ pub const FORMAT: &str = "vivarium-case";
 
 /// Why a case file could not be loaded or saved.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CaseFileError {
     /// The file could not be read at all.
     #[error("the case file `{}` cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The file could not be written.
     #[error("the case file `{}` cannot be written: {source}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unwritable { path: PathBuf, source: io::Error },
     /// The content is not JSON.
     #[error("`{}` is not a case file: it is not JSON ({reason})", path.display())]
     NotJson {
-        /// The file.
         path: PathBuf,
         /// What the JSON reader saw.
         reason: String,
@@ -46,24 +36,19 @@ pub enum CaseFileError {
     /// The content ends too early.
     #[error("the case file `{}` is truncated: it ends in the middle, at line {line}", path.display())]
     Truncated {
-        /// The file.
         path: PathBuf,
         /// Its last line.
         line: usize,
     },
     /// There is no content.
     #[error("the case file `{}` is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// JSON, but something else than a case.
     #[error(
         "`{}` is JSON, but not a case file: it should say \"format\": \"{FORMAT}\", but {found}",
         path.display()
     )]
     Foreign {
-        /// The file.
         path: PathBuf,
         /// What it says instead.
         found: String,
@@ -75,31 +60,20 @@ pub enum CaseFileError {
         path.display(),
         Case::VERSION
     )]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: u64,
-    },
+    OtherVersion { path: PathBuf, version: u64 },
     /// Written when the servers' defects were numbered, and nothing says which they were.
     #[error(
         "the case file `{}` has version {version}, which numbered the servers' defects, and does not name \
          those that were switched on: replay it with the build that wrote it, or replay its seed",
         path.display()
     )]
-    NumberedBugs {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: u64,
-    },
+    NumberedBugs { path: PathBuf, version: u64 },
     /// A defect of the servers has a name that this build does not know.
     #[error(
         "the case file `{}` names the bug `{name}`, which this build of Vivarium does not know",
         path.display()
     )]
     UnknownBug {
-        /// The file.
         path: PathBuf,
         /// What it names.
         name: String,
@@ -107,7 +81,6 @@ pub enum CaseFileError {
     /// A case of the right version whose content makes no sense.
     #[error("the case file `{}` is damaged: {reason}", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What makes no sense.
         reason: String,

@@ -214,6 +214,7 @@ fn held_or(told: replaying::Told) -> Result<(), String> {
 }
 
 /// Why a [`Test`](crate::Test) failed; its text is what the test panics with.
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum TestFailure {
     /// A property was violated: what, with its timeline.
     Violated(Box<Finding>),
@@ -230,7 +231,6 @@ pub enum TestFailure {
     NotExplored {
         /// The test's name.
         name: String,
-        /// Why.
         error: ExploreError,
     },
     /// What was asked for makes no sense, or could not be done.

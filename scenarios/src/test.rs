@@ -289,7 +289,7 @@ impl Test {
     /// ZooKeeper promises to its clients (the service grain: one log, stale views, lost replies,
     /// expiries). Servers and seeds play no part. Returns the figures if nothing was violated.
     ///
-    /// Only monitors of [`Class::Event`](vivarium_model::property::Class) are asked; the report
+    /// Only monitors of [`Asked::Everywhere`](vivarium_model::property::Asked) are asked; the report
     /// names the others.
     ///
     /// ```

@@ -13,7 +13,7 @@ use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, Lock, Mutant, Mutants};
-use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::servers::{Budget as Faults, Election, EnsembleModel};
 use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, cross_check, search};
 
@@ -111,10 +111,10 @@ async fn contender(zookeeper: ZooKeeper, mutants: Mutants) -> Result<(), String>
     Ok(())
 }
 
-fn recipes(programs: Vec<Program>, lost: u8, reductions: bool) -> Recipes {
+fn recipes(programs: Vec<Program>, lost: u8, reductions: bool) -> ProgramModel {
     let budget = Budget { lost, ..Budget::default() };
     let monitors = lock::monitors("/lock", Duration::ZERO);
-    let model = Recipes::new(programs, monitors, Setup::of(["/lock"]).expect("sound"), budget);
+    let model = ProgramModel::new(programs, monitors, Setup::of(["/lock"]).expect("sound"), budget);
     if reductions { model } else { model.without_reductions() }
 }
 
@@ -150,7 +150,7 @@ fn about_a_program_without_faults() {
     let programs = || (0..3).map(|_| program(increment)).collect();
     let model = |reductions: bool| {
         let setup = Setup::of(["/counter"]).expect("sound");
-        let model = Recipes::new(programs(), Vec::new(), setup, Budget::default());
+        let model = ProgramModel::new(programs(), Vec::new(), setup, Budget::default());
         if reductions { model } else { model.without_reductions() }
     };
     reductions_agree(model);

@@ -11,7 +11,7 @@ use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
 use vivarium_model::property::Bridge;
-use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::Time;
 use vivarium_sim::{HostKind, RunOptions, run};
 
@@ -48,8 +48,8 @@ impl Monitor for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
     }
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());

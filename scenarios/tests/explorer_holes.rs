@@ -166,8 +166,8 @@ impl Monitor for NobodySendsBehindASaying {
         "nobody sends behind a saying"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {
@@ -211,8 +211,8 @@ impl Monitor for NobodyDiesHalfWay {
         "nobody dies half-way"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -120,8 +120,8 @@ mod explored {
         fn name(&self) -> &'static str {
             "nothing is left"
         }
-        fn class(&self) -> Class {
-            Class::Event
+        fn asked(&self) -> Asked {
+            Asked::Everywhere
         }
         fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
             if let Event::Observed { observation, .. } = event {

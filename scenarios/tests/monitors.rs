@@ -5,7 +5,7 @@ use std::hash::Hash;
 use vivarium::prelude::*;
 use vivarium_model::handle::{Program, program};
 use vivarium_model::setup::Setup;
-use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
 /// Each reader looks once whether the flag is there and says so; the writer sets it.
@@ -55,8 +55,8 @@ impl<C: Count> Monitor for Third<C> {
         "third"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -74,7 +74,7 @@ fn found<C: Count + Default>() -> Vec<[bool; 3]> {
     let all = (0..8).map(|bits| [1, 2, 4].map(|bit| bits & bit != 0));
     let happens = |wanted: &[bool; 3]| {
         let monitor = Third { wanted: *wanted, met: C::default() };
-        let model = Recipes::new(
+        let model = ProgramModel::new(
             readers_and_writer(),
             vec![Box::new(monitor)],
             Setup::NONE,
@@ -106,7 +106,7 @@ fn a_count_that_is_unhashed_and_matters_is_missed() {
 #[derive(Clone, Hash)]
 struct Peeks {
     looks_back: LooksBack,
-    class: Class,
+    class: Asked,
     /// The last transaction that it was told of.
     told: Zxid,
 }
@@ -127,7 +127,7 @@ impl Monitor for Peeks {
         "peeks"
     }
 
-    fn class(&self) -> Class {
+    fn asked(&self) -> Asked {
         self.class
     }
 
@@ -153,7 +153,7 @@ impl Monitor for Peeks {
 }
 
 /// What becomes of a client that creates and deletes, under such a monitor, in a search or a sweep.
-fn peeks(looks_back: LooksBack, class: Class) -> Test {
+fn peeks(looks_back: LooksBack, class: Asked) -> Test {
     let work = |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
         // Whatever becomes of them: only the commits matter here.
@@ -167,8 +167,9 @@ fn peeks(looks_back: LooksBack, class: Class) -> Test {
 /// In every state of a search, and in runs with all faults, whatever the monitor's class.
 #[test]
 fn who_looks_at_the_tip_is_shown_nothing_of_the_past() {
-    peeks(LooksBack::Tip, Class::Event).explore(&Exploration::new().clients(2).lost(1).kills(1));
-    for class in [Class::Event, Class::Run] {
+    peeks(LooksBack::Tip, Asked::Everywhere)
+        .explore(&Exploration::new().clients(2).lost(1).kills(1));
+    for class in [Asked::Everywhere, Asked::InSweeps] {
         let test = peeks(LooksBack::Tip, class).clients(2).faults(Faults::ALL);
         test.seeds(50).run();
     }
@@ -177,5 +178,5 @@ fn who_looks_at_the_tip_is_shown_nothing_of_the_past() {
 #[test]
 #[should_panic(expected = "is shown")]
 fn who_looks_back_is_shown_the_past() {
-    peeks(LooksBack::Whole, Class::Event).explore(&Exploration::new().clients(1));
+    peeks(LooksBack::Whole, Asked::Everywhere).explore(&Exploration::new().clients(1));
 }

@@ -205,8 +205,8 @@ impl Monitor for Agree {
         "sites agree"
     }
 
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
 
     fn looks_for(&self) -> Vec<Arc<str>> {

@@ -8,7 +8,7 @@ use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
-use vivarium_model::property::{Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::Time;
 use vivarium_sim::random::{Random, Seeds};
 use vivarium_sim::{Drawn, HostKind, RunOptions, run};
@@ -24,8 +24,8 @@ impl Monitor for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
     }
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((view.at(), event.clone()));
@@ -94,9 +94,8 @@ fn judge(
         if !monitor.concerns(event) {
             continue;
         }
-        objection = monitor
-            .event(view.within(monitor.looks_back()).for_class(monitor.class()), event)
-            .err();
+        objection =
+            monitor.event(view.within(monitor.looks_back()).asked(monitor.asked()), event).err();
         if objection.is_some() {
             break;
         }

@@ -87,8 +87,8 @@ impl Monitor for CreatedBelow {
     fn name(&self) -> &'static str {
         "created below"
     }
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Event::Finished { client, .. } = event else { return Ok(()) };

@@ -14,7 +14,7 @@ use vivarium_model::property::Unhashed;
 use vivarium_model::setup::Setup;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::ExplorationReport;
-use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
 /// Registers, and gives up the third time. `tries` tells how often it has tried, this time included.
@@ -128,8 +128,8 @@ impl Monitor for Stories {
         "stories"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {
@@ -151,7 +151,7 @@ type Told = BTreeSet<Vec<(ClientId, String)>>;
 fn stories(make: impl Fn() -> Program, budget: Budget) -> (Told, u64) {
     let stories = Stories::default();
     let programs = vec![make(), make()];
-    let model = Recipes::new(
+    let model = ProgramModel::new(
         programs,
         vec![Box::new(stories.clone())],
         Setup::of(["/a"]).expect("sound"),

@@ -102,8 +102,8 @@ impl Monitor for FirstInLine {
         "first in line"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

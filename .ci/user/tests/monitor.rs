@@ -31,8 +31,8 @@ impl Monitor for NeverBack {
         "the counter never goes back"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

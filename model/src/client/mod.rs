@@ -78,20 +78,17 @@ const MAX_PROBE: Duration = Duration::from_secs(60);
 
 /// What a client machine wants done, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ClientEffect {
     /// Opens a connection to this server, which becomes *the* connection. Whoever numbers it answers
     /// with [`ClientMachine::opened`] before anything is read from it.
-    Open {
-        /// The server.
-        server: ServerId,
-    },
+    Open { server: ServerId },
     /// Sends a packet on the connection in use.
     Send(ClientPacket),
     /// Closes the connection in use. Never emitted for a connection that ended by itself.
     Close,
     /// Arms a timer, replacing its deadline if it is armed.
     Arm {
-        /// Which.
         timer: ClientTimer,
         /// When it fires, from now.
         after: Duration,

@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// What a program can wait for. Each suspends at least once, even where the answer is known at
 /// once, so that no loop can spin inside one poll.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Operation {
     /// A request on the session.
     Request {
-        /// The request.
         request: Arc<Request>,
         /// The call slot that gets the watch event, if a watch is asked for. It becomes pending
         /// when the reply registers the watch (rule 3.3.1) and is forgotten when it does not.
@@ -51,16 +51,13 @@ pub enum Operation {
     AddAuth {
         /// The scheme that is to judge.
         scheme: Arc<str>,
-        /// The proof.
         auth: Data,
         /// As that of a request.
         scope: Option<SessionId>,
     },
     /// A request that takes watches away: at the server, then at the client (rule 3.3.3).
     RemoveWatches {
-        /// Where.
         path: Arc<str>,
-        /// Which.
         kind: WatcherType,
         /// At the client also when the server did not do it.
         local: bool,
@@ -120,26 +117,17 @@ pub struct Message {
 
 /// What a program is told, one at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Input {
     /// Run for the first time.
     Start,
     /// A call's answer; the call's slot is free afterwards.
-    Reply {
-        /// Which call.
-        call: CallId,
-        /// The answer.
-        outcome: Outcome,
-    },
+    Reply { call: CallId, outcome: Outcome },
     /// The session changed state.
     Session(SessionState),
     /// A watch that stays has fired; its slot stays too, until it is abandoned or answered with
     /// [`Outcome::Watch`].
-    Event {
-        /// The slot.
-        call: CallId,
-        /// What happened.
-        event: WatchedEvent,
-    },
+    Event { call: CallId, event: WatchedEvent },
 }
 
 impl Input {
@@ -154,6 +142,7 @@ impl Input {
 
 /// What a program does in reaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Output {
     /// Begins a call.
     Submit {
@@ -164,19 +153,11 @@ pub enum Output {
     },
     /// The call's future was dropped. A request stays in flight, its reply is no input; the slot is
     /// free.
-    Abandon {
-        /// Which call.
-        call: CallId,
-    },
+    Abandon { call: CallId },
     /// Tells the monitors something.
     Observe(Observed),
     /// Sends a message to another program.
-    Send {
-        /// Receiver.
-        to: ClientId,
-        /// Content.
-        body: Arc<[u8]>,
-    },
+    Send { to: ClientId, body: Arc<[u8]> },
     /// The program's main future returned.
     Finished(Result<(), String>),
     /// The program panicked.

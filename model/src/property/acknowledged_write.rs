@@ -12,7 +12,7 @@
 //! with SessionExpired, is answered EphemeralOnLocalSession where sessions are not upgraded.
 
 use super::read_only::ReadOnlySessions;
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::server::local::creates_ephemeral;
 use crate::vocabulary::config::{Config, ServerOptions};
 use crate::vocabulary::error::Error;
@@ -170,8 +170,8 @@ impl Monitor for AcknowledgedWrite {
         "H5 acknowledged writes last"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn begin(&mut self, config: &Arc<Config>) {

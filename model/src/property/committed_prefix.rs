@@ -5,7 +5,7 @@
 //! serving server applies is the next transaction of that history, none left out and none twice
 //! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity` of the TLA+ specifications).
 
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::txn::Txn;
@@ -99,8 +99,8 @@ impl Monitor for CommittedPrefix {
         NAME
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -6,7 +6,7 @@
 //! and the leader of epoch 1 that then reads it is established late, without what epoch 2 has
 //! committed. It can commit nothing more, for its quorum has moved on.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 
 /// The monitor of S4. It has no state of its own.
@@ -25,8 +25,8 @@ impl Monitor for CompleteLeader {
         "S4 a new leader has all that is committed"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

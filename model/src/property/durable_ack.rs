@@ -4,7 +4,7 @@
 //! after the synchronised history and the current epoch are on the disk (rules 6.6 and 6.7;
 //! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 
 /// The monitor of S12. It has no state of its own.
@@ -27,8 +27,8 @@ impl Monitor for DurableAck {
         "S12 acknowledged means durable"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -19,7 +19,7 @@
 //!   ephemeral; to all else the leader lets a session pass that it does not track (rule 2.6.3), even one
 //!   that was closed.
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::config::{ClientConfig, Config, ServerOptions};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, ServerId, SessionId};
@@ -178,8 +178,8 @@ impl Monitor for EndedSession {
         "H8 an ended session is over"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

@@ -47,13 +47,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Which engines a monitor is for.
+/// Where a property is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Bounded, hashable, without absolute time: for both engines.
-    Event,
-    /// Needs whole histories, durations or counts: simulator only, never hashed.
-    Run,
+pub enum Asked {
+    /// By sweeps and by searches: its monitor's state is bounded and hashable, and knows no absolute time.
+    Everywhere,
+    /// By sweeps only: it needs whole histories, durations or counts. Its state is never hashed.
+    InSweeps,
 }
 
 /// A monitor's complaint.
@@ -85,8 +85,8 @@ pub trait Monitor: MonitorState + Send + Sync {
     /// The property's id and name, e.g. `S5 no phantom`.
     fn name(&self) -> &'static str;
 
-    /// Which engines it is for.
-    fn class(&self) -> Class;
+    /// Where the property is asked.
+    fn asked(&self) -> Asked;
 
     /// Whether an event of this kind can ever move this monitor or make it object. One that says
     /// no is not told, and a step that causes nothing else need not be tried in every order: the
@@ -210,8 +210,8 @@ mod tests {
         fn name(&self) -> &'static str {
             "all"
         }
-        fn class(&self) -> Class {
-            Class::Run
+        fn asked(&self) -> Asked {
+            Asked::InSweeps
         }
         fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
             self.0.iter_mut().try_for_each(|monitor| monitor.event(view, event))

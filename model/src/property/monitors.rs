@@ -1,6 +1,6 @@
 //! All monitors of a world, shared until one of them moves.
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
 use crate::vocabulary::words::panic_message;
@@ -17,7 +17,7 @@ struct Slot {
     /// Asked once: it does not change.
     looks_back: LooksBack,
     /// As well.
-    class: Class,
+    asked: Asked,
 }
 
 impl Slot {
@@ -28,7 +28,7 @@ impl Slot {
         view: View<'_>,
         ask: impl FnOnce(&mut dyn Monitor, View<'_>) -> Result<(), Objection>,
     ) -> Result<(), Objection> {
-        let view = view.within(reach).for_class(self.class);
+        let view = view.within(reach).asked(self.asked);
         let monitor = &mut *self.monitor;
         let asked = catch_unwind(AssertUnwindSafe(|| ask(monitor, view)));
         asked.unwrap_or_else(|panic| {
@@ -54,8 +54,8 @@ impl Monitors {
     /// These monitors.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
         let slot = |monitor: Box<dyn Monitor>| {
-            let (looks_back, class) = (monitor.looks_back(), monitor.class());
-            Tracked::new(Slot { monitor, looks_back, class })
+            let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
+            Tracked::new(Slot { monitor, looks_back, asked })
         };
         Monitors(monitors.into_iter().map(slot).collect())
     }
@@ -80,10 +80,10 @@ impl Monitors {
         self.iter().any(|monitor| monitor.minds_order(event))
     }
 
-    /// How far back those look that both engines have ([`Class::Event`]). Where one looks at all of the
+    /// How far back those look that both engines have ([`Asked::Everywhere`]). Where one looks at all of the
     /// history, states that differ in its past only are not the same.
     pub fn look_back(&self) -> LooksBack {
-        let asked = self.0.iter().filter(|slot| slot.monitor.class() == Class::Event);
+        let asked = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
@@ -112,10 +112,10 @@ impl Monitors {
         self.0.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
     }
 
-    /// Of the states of those that both engines have ([`Class::Event`]).
+    /// Of the states of those that both engines have ([`Asked::Everywhere`]).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = StableHasher::new();
-        let hashed = self.0.iter().filter(|slot| slot.monitor.class() == Class::Event);
+        let hashed = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
         whole.finished()
     }

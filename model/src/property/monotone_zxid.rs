@@ -3,7 +3,7 @@
 //! The header zxids of a session's replies never decrease, also across reconnects to other servers:
 //! a server that is behind what the client has seen hangs up on it (rules 2.1.2 and 4.6).
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::SessionState;
@@ -29,8 +29,8 @@ impl Monitor for MonotoneZxid {
         "H3 a session never goes back in time"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

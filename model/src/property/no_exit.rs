@@ -4,7 +4,7 @@
 //! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
 //! must never be is a panic, which every engine reports as a violation as well.
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 
 /// The monitor of S13. It has no state of its own.
@@ -16,8 +16,8 @@ impl Monitor for NoExit {
         "S13 no server gives up"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

@@ -5,7 +5,7 @@
 //! transaction that it applies. The master property of the servers: most
 //! divergences of replicas show here first, whatever their cause.
 
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ServerId;
@@ -46,8 +46,8 @@ impl Monitor for NoPhantom {
         "S5 no phantom"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

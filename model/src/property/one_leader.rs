@@ -4,7 +4,7 @@
 //! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
 //! specifications).
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::zxid::Epoch;
@@ -28,8 +28,8 @@ impl Monitor for OneLeader {
         "S1 one leader per epoch"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

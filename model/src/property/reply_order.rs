@@ -4,7 +4,7 @@
 //! each, and none to a request that it did not send there (rules 2.8.5 and 4.5). A broken
 //! connection takes all outstanding replies with it.
 
-use super::{Class, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::vocabulary::op::SessionState;
@@ -79,8 +79,8 @@ impl Monitor for ReplyOrder {
         "H2 replies in order"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

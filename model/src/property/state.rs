@@ -49,7 +49,7 @@ impl Hash for dyn Monitor + '_ {
 /// else. The rule: whatever the value is, now and later, the monitor objects to the same events in
 /// the same words, and its hashed parts become the same. Only what reports say may depend on it.
 /// Otherwise a search takes states for one that are not, and can miss a violation. (A monitor of
-/// [`Class::Run`](super::Class::Run) is in no search; there it is for what has no hash.)
+/// [`Asked::InSweeps`](super::Asked::InSweeps) is in no search; there it is for what has no hash.)
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unhashed<T>(pub T);
 
@@ -72,7 +72,7 @@ impl<T> DerefMut for Unhashed<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Class, Objection, View};
+    use super::super::{Asked, Objection, View};
     use super::*;
     use crate::vocabulary::event::Event;
     use crate::vocabulary::fingerprint::Fingerprint;
@@ -88,8 +88,8 @@ mod tests {
         fn name(&self) -> &'static str {
             "third"
         }
-        fn class(&self) -> Class {
-            Class::Event
+        fn asked(&self) -> Asked {
+            Asked::Everywhere
         }
         fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
             self.seen += 1;

@@ -1,7 +1,7 @@
 //! What a monitor is shown beside an event: the time, and as much of the committed history as it
 //! says that it looks at.
 
-use super::Class;
+use super::Asked;
 use crate::tree::{Applied, DataTree};
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::Txn;
@@ -44,13 +44,13 @@ impl<'a> View<'a> {
     /// Virtual time.
     ///
     /// # Panics
-    /// If the monitor is of [`Class::Event`](super::Class::Event): a search has no time, so a property
-    /// that went by it would hold there for nothing. It has to be of [`Class::Run`](super::Class::Run).
+    /// If the monitor is of [`Asked::Everywhere`](super::Asked::Everywhere): a search has no time, so a property
+    /// that went by it would hold there for nothing. It has to be of [`Asked::InSweeps`](super::Asked::InSweeps).
     pub fn at(self) -> Time {
         assert!(
             self.is_timed,
-            "a property of `Class::Event` looks at the time, and a search has none: it must be of \
-             `Class::Run`"
+            "a property of `Asked::Everywhere` looks at the time, and a search has none: it must be of \
+             `Asked::InSweeps`"
         );
         self.at
     }
@@ -61,10 +61,10 @@ impl<'a> View<'a> {
         self.at
     }
 
-    /// The same for a monitor of this class.
+    /// The same for a monitor that is asked there.
     #[must_use]
-    pub fn for_class(mut self, class: Class) -> View<'a> {
-        self.is_timed &= class == Class::Run;
+    pub fn asked(mut self, asked: Asked) -> View<'a> {
+        self.is_timed &= asked == Asked::InSweeps;
         self
     }
 

@@ -12,6 +12,7 @@ use std::hash::Hash;
 
 /// Something that an engine with a clock must schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Effect {
     /// This step became possible: a packet is under way, a disk operation was begun, a program has
     /// an input. One per packet, operation and input; how long it takes is the engine's affair, but
@@ -21,7 +22,6 @@ pub enum Effect {
     Random(ClientId, CallId),
     /// A timer was armed (again, if it was armed already).
     Arm {
-        /// Which.
         timer: Timer,
         /// When it fires, from now.
         after: Duration,
@@ -36,14 +36,10 @@ pub enum Effect {
 
 /// Why a step cannot happen just now, though it will be able to later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Blocker {
     /// The link is cut in this direction.
-    Cut {
-        /// Sender.
-        from: Machine,
-        /// Receiver.
-        to: Machine,
-    },
+    Cut { from: Machine, to: Machine },
     /// The client machine stands still.
     Paused(ClientId),
     /// The server's packet thread waits for its disk.

@@ -36,29 +36,25 @@ impl fmt::Display for SyncMode {
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Event {
     // ---- the ensemble ----
     /// A server ended its election: it leads, or follows `leader`.
     Elected {
-        /// Who decided.
         server: ServerId,
-        /// For whom.
         leader: ServerId,
         /// In which round.
         round: u32,
     },
     /// A server went back to LOOKING, memory kept.
     LeftRole {
-        /// Which.
         server: ServerId,
         /// Why, in words.
         reason: &'static str,
     },
     /// The leader of an epoch was activated: all of its history is committed (rule 6.7.1).
     Established {
-        /// Which server.
         leader: ServerId,
-        /// Its epoch.
         epoch: Epoch,
         /// Every transaction in its committed history that is not yet in the world's committed
         /// history, in order, is reported by a [`Event::Committed`] right after this event.
@@ -66,40 +62,25 @@ pub enum Event {
     },
     /// A leader decided how to synchronise a learner.
     Synchronising {
-        /// The leader.
         leader: ServerId,
         /// The learner's connection.
         learner: LearnerConnection,
-        /// How.
         mode: SyncMode,
     },
     /// A leader proposed a transaction.
-    Proposed {
-        /// The leader.
-        leader: ServerId,
-        /// What.
-        txn: Arc<Txn>,
-    },
+    Proposed { leader: ServerId, txn: Arc<Txn> },
     /// A leader committed a transaction: a quorum has it, or it was in the history of an activated
     /// leader.
-    Committed {
-        /// The leader.
-        leader: ServerId,
-        /// What.
-        txn: Arc<Txn>,
-    },
+    Committed { leader: ServerId, txn: Arc<Txn> },
     /// A serving server applied a transaction.
     Applied {
-        /// Which server.
         server: ServerId,
-        /// What.
         txn: Arc<Txn>,
         /// Digest of its tree afterwards.
         digest: Fingerprint,
     },
     /// A server began to serve clients, with this tree.
     Serving {
-        /// Which server.
         server: ServerId,
         /// Last processed zxid of its tree.
         zxid: Zxid,
@@ -108,7 +89,6 @@ pub enum Event {
     },
     /// A server acknowledged a transaction to its leader, or a leader to itself.
     Acked {
-        /// Which server.
         server: ServerId,
         /// The zxid acknowledged.
         zxid: Zxid,
@@ -117,9 +97,7 @@ pub enum Event {
     },
     /// A learner acknowledged NEWLEADER: its synchronised history and its current epoch are durable.
     AckedNewLeader {
-        /// Which server.
         server: ServerId,
-        /// The epoch.
         epoch: Epoch,
         /// The last zxid of the history that it vouches for.
         history: Zxid,
@@ -130,43 +108,29 @@ pub enum Event {
     },
     /// A server's process died.
     Crashed {
-        /// Which.
         server: ServerId,
         /// How many unsynced transactions were lost.
         lost: usize,
     },
     /// A server started from its disk.
-    Restarted {
-        /// Which.
-        server: ServerId,
-    },
+    Restarted { server: ServerId },
     /// A server refused to start, or its process gave up (rules 6.2 and 4.5).
-    Exited {
-        /// Which.
-        server: ServerId,
-        /// Why.
-        reason: &'static str,
-    },
+    Exited { server: ServerId, reason: &'static str },
 
     // ---- clients ----
     /// A client machine put a request on a connection.
     Sent {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The connection it goes by.
         connection: ClientConnection,
         /// The request's number.
         xid: Xid,
-        /// The request.
         request: Arc<Request>,
     },
     /// A client machine read the reply to its oldest request.
     Replied {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The connection it came by.
         connection: ClientConnection,
@@ -174,25 +138,19 @@ pub enum Event {
         xid: Xid,
         /// The zxid of the reply's header.
         zxid: Zxid,
-        /// The request.
         request: Arc<Request>,
-        /// The result.
         result: Result<Response, Error>,
     },
     /// A request in flight failed with ConnectionLoss: its outcome is unknown.
     Lost {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The request's number.
         xid: Xid,
-        /// The request.
         request: Arc<Request>,
     },
     /// A session changed state as its client sees it.
     Session {
-        /// Which client.
         client: ClientId,
         /// The session, once it has an id.
         session: Option<SessionId>,
@@ -203,20 +161,11 @@ pub enum Event {
         state: SessionState,
     },
     /// A client machine read a watch notification.
-    Notified {
-        /// Which client.
-        client: ClientId,
-        /// The session.
-        session: SessionId,
-        /// The notification.
-        event: WatchedEvent,
-    },
+    Notified { client: ClientId, session: SessionId, event: WatchedEvent },
     /// A client machine told a server to which it came back of its watches (SetWatches; rule
     /// 3.4.1).
     Rearming {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The last zxid that it has seen.
         relative_zxid: Zxid,
@@ -233,29 +182,19 @@ pub enum Event {
     },
     /// A client machine sent a proof of an identity on its connection (`addAuth`; rule 1.9.5).
     Authenticating {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The scheme that is to judge.
         scheme: Arc<str>,
-        /// The proof.
         auth: Data,
     },
     /// A client machine read that a server took the oldest proof of an identity on its connection that
     /// was not answered yet: what it reads from now on the server has sent knowing it.
-    Authenticated {
-        /// Which client.
-        client: ClientId,
-        /// The session.
-        session: SessionId,
-    },
+    Authenticated { client: ClientId, session: SessionId },
     /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
     /// events were read before this.
     Rearmed {
-        /// Which client.
         client: ClientId,
-        /// The session.
         session: SessionId,
         /// The server's last processed zxid when it set them.
         zxid: Zxid,
@@ -264,7 +203,6 @@ pub enum Event {
     // ---- programs ----
     /// A program said something.
     Observed {
-        /// Which client.
         client: ClientId,
         /// Its session at that moment.
         session: Option<SessionId>,
@@ -274,54 +212,24 @@ pub enum Event {
         observation: Observed,
     },
     /// A program started (again).
-    Started {
-        /// Which client.
-        client: ClientId,
-    },
+    Started { client: ClientId },
     /// A program's main future returned.
-    Finished {
-        /// Which client.
-        client: ClientId,
-        /// With what.
-        result: Result<(), String>,
-    },
+    Finished { client: ClientId, result: Result<(), String> },
     /// A program panicked.
-    Panicked {
-        /// Which client.
-        client: ClientId,
-        /// The message.
-        message: String,
-    },
+    Panicked { client: ClientId, message: String },
     /// A program's process died.
-    Killed {
-        /// Which client.
-        client: ClientId,
-    },
+    Killed { client: ClientId },
     /// A client machine stands still: its program can do nothing, whatever its session's state.
-    Paused {
-        /// Which client.
-        client: ClientId,
-    },
+    Paused { client: ClientId },
     /// It goes on.
-    Resumed {
-        /// Which client.
-        client: ClientId,
-    },
+    Resumed { client: ClientId },
     /// A program's cancellation point answered.
-    Cancelled {
-        /// Which client.
-        client: ClientId,
-        /// The call.
-        call: CallId,
-    },
+    Cancelled { client: ClientId, call: CallId },
     /// An outside resource executed a write. It is no recipe's word: the resource is a part of the world,
     /// as ZooKeeper is, and any program may write to it.
     ResourceWrite {
-        /// Whose.
         client: ClientId,
-        /// Which resource.
         resource: Arc<str>,
-        /// The token.
         token: Option<Zxid>,
         /// Whether it was accepted.
         accepted: bool,

@@ -79,6 +79,7 @@ impl CreateMode {
 
 /// One operation of a multi (rule 1.7.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Op {
     /// Create a znode.
     Create {
@@ -93,14 +94,12 @@ pub enum Op {
     },
     /// Delete a znode without children.
     Delete {
-        /// Which.
         path: Arc<str>,
         /// Expected data version.
         version: Version,
     },
     /// Replace a znode's content.
     SetData {
-        /// Which.
         path: Arc<str>,
         /// New content.
         data: Data,
@@ -109,7 +108,6 @@ pub enum Op {
     },
     /// Fail the whole multi unless the znode exists with this version.
     Check {
-        /// Which.
         path: Arc<str>,
         /// Expected data version.
         version: Version,
@@ -140,17 +138,12 @@ impl Op {
 
 /// A read inside a [`Request::MultiRead`] (rule 1.7.4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ReadOp {
     /// The znode's content and Stat.
-    GetData {
-        /// Which.
-        path: Arc<str>,
-    },
+    GetData { path: Arc<str> },
     /// Names of the children.
-    GetChildren {
-        /// Which.
-        path: Arc<str>,
-    },
+    GetChildren { path: Arc<str> },
 }
 
 /// How a watch set by [`Request::AddWatch`] watches. Both stay when they fire (rule 3.1.1).
@@ -179,6 +172,7 @@ pub enum WatcherType {
 
 /// A request of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Request {
     /// A single write: create, delete or setData (`check` alone is not a valid request).
     Write(Op),
@@ -186,33 +180,26 @@ pub enum Request {
     Multi(Vec<Op>),
     /// The znode's Stat; sets a data watch also where the znode is absent.
     Exists {
-        /// Which.
         path: Arc<str>,
         /// Whether to set a watch.
         watch: bool,
     },
     /// The znode's content and Stat; sets a data watch on success.
     GetData {
-        /// Which.
         path: Arc<str>,
         /// Whether to set a watch.
         watch: bool,
     },
     /// Names of the children, and the znode's Stat (`getChildren2`); sets a child watch on success.
     GetChildren {
-        /// Which.
         path: Arc<str>,
         /// Whether to set a watch.
         watch: bool,
     },
     /// The znode's ACL and Stat; without ADMIN, passwords in it are masked.
-    GetAcl {
-        /// Which.
-        path: Arc<str>,
-    },
+    GetAcl { path: Arc<str> },
     /// Replace the znode's ACL. Not possible inside a multi.
     SetAcl {
-        /// Which.
         path: Arc<str>,
         /// The new ACL.
         acl: AclList,
@@ -237,29 +224,15 @@ pub enum Request {
     AddWatch {
         /// Where; the znode need not exist.
         path: Arc<str>,
-        /// How.
         mode: AddWatchMode,
     },
     /// Take watches of this connection away.
-    RemoveWatches {
-        /// Where.
-        path: Arc<str>,
-        /// Which.
-        kind: WatcherType,
-    },
+    RemoveWatches { path: Arc<str>, kind: WatcherType },
     /// Whether this connection has such a watch.
-    CheckWatches {
-        /// Where.
-        path: Arc<str>,
-        /// Which.
-        kind: WatcherType,
-    },
+    CheckWatches { path: Arc<str>, kind: WatcherType },
     /// Delete a container or TTL znode without children. Made by the leader's own container manager,
     /// as session 0; servers take it from clients as well.
-    DeleteContainer {
-        /// Which.
-        path: Arc<str>,
-    },
+    DeleteContainer { path: Arc<str> },
     /// Wait until this server has caught up with the leader (no quorum round; rule 4.6.4).
     Sync {
         /// Ignored by the server.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 /// From a client machine to a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ClientPacket {
     /// `ConnectRequest`, the first packet of every connection.
     Connect {
@@ -35,12 +36,7 @@ pub enum ClientPacket {
         auth: Data,
     },
     /// A request with its number.
-    Request {
-        /// The number.
-        xid: Xid,
-        /// The request.
-        request: Arc<Request>,
-    },
+    Request { xid: Xid, request: Arc<Request> },
     /// Keeps the session alive.
     Ping,
     /// Sets the watches again after a reconnect (rule 3.4.1): SetWatches, or SetWatches2 if there
@@ -63,6 +59,7 @@ pub enum ClientPacket {
 
 /// From a server to a client machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ServerPacket {
     /// `ConnectResponse` with a session.
     Connected {
@@ -81,7 +78,6 @@ pub enum ServerPacket {
         xid: Xid,
         /// The server's last processed zxid when it built the reply; for a write, the write's own.
         zxid: Zxid,
-        /// The result.
         result: Result<Response, Error>,
     },
     /// A watch fired.
@@ -115,6 +111,7 @@ pub enum ServerRequest {
 
 /// From a learner to the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LearnerPacket {
     /// FOLLOWERINFO.
     FollowerInfo {
@@ -132,24 +129,18 @@ pub enum LearnerPacket {
     /// ACK of a proposal, of NEWLEADER or of UPTODATE.
     Ack(Zxid),
     /// The answer to a PING, with the sessions heard from since the last one (rule 2.3.4).
-    Ping {
-        /// Those sessions.
-        touched: Vec<SessionId>,
-    },
+    Ping { touched: Vec<SessionId> },
     /// A client's write or sync, forwarded.
     Request {
-        /// Whose.
         session: SessionId,
         /// Its number; 0 for createSession.
         xid: Xid,
-        /// What.
         request: ServerRequest,
         /// The identities of the connection that it came by, for `prep` to check (rule 1.9.6).
         auth: Arc<[Id]>,
     },
     /// A session re-attached at this learner: is it alive? (rule 2.4.1)
     Revalidate {
-        /// Which session.
         session: SessionId,
         /// The connection that waits for the answer.
         connection: ClientConnection,
@@ -158,6 +149,7 @@ pub enum LearnerPacket {
 
 /// From the leader to a learner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LeaderPacket {
     /// LEADERINFO.
     LeaderInfo {
@@ -188,7 +180,6 @@ pub enum LeaderPacket {
     Ping,
     /// The answer to REVALIDATE.
     Revalidated {
-        /// Which session.
         session: SessionId,
         /// The connection that waits for it.
         connection: ClientConnection,
@@ -196,12 +187,7 @@ pub enum LeaderPacket {
         timeout: Option<Duration>,
     },
     /// SYNC: everything proposed before this sync has been sent.
-    Synced {
-        /// Whose sync.
-        session: SessionId,
-        /// Its number.
-        xid: Xid,
-    },
+    Synced { session: SessionId, xid: Xid },
 }
 
 /// What a server says of itself in an election notification.

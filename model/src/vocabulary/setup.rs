@@ -23,6 +23,7 @@ pub struct Setup(Vec<ZnodePath>);
 
 /// Why a znode cannot be there from the start: a clause behind its path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum SetupError {
     /// ZooKeeper has no such paths.
     #[error(
@@ -37,12 +38,7 @@ pub enum SetupError {
     Twice(String),
     /// Its parent is not there.
     #[error("`{path}` has no parent: put `{parent}` before it")]
-    Orphan {
-        /// The znode.
-        path: String,
-        /// Its parent.
-        parent: String,
-    },
+    Orphan { path: String, parent: String },
 }
 
 impl Setup {

@@ -15,6 +15,7 @@ use std::fmt;
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Step {
     // ---- the network delivers the next packet (or the end) of one direction ----
     /// A server reads from a client's connection.
@@ -26,12 +27,7 @@ pub enum Step {
     /// A learner reads from its connection to the leader.
     ToLearner(LearnerConnection),
     /// `to` reads the newest election notification of `from`.
-    Vote {
-        /// Sender.
-        from: ServerId,
-        /// Receiver.
-        to: ServerId,
-    },
+    Vote { from: ServerId, to: ServerId },
 
     // ---- threads and disks of one server ----
     /// The log thread takes the next transaction off its queue and appends it, not yet durable.
@@ -57,34 +53,21 @@ pub enum Step {
     Input(ClientId),
     /// A program's request for a random number is answered with this one.
     Random {
-        /// Whose.
         client: ClientId,
-        /// Which call.
         call: CallId,
         /// The answer, drawn by the engine.
         value: u64,
     },
     /// A program's request arrives at an outside resource and is executed there.
-    Resource {
-        /// Whose.
-        client: ClientId,
-        /// Which call.
-        call: CallId,
-    },
+    Resource { client: ClientId, call: CallId },
     /// The next message from one program reaches another.
-    Message {
-        /// Sender.
-        from: ClientId,
-        /// Receiver.
-        to: ClientId,
-    },
+    Message { from: ClientId, to: ClientId },
 
     // ---- the service grain only ----
     /// The server that a client is connected to, having applied the log up to `prefix`, takes the
     /// oldest packet of that client. What the leader decides (a write, a new session) is decided at
     /// the log's end whatever `prefix` says, and has [`Zxid::ZERO`] here.
     Serve {
-        /// Whose packet.
         client: ClientId,
         /// How much of the log the server has applied.
         prefix: Zxid,
@@ -100,7 +83,6 @@ pub enum Step {
     // ---- faults ----
     /// A server's process dies: memory is lost, and of the log's unsynced tail only a part remains.
     Crash {
-        /// Which.
         server: ServerId,
         /// What remains.
         tail: Tail,
@@ -111,7 +93,6 @@ pub enum Step {
     Rejoin(ServerId),
     /// A client's connection breaks; each direction loses its last packets.
     BreakClient {
-        /// Which.
         connection: ClientConnection,
         /// How many of the packets under way to the server still arrive.
         to_server: u8,
@@ -120,7 +101,6 @@ pub enum Step {
     },
     /// A learner's connection breaks; each direction loses its last packets.
     BreakLearner {
-        /// Which.
         connection: LearnerConnection,
         /// How many of the packets under way to the leader still arrive.
         to_leader: u8,
@@ -128,19 +108,9 @@ pub enum Step {
         to_learner: u8,
     },
     /// Nothing passes from one machine to another any more.
-    Cut {
-        /// Sender.
-        from: Machine,
-        /// Receiver.
-        to: Machine,
-    },
+    Cut { from: Machine, to: Machine },
     /// The way is open again.
-    Heal {
-        /// Sender.
-        from: Machine,
-        /// Receiver.
-        to: Machine,
-    },
+    Heal { from: Machine, to: Machine },
     /// The leader takes a session's time for up, whenever it was last heard from.
     Expire(SessionId),
     /// A program's process dies: its handle goes silent first, then its future is dropped; its
@@ -168,7 +138,6 @@ pub enum Step {
     /// A fault: the log thread's fsync fails. It has told the server, which leaves its role without
     /// its process ending (rules 6.7 and 6.8).
     FsyncError {
-        /// Which.
         server: ServerId,
         /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.
         survive: u8,

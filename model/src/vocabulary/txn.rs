@@ -29,12 +29,12 @@ pub struct Txn {
 
 /// The operation of a transaction, with everything decided that `prep` decides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum TxnBody {
     /// Create a znode.
     Create {
         /// The final path, sequence number included.
         path: ZnodePath,
-        /// Content.
         data: Data,
         /// Whether and when it goes away by itself.
         ephemeral_type: EphemeralType,
@@ -44,13 +44,9 @@ pub enum TxnBody {
         parent_cversion: i32,
     },
     /// Delete a znode.
-    Delete {
-        /// Which.
-        path: ZnodePath,
-    },
+    Delete { path: ZnodePath },
     /// Replace a znode's content.
     SetData {
-        /// Which.
         path: ZnodePath,
         /// New content.
         data: Data,
@@ -59,7 +55,6 @@ pub enum TxnBody {
     },
     /// Replace a znode's ACL.
     SetAcl {
-        /// Which.
         path: ZnodePath,
         /// The new ACL, as fixed up.
         acl: AclList,
@@ -67,15 +62,9 @@ pub enum TxnBody {
         aversion: i32,
     },
     /// Delete a container or TTL znode that nobody needs any more.
-    DeleteContainer {
-        /// Which.
-        path: ZnodePath,
-    },
+    DeleteContainer { path: ZnodePath },
     /// A passed check; only inside a multi.
-    Check {
-        /// Which.
-        path: ZnodePath,
-    },
+    Check { path: ZnodePath },
     /// All sub-operations under one zxid.
     Multi(Vec<TxnBody>),
     /// A multi that failed: per operation the code it is answered with (`None` is code 0).

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 /// Why bytes are no packet.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum WireError {
     /// The frame ends inside a field.
     #[error("the frame ends {missing} bytes too early, inside a {field}")]
@@ -28,7 +29,6 @@ pub enum WireError {
     BadLength {
         /// What was being read.
         field: &'static str,
-        /// The length.
         length: i32,
     },
     /// `null` where there must be something.
@@ -42,7 +42,6 @@ pub enum WireError {
     Unknown {
         /// What it should be.
         field: &'static str,
-        /// The number.
         number: i64,
     },
     /// A reply to a request that nobody sent.
@@ -53,7 +52,6 @@ pub enum WireError {
     Refused {
         /// What was answered.
         packet: &'static str,
-        /// The code.
         code: i32,
     },
     /// Results that are not those of the operations asked for.

@@ -67,6 +67,7 @@ pub enum Release {
 
 /// Why a guarded write failed. Nothing of it was applied, unless the error is `ConnectionLoss`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum FencedError {
     /// The lock is lost.
     #[error("{0}")]
@@ -76,7 +77,6 @@ pub enum FencedError {
     Operation {
         /// Which, from 0, in the list that was passed.
         index: usize,
-        /// With what.
         error: Error,
     },
     /// The request as a whole failed.

@@ -8,6 +8,7 @@ use vivarium_model::zxid::Zxid;
 /// What can be seen of a program at a lock. Its properties ([`super::properties`]) read nothing else of
 /// programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LockSeen {
     /// An attempt to acquire began.
     Attempt {
@@ -18,27 +19,21 @@ pub enum LockSeen {
     },
     /// The attempt's own znode is known.
     NodeKnown {
-        /// The lock.
         lock: Arc<str>,
-        /// The attempt.
         attempt: Arc<str>,
         /// Full path of the znode.
         node: Arc<str>,
     },
     /// The attempt waits for this predecessor to go.
     Waiting {
-        /// The lock.
         lock: Arc<str>,
-        /// The attempt.
         attempt: Arc<str>,
         /// Full path of the predecessor.
         on: Arc<str>,
     },
     /// The program believes that it holds the lock from now on.
     Granted {
-        /// The lock.
         lock: Arc<str>,
-        /// The attempt.
         attempt: Arc<str>,
         /// Full path of its znode.
         node: Arc<str>,
@@ -47,32 +42,24 @@ pub enum LockSeen {
     },
     /// The program was told that the lock is gone, and believes it.
     Lost {
-        /// The lock.
         lock: Arc<str>,
         /// The token of the grant.
         token: Zxid,
     },
     /// Release was called: the belief ends here.
     Releasing {
-        /// The lock.
         lock: Arc<str>,
         /// The token of the grant.
         token: Zxid,
     },
     /// Release succeeded.
     Released {
-        /// The lock.
         lock: Arc<str>,
         /// The token of the grant.
         token: Zxid,
     },
     /// The attempt ended without a grant (failure, timeout or cancellation).
-    GaveUp {
-        /// The lock.
-        lock: Arc<str>,
-        /// The attempt.
-        attempt: Arc<str>,
-    },
+    GaveUp { lock: Arc<str>, attempt: Arc<str> },
 }
 
 impl Observation for LockSeen {

@@ -26,41 +26,28 @@ impl fmt::Display for Seat {
 
 /// One action.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Action {
     /// A request, paths as drawn.
     Ask {
-        /// Who asks.
         seat: Seat,
-        /// What.
         request: Request,
         /// By which of two opcodes.
         opcodes: Opcodes,
     },
     /// The proof of an identity.
-    Prove {
-        /// Whose.
-        seat: Seat,
-        /// The scheme.
-        scheme: &'static str,
-        /// The proof.
-        proof: &'static str,
-    },
+    Prove { seat: Seat, scheme: &'static str, proof: &'static str },
     /// The connection is cut, and the session re-attached by another with these watches.
     Return {
-        /// Who.
         seat: Seat,
         /// What it says that it watched.
         watched: Watched,
     },
     /// A second connection takes the session away from the first.
-    Take {
-        /// Who.
-        seat: Seat,
-    },
+    Take { seat: Seat },
     /// The connection is cut, and the session re-attached at another server. Of ensembles only, as are
     /// the next two.
     Move {
-        /// Who.
         seat: Seat,
         /// To which of the servers.
         server: u8,
@@ -73,10 +60,7 @@ pub enum Action {
     /// The killed server starts again.
     Revive,
     /// A session that nobody keeps alive owns an ephemeral here, and expires.
-    Expire {
-        /// The ephemeral.
-        path: Arc<str>,
-    },
+    Expire { path: Arc<str> },
 }
 
 /// The lists of a SetWatches.

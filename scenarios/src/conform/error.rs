@@ -9,6 +9,7 @@ use vivarium_model::wire::WireError;
 /// Why a real server could not be started or talked to.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ConformError {
     /// There is no Java.
     #[error("no `java` was found; `apt-get install zookeeper` installs it with ZooKeeper")]
@@ -37,12 +38,7 @@ pub enum ConformError {
     },
     /// No connection to the server, or none any more where one is needed.
     #[error("no connection to {address}: {source}")]
-    Connect {
-        /// Whose address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
+    Connect { address: SocketAddr, source: io::Error },
     /// Of several servers none leads.
     #[error("none of the servers says that it leads")]
     NoLeader,
@@ -54,17 +50,11 @@ pub enum ConformError {
     /// The server did not answer the handshake.
     #[error("{address} did not answer the ConnectRequest within {patience:?}")]
     NoHandshake {
-        /// Whose address.
         address: SocketAddr,
         /// How long it was waited for.
         patience: Duration,
     },
     /// The server sent what is no packet.
     #[error("{address} sent a frame that cannot be understood: {source}")]
-    NotUnderstood {
-        /// Whose address.
-        address: SocketAddr,
-        /// Why.
-        source: WireError,
-    },
+    NotUnderstood { address: SocketAddr, source: WireError },
 }

@@ -9,6 +9,7 @@ use vivarium_sim::bounds::OutOfBounds;
 /// Why a scenario was not explored. What a search finds is no error, and neither is it if a bound stops it:
 /// the report's verdict says that.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ExploreError {
     /// A number of the [`Exploration`](crate::Exploration) makes no sense.
     #[error(transparent)]
@@ -19,17 +20,13 @@ pub enum ExploreError {
     /// The scenario is not made to be explored.
     #[error("`{scenario}` cannot be explored: {why}")]
     NotExplorable {
-        /// Its name.
         scenario: String,
         /// Why, as a clause.
         why: String,
     },
     /// Its clients or servers are told to do something that a search does not know.
     #[error("a search knows no {what}: leave that to a sweep")]
-    Unknown {
-        /// What.
-        what: &'static str,
-    },
+    Unknown { what: &'static str },
     /// Something was asked for that only the other grain has.
     #[error(
         "`{scenario}` is explored over the {grain} grain, and something was asked for that only the other \

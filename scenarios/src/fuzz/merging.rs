@@ -12,7 +12,7 @@ use super::record::Ends;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_sim::every::Model;
-use vivarium_sim::every::programs::{Action, Flaw, Recipes, Reductions, State};
+use vivarium_sim::every::programs::{Action, Flaw, ProgramModel, Reductions, State};
 
 /// What a state can do: which merged states it leads to, by which action.
 type Future = BTreeMap<Fingerprint, Action>;
@@ -60,7 +60,7 @@ pub(super) fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Di
     None
 }
 
-fn future(model: &Recipes, state: &State) -> (Future, Vec<State>) {
+fn future(model: &ProgramModel, state: &State) -> (Future, Vec<State>) {
     let (mut future, mut all) = (Future::new(), Vec::new());
     let mut actions = Vec::new();
     stateright::Model::actions(model, state, &mut actions);
@@ -73,7 +73,7 @@ fn future(model: &Recipes, state: &State) -> (Future, Vec<State>) {
     (future, all)
 }
 
-fn differs(model: &Recipes, one: &Known, other: &Known) -> Option<String> {
+fn differs(model: &ProgramModel, one: &Known, other: &Known) -> Option<String> {
     let only = |this: &Known, that: &Known| {
         let mut rest = this.future.iter().filter(|(next, _)| !that.future.contains_key(next));
         let (_, action) = rest.next()?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_sim::every::Model;
-use vivarium_sim::every::programs::{Flaw, Recipes, Reductions};
+use vivarium_sim::every::programs::{Flaw, ProgramModel, Reductions};
 
 /// What a case can come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) fn model(
     reductions: Reductions,
     flaw: Option<Flaw>,
     ends: &Ends,
-) -> Recipes {
+) -> ProgramModel {
     let clients = case.programs.len();
     let at_once = matches!(case.watched, Watched::Words | Watched::Order);
     let programs: Vec<Program> = case
@@ -38,7 +38,7 @@ pub(super) fn model(
         .collect();
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
     let setup = Setup::of(case.setup.iter().map(|path| PATHS[*path])).expect("paths are sound");
-    let model = Recipes::new(programs, vec![Box::new(recorder)], setup, case.budget);
+    let model = ProgramModel::new(programs, vec![Box::new(recorder)], setup, case.budget);
     // A chroot is the last client's.
     let has_chroot = |client: usize| case.chroot && client + 1 == clients;
     let chroots = (0..clients).map(|client| if has_chroot(client) { PATHS[0] } else { "" });
@@ -62,7 +62,7 @@ pub fn reach(
 }
 
 /// All that this model can come to, whose recorder puts the ends of runs there.
-pub(super) fn reach_of(model: &Recipes, ends: &Ends, most: usize) -> Option<Reach> {
+pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option<Reach> {
     let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
     let mut seen = BTreeSet::new();
     let mut open: VecDeque<_> = stateright::Model::init_states(model).into();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::observation::{Custom, Value};
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// The outcomes of all runs that have come to an end, for whoever compares.
@@ -72,8 +72,8 @@ impl Monitor for Recorder {
         "recorder"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -34,7 +34,7 @@
 //! | [`tree_always`] | a condition on the tree | at each commit |
 //! | [`tree_at_end`], [`no_ghosts_under`] | the same of the tree that is left, nothing is left over | at the end |
 //!
-//! All of them are of [`Class::Event`](crate::prelude::Class): for sweeps and for searches alike. The end
+//! All of them are of [`Asked::Everywhere`](crate::prelude::Asked): for sweeps and for searches alike. The end
 //! of a sweep is when faults are over, everything is mended and every program has finished; a search has an
 //! end wherever nothing can happen any more, be it after a fault that strikes at the last moment.
 //!

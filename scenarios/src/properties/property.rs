@@ -9,10 +9,10 @@ use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::observation::Value;
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 
 /// A property made of a rule; the functions of [this module](super) make them. It is a [`Monitor`] of
-/// [`Class::Event`]: for both engines.
+/// [`Asked::Everywhere`]: for both engines.
 #[derive(Clone, Hash)]
 pub struct Property<R> {
     name: &'static str,
@@ -231,8 +231,8 @@ impl<R: Rule> Monitor for Property<R> {
         self.name
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

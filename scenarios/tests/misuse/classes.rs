@@ -4,13 +4,13 @@ use vivarium::prelude::*;
 
 /// Objects after a second, which only runs have: in a search no time passes.
 #[derive(Clone, Hash)]
-struct Late(Class);
+struct Late(Asked);
 
 impl Monitor for Late {
     fn name(&self) -> &'static str {
         "late"
     }
-    fn class(&self) -> Class {
+    fn asked(&self) -> Asked {
         self.0
     }
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -22,7 +22,7 @@ impl Monitor for Late {
     }
 }
 
-fn sleeps(class: Class) -> Test {
+fn sleeps(class: Asked) -> Test {
     Test::new("sleeps", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
         zookeeper.sleep(Duration::from_secs(5)).await;
@@ -34,15 +34,15 @@ fn sleeps(class: Class) -> Test {
 
 #[test]
 fn a_property_that_looks_at_the_time_must_be_one_of_runs() {
-    let text = super::fails(sleeps(Class::Run), 3);
+    let text = super::fails(sleeps(Asked::InSweeps), 3);
     assert!(text.contains("it is late"), "{text}");
-    let sentence = "a property of `Class::Event` looks at the time, and a search has none: it must be of \
-                    `Class::Run`";
-    let text = super::fails(sleeps(Class::Event), 3);
+    let sentence = "a property of `Asked::Everywhere` looks at the time, and a search has none: it must be of \
+                    `Asked::InSweeps`";
+    let text = super::fails(sleeps(Asked::Everywhere), 3);
     assert!(text.contains(sentence), "{text}");
     #[cfg(feature = "explore")]
     {
-        let report = sleeps(Class::Event).explored(&Exploration::new().clients(1));
+        let report = sleeps(Asked::Everywhere).explored(&Exploration::new().clients(1));
         let verdict = report.expect("it can be").verdict;
         assert!(verdict.to_string().contains(sentence), "{verdict}");
     }
@@ -53,7 +53,7 @@ fn a_property_that_looks_at_the_time_must_be_one_of_runs() {
 #[test]
 fn a_search_names_the_properties_that_it_does_not_ask() {
     let exploration = Exploration::new().clients(1);
-    let report = sleeps(Class::Run).explored(&exploration).expect("it can be");
+    let report = sleeps(Asked::InSweeps).explored(&exploration).expect("it can be");
     assert!(report.unasked.contains(&"late".to_string()), "{:?}", report.unasked);
     assert!(!report.properties.contains(&"late".to_string()), "{:?}", report.properties);
 }
@@ -66,8 +66,8 @@ impl Monitor for LooksTooFar {
     fn name(&self) -> &'static str {
         "looks too far"
     }
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
     fn looks_back(&self) -> LooksBack {
         LooksBack::Tip

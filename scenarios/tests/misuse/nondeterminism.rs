@@ -17,8 +17,8 @@ impl Monitor for Shares {
     fn name(&self) -> &'static str {
         "shares"
     }
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
     fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
         match self.0.fetch_add(1, Ordering::Relaxed) == self.1 {

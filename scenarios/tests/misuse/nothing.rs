@@ -11,8 +11,8 @@ impl Monitor for OneHolder {
     fn name(&self) -> &'static str {
         "one holder"
     }
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
     fn looks_for(&self) -> Vec<std::sync::Arc<str>> {
         vec!["granted".into()]

@@ -83,8 +83,8 @@ impl Monitor for Asserts {
     fn name(&self) -> &'static str {
         "asserts"
     }
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         let stops = self.0 == "event" && matches!(event, Event::Finished { .. });

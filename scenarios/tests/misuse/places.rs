@@ -27,9 +27,9 @@ impl Monitor for PanicsIn {
         self.at("name");
         "panics"
     }
-    fn class(&self) -> Class {
+    fn asked(&self) -> Asked {
         self.at("class");
-        Class::Event
+        Asked::Everywhere
     }
     fn concerns(&self, _event: &Event) -> bool {
         self.at("concerns");

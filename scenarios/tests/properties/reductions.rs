@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use vivarium::prelude::*;
 use vivarium_model::handle::{Program, program};
 use vivarium_model::setup::Setup;
-use vivarium_sim::every::programs::{Budget, Recipes};
+use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::{Ending, Options, Silent, Strategy as Search, search};
 
 /// A statement of a program.
@@ -120,7 +120,7 @@ fn verdict(
     reduced: bool,
 ) -> Option<String> {
     let programs = programs.iter().map(|all| run(all.clone())).collect();
-    let recipes = Recipes::new(programs, vec![property.clone_box()], Setup::NONE, budget);
+    let recipes = ProgramModel::new(programs, vec![property.clone_box()], Setup::NONE, budget);
     let recipes = match reduced {
         true => recipes.checked_in_every_state(),
         false => recipes.without_reductions(),

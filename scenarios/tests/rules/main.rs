@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use text::{File, Kind};
-use vivarium_model::property::{self, Class};
+use vivarium_model::property::{self, Asked};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock;
@@ -196,7 +196,7 @@ fn engines_ask_what_the_register_says() {
     }
     let of_lock = lock::monitors("/lock", Duration::ZERO);
     for monitor in &of_lock {
-        let is_searched = monitor.class() == Class::Event;
+        let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
     }
     let known = |name: &str| {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::host::Host;
-use vivarium_model::property::{Class, Monitor, Objection};
+use vivarium_model::property::{Asked, Monitor, Objection};
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -49,7 +49,7 @@ pub fn replay_steps(
 /// The scenario's monitors that a search can ask.
 pub fn monitors(scenario: &Scenario, drawn: &Drawn) -> Vec<Box<dyn Monitor>> {
     let all = (scenario.monitors)(drawn).into_iter();
-    all.filter(|monitor| monitor.class() == Class::Event).collect()
+    all.filter(|monitor| monitor.asked() == Asked::Everywhere).collect()
 }
 
 /// Takes the steps of a case again.

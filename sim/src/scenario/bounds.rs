@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// A number makes no sense. `said` is what its user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum OutOfBounds {
     /// It is too small.
     #[error("`{said}`: give at least {least}")]
@@ -27,7 +28,6 @@ pub enum OutOfBounds {
     /// It is no time at all, where something must have time.
     #[error("`{said}({time:?})`: give more than no time")]
     NoTime {
-        /// The call.
         said: String,
         /// What it was given.
         time: Duration,

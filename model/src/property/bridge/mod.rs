@@ -39,7 +39,7 @@ mod answers;
 mod commits;
 mod sessions;
 
-use crate::property::{Class, Monitor, Objection, Unhashed, View};
+use crate::property::{Asked, Monitor, Objection, Unhashed, View};
 use crate::service::log::{Entry, Log};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
@@ -189,8 +189,8 @@ impl Monitor for Bridge {
         "bridge"
     }
 
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -15,7 +15,7 @@
 //! far behind.
 
 use super::read_only::ReadOnlySessions;
-use super::{Class, Monitor, Objection, View};
+use super::{Asked, Monitor, Objection, View};
 use crate::tree::{Change, DataTree, quota};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
@@ -322,8 +322,8 @@ impl Monitor for PrefixRead {
         "H4 reads are from a prefix"
     }
 
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
 
     fn begin(&mut self, config: &Arc<Config>) {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::zxid::Zxid;
 
@@ -165,8 +165,8 @@ impl Monitor for Belief {
         "lock M2 belief"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

@@ -11,7 +11,7 @@ use crate::lock::properties::contenders;
 use crate::lock::properties::creations::Creations;
 use std::sync::Arc;
 use vivarium_model::event::Event;
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -33,8 +33,8 @@ impl Monitor for Exclusion {
         "lock M1 exclusion"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

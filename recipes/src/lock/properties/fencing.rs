@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -88,8 +88,8 @@ impl Monitor for Fencing {
         "lock M3 fencing"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

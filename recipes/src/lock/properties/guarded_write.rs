@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// See the module.
@@ -64,8 +64,8 @@ impl Monitor for GuardedWrite {
         "lock M4 guarded writes"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

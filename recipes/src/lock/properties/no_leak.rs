@@ -18,7 +18,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Class, Monitor, Objection, View};
+use vivarium_model::property::{Asked, Monitor, Objection, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
@@ -183,8 +183,8 @@ impl Monitor for NoLeak {
         "lock M5 no leak"
     }
 
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {

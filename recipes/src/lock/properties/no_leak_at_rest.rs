@@ -15,7 +15,7 @@ use crate::lock::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -117,8 +117,8 @@ impl Monitor for NoLeakAtRest {
         "lock M5 no leak at rest"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
 use vivarium_model::path::{self, ZnodePath};
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 use vivarium_model::txn::Txn;
 
 /// See the module.
@@ -100,8 +100,8 @@ impl Monitor for NoSelfWait {
         "lock M6 no self-wait"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn looks_back(&self) -> LooksBack {

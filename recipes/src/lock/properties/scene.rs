@@ -125,7 +125,7 @@ impl<M: Monitor> Scene<M> {
     pub(crate) fn at_rest(&mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
             .within(self.monitor.looks_back())
-            .for_class(self.monitor.class());
+            .asked(self.monitor.asked());
         self.monitor.at_rest(view).err().map(|objection| objection.to_string())
     }
 
@@ -133,7 +133,7 @@ impl<M: Monitor> Scene<M> {
     pub(crate) fn end(mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
             .within(self.monitor.looks_back())
-            .for_class(self.monitor.class());
+            .asked(self.monitor.asked());
         let result = self.monitor.end(view);
         self.objection.or(result.err()).map(|objection| objection.to_string())
     }

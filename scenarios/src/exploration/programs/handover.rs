@@ -7,7 +7,7 @@ use crate::quiet;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
-use vivarium_model::property::{Class, Objection, zookeeper};
+use vivarium_model::property::{Asked, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
 use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::programs::Budget;
@@ -88,13 +88,14 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
 fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
     let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Search::default()));
-    let of = |class: Class| all.iter().filter(move |monitor| monitor.class() == class);
+    let of = |class: Asked| all.iter().filter(move |monitor| monitor.asked() == class);
     // What a monitor objects to may have another name than the monitor. ZooKeeper's own properties a search
     // takes for granted.
-    let others = || of(Class::Run).map(|monitor| monitor.name());
+    let others = || of(Asked::InSweeps).map(|monitor| monitor.name());
     let zookeepers: Vec<&str> = zookeeper().iter().map(|monitor| monitor.name()).collect();
     matches!(property, "program" | "progress")
-        || of(Class::Event).count() > 0 && others().chain(zookeepers).all(|other| other != property)
+        || of(Asked::Everywhere).count() > 0
+            && others().chain(zookeepers).all(|other| other != property)
 }
 
 /// Whether the property falls by this question.

@@ -15,14 +15,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::property::Class;
+use vivarium_model::property::Asked;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::every::Shortest;
-use vivarium_sim::every::programs::{Action, Budget, Recipes};
+use vivarium_sim::every::programs::{Action, Budget, ProgramModel};
 use vivarium_sim::every::trie::Told;
 use vivarium_sim::every::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
@@ -41,7 +41,7 @@ struct Question {
     bugs: Vec<String>,
     drawn: Drawn,
     exploration: Exploration,
-    model: Recipes,
+    model: ProgramModel,
 }
 
 impl Question {
@@ -58,7 +58,7 @@ impl Question {
         let asked = monitors(&scenario, &drawn);
         let chroots = drawn.config.clients.iter().map(|client| &*client.chroot);
         let model =
-            Recipes::new(programs, asked, drawn.config.setup.clone(), budget).below(chroots);
+            ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget).below(chroots);
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
@@ -74,7 +74,7 @@ pub(super) fn serve(
     address: SocketAddr,
 ) {
     let model = Question::new(scenario, &[], clients, exploration).model;
-    serve_model(model, Recipes::describe, address);
+    serve_model(model, ProgramModel::describe, address);
 }
 
 /// Explores.
@@ -154,16 +154,16 @@ impl Question {
 
     /// The report, yet without a verdict.
     fn report(&self, outcome: &Outcome<Action>, programs: u64) -> ExplorationReport {
-        let name = |class: Class| {
+        let name = |class: Asked| {
             let all = (self.scenario.monitors)(&self.drawn).into_iter();
-            let named = all.filter(|monitor| monitor.class() == class);
+            let named = all.filter(|monitor| monitor.asked() == class);
             named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
         };
         let own = ["program", "progress"].map(str::to_string);
         let did = self.model.trie().deeds();
         let observed = did.observed.iter().map(|name| &**name).collect();
         let deeds = Deeds { requests: did.requests, observed };
-        let properties = own.into_iter().chain(name(Class::Event)).collect();
+        let properties = own.into_iter().chain(name(Asked::Everywhere)).collect();
         ExplorationReport {
             scenario: self.scenario.name.clone(),
             bugs: self.bugs.to_vec(),
@@ -173,7 +173,7 @@ impl Question {
             threads: self.exploration.options.threads.get(),
             dimensions: dimensions(self.drawn.clients, self.exploration.budget),
             properties,
-            unasked: name(Class::Run),
+            unasked: name(Asked::InSweeps),
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             claims: self.claims(),
@@ -188,7 +188,7 @@ impl Question {
     fn claims(&self) -> Vec<String> {
         let mut claims = Vec::new();
         let all = (self.scenario.monitors)(&self.drawn);
-        let asks = all.iter().any(|monitor| monitor.class() == Class::Event);
+        let asks = all.iter().any(|monitor| monitor.asked() == Asked::Everywhere);
         if asks {
             claims.push(
                 "if copies of a property share nothing: what one is told, no other one knows"

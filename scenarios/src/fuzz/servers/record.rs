@@ -3,7 +3,7 @@
 use super::case::Watched;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::property::{Class, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 
 /// Remembers what happens, as far as it is watched, and in which order.
 ///
@@ -47,8 +47,8 @@ impl Monitor for Recorder {
         "recorder"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {

@@ -10,7 +10,7 @@
 //! that nothing follows are moved behind that, and dropped. A run to a state where nothing can happen
 //! any more ends, for each client, where it waits.
 
-use super::Recipes;
+use super::ProgramModel;
 use super::pieces::{Choices, Keys, Place, Steps, Transition};
 use super::reductions::Flaw;
 use super::state::State;
@@ -34,7 +34,7 @@ type Ending = (usize, Option<Step>);
 
 /// A block is found as it is walked.
 struct Walk<'a> {
-    model: &'a Recipes,
+    model: &'a ProgramModel,
     state: &'a State,
     client: ClientId,
     visits: Vec<Visit>,
@@ -46,7 +46,7 @@ struct Walk<'a> {
     choices: Choices,
 }
 
-impl Recipes {
+impl ProgramModel {
     /// What a client can do in a state, as actions.
     pub(super) fn work_out(&self, state: &State, client: ClientId) -> Choices {
         self.walk(state, client).0

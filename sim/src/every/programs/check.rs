@@ -7,7 +7,7 @@
 //!
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
-use super::Recipes;
+use super::ProgramModel;
 use super::pieces::{Place, Took};
 use super::state::State;
 use vivarium_model::id::ClientId;
@@ -19,7 +19,7 @@ pub const REDUCTION: &str = "a reduction's condition";
 /// One state in so many is checked, unless somebody asks for all.
 pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
 
-impl Recipes {
+impl ProgramModel {
     /// Checks a state if it is one of those that are.
     ///
     /// # Errors

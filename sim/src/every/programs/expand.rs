@@ -1,6 +1,6 @@
 //! States unfolded into worlds and folded again, and the tables that their pieces are kept in.
 
-use super::Recipes;
+use super::ProgramModel;
 use super::pieces::{Choices, Client, Shared, Steps, WitnessPiece};
 use super::reductions::Flaw;
 use super::scene::Scene;
@@ -49,7 +49,7 @@ pub struct Pieces {
     pub choices: u32,
 }
 
-impl Recipes {
+impl ProgramModel {
     /// How many pieces this model holds. In the course of a search breadth first it is left behind by
     /// models that hold those which are still needed.
     pub fn pieces(&self) -> Pieces {

@@ -23,7 +23,7 @@
 //! A program that begins a round ([`rounds`](vivarium_model::handle::rounds)) and one that has ended have
 //! forgotten how they came there: nothing else can survive a round than what it hands on.
 //!
-//! That clients are interchangeable ([`Recipes::interchangeable`]) is no reduction but a claim of the
+//! That clients are interchangeable ([`ProgramModel::interchangeable`]) is no reduction but a claim of the
 //! caller's; of the programs it is checked by a change of names.
 //!
 //! Faults are tried wherever something else can happen too, and where time passes. Where nothing but
@@ -68,7 +68,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::world::World;
 
 /// Programs, what must hold of them, and what may go wrong.
-pub struct Recipes {
+pub struct ProgramModel {
     config: Arc<Config>,
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
@@ -86,7 +86,7 @@ pub struct Recipes {
     beginning_of_each: Option<[Option<crate::every::intern::Number>; MAX_CLIENTS]>,
 }
 
-impl Recipes {
+impl ProgramModel {
     /// One program per client, over a ZooKeeper that begins with `setup`. Of the monitors, those that
     /// hold for both engines take part.
     ///
@@ -97,14 +97,14 @@ impl Recipes {
         monitors: Vec<Box<dyn Monitor>>,
         setup: Setup,
         budget: Budget,
-    ) -> Recipes {
+    ) -> ProgramModel {
         assert!(programs.len() <= MAX_CLIENTS, "a search can have at most {MAX_CLIENTS} clients");
         let clients = programs.len() as u8;
         let monitors: Vec<Box<dyn Monitor>> = monitors
             .into_iter()
-            .filter(|monitor| monitor.class() == vivarium_model::property::Class::Event)
+            .filter(|monitor| monitor.asked() == vivarium_model::property::Asked::Everywhere)
             .collect();
-        Recipes {
+        ProgramModel {
             config: Arc::new(Config { setup, ..Config::new(1, clients) }),
             trie: Arc::new(Trie::new(programs)),
             looks_back: Monitors::new(monitors.clone()).look_back(),
@@ -121,20 +121,20 @@ impl Recipes {
 
     /// Without any reduction.
     #[must_use]
-    pub fn without_reductions(self) -> Recipes {
+    pub fn without_reductions(self) -> ProgramModel {
         self.reduced_by(Reductions::NONE)
     }
 
     /// With these reductions; with all, unless this is called.
     #[must_use]
-    pub fn reduced_by(mut self, reductions: Reductions) -> Recipes {
+    pub fn reduced_by(mut self, reductions: Reductions) -> ProgramModel {
         self.reductions = reductions;
         self
     }
 
     /// With a chroot for each client: empty for none.
     #[must_use]
-    pub fn below<'a>(mut self, chroots: impl IntoIterator<Item = &'a str>) -> Recipes {
+    pub fn below<'a>(mut self, chroots: impl IntoIterator<Item = &'a str>) -> ProgramModel {
         let clients = &mut Arc::make_mut(&mut self.config).clients;
         for (client, chroot) in clients.iter_mut().zip(chroots) {
             client.chroot = Arc::from(chroot);
@@ -144,21 +144,21 @@ impl Recipes {
 
     /// Over a ZooKeeper with these defects, as far as this grain has them.
     #[must_use]
-    pub fn with_bugs(mut self, bugs: Bugs) -> Recipes {
+    pub fn with_bugs(mut self, bugs: Bugs) -> ProgramModel {
         Arc::make_mut(&mut self.config).bugs = bugs;
         self
     }
 
     /// With a mistake planted, for those who check the checks.
     #[must_use]
-    pub fn flawed(mut self, flaw: Flaw) -> Recipes {
+    pub fn flawed(mut self, flaw: Flaw) -> ProgramModel {
         self.flaw = Some(flaw);
         self
     }
 
     /// Holds every state against what reductions rest on, not one in many.
     #[must_use]
-    pub fn checked_in_every_state(mut self) -> Recipes {
+    pub fn checked_in_every_state(mut self) -> ProgramModel {
         self.rarity = 1;
         self
     }
@@ -178,7 +178,7 @@ impl Recipes {
     /// the monitors, and of what a round hands on, it is the caller's claim. So it is no part of the
     /// reductions that are on by themselves.
     #[must_use]
-    pub fn interchangeable(mut self) -> Recipes {
+    pub fn interchangeable(mut self) -> ProgramModel {
         self.trie.hold_against_each_other();
         let scene = self.beginning();
         self.beginning_of_each = Some(self.fold(&scene, None).clients);

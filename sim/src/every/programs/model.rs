@@ -1,6 +1,6 @@
 //! The search's questions, answered.
 
-use super::Recipes;
+use super::ProgramModel;
 use super::pieces::{Choices, Transition};
 use super::scene::Scene;
 use super::state::State;
@@ -46,7 +46,7 @@ impl Kind {
 /// What bounds a search that had to keep a sleep or a timeout from ending early.
 pub const TIMERS_KEPT: &str = "the budget of timers";
 
-impl Recipes {
+impl ProgramModel {
     /// The scene before anything has happened.
     pub(super) fn beginning(&self) -> Scene {
         let mut scene = Scene { world: self.world(), left: self.budget };
@@ -93,7 +93,7 @@ impl Recipes {
     }
 }
 
-impl stateright::Model for Recipes {
+impl stateright::Model for ProgramModel {
     type State = State;
     type Action = Action;
 
@@ -143,7 +143,7 @@ impl stateright::Model for Recipes {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always("no objection", |model: &Recipes, state: &State| {
+        vec![Property::always("no objection", |model: &ProgramModel, state: &State| {
             state.objection.is_none() && {
                 let mut actions = Vec::new();
                 stateright::Model::actions(model, state, &mut actions);
@@ -153,7 +153,7 @@ impl stateright::Model for Recipes {
     }
 }
 
-impl Model for Recipes {
+impl Model for ProgramModel {
     fn fingerprint(&self, state: &State) -> Fingerprint {
         state.fingerprint
     }
@@ -174,7 +174,7 @@ impl Model for Recipes {
         self.trie.dependent().is_some()
     }
 
-    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<Recipes> {
+    fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<ProgramModel> {
         Some(self.renew(states))
     }
 

@@ -34,7 +34,7 @@ impl Reductions {
 
 named! {
     /// A mistake in a reduction's condition, or in what a search must not leave out. Each can be planted
-    /// ([`Recipes::flawed`](super::Recipes::flawed)), and each must be found by comparing searches.
+    /// ([`ProgramModel::flawed`](super::ProgramModel::flawed)), and each must be found by comparing searches.
     pub enum Flaw ("flaw") {
         /// A program takes its next input at once: no fault falls between a reply and the next call.
         InputAtOnce,

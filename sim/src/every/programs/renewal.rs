@@ -5,7 +5,7 @@
 
 use super::expand::Tables;
 use super::pieces::{Choices, Transition};
-use super::{Recipes, State};
+use super::{ProgramModel, State};
 use crate::every::intern::{Number, Renumbered};
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ struct Renewal<'a> {
     choices: Renumbered,
 }
 
-impl Recipes {
+impl ProgramModel {
     /// This model with only what these states need; they become states of the new one.
-    pub(super) fn renew(&self, states: &mut dyn Iterator<Item = &mut State>) -> Recipes {
+    pub(super) fn renew(&self, states: &mut dyn Iterator<Item = &mut State>) -> ProgramModel {
         let old = &self.tables;
         let mut renewal = Renewal {
             new: Tables::new(),
@@ -47,7 +47,7 @@ impl Recipes {
         let beginning = self.beginning_of_each;
         let beginning_of_each =
             beginning.map(|each| each.map(|client| Some(renewal.client(client?))));
-        Recipes {
+        ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),

@@ -1,7 +1,7 @@
 //! A state of the search over programs: numbers of its pieces.
 
 use super::pieces::{Place, Transition};
-use super::{Budget, Recipes};
+use super::{Budget, ProgramModel};
 use crate::every::intern::Number;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl State {
     }
 
     /// The state after a transition of this client.
-    pub(super) fn after(&self, model: &Recipes, client: ClientId, took: &Transition) -> State {
+    pub(super) fn after(&self, model: &ProgramModel, client: ClientId, took: &Transition) -> State {
         let mut next = self.at(client, took.place());
         next.length = took.length;
         next.objection = took.objection.clone();

@@ -26,7 +26,7 @@
 //!
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
-use super::Recipes;
+use super::ProgramModel;
 use super::pieces::{Place, Steps, Took, Transition};
 use super::reductions::Flaw;
 use super::scene::Scene;
@@ -46,7 +46,7 @@ use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-impl Recipes {
+impl ProgramModel {
     /// The steps that a client can take where it stands in a state.
     pub(super) fn steps_at(&self, state: &State, client: ClientId) -> &Steps {
         let key = state.place(client).key();

@@ -3,7 +3,7 @@
 //! Which prefix of the log a server was at, a client is told by replies only: by their zxid. So the
 //! reduction of prefixes is out of the question where a monitor takes notice of them.
 
-use super::Recipes;
+use super::ProgramModel;
 use super::check::REDUCTION;
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -35,7 +35,7 @@ pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
     monitors.iter().any(|monitor| told.iter().any(|event| monitor.concerns(event)))
 }
 
-impl Recipes {
+impl ProgramModel {
     /// Checks that a monitor which takes no notice of made-up events of this kind takes none of a
     /// real one.
     ///

@@ -1,12 +1,12 @@
 //! A counterexample as people and other engines read it: steps of the world, with what they cause.
 
-use super::{Action, Recipes, State};
+use super::{Action, ProgramModel, State};
 use crate::every::Counterexample;
 use stateright::Model as _;
 use vivarium_model::grain::Grain;
 use vivarium_model::step::Step;
 
-impl Recipes {
+impl ProgramModel {
     /// All steps of the world on this way.
     pub fn all_steps(&self, counterexample: &Counterexample<Action>) -> Vec<Step> {
         let mut steps = Vec::new();

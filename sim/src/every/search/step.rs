@@ -15,9 +15,7 @@ pub(super) enum Taken<S> {
     Objected(Objection, u32),
     /// A state.
     Reached {
-        /// The state.
         state: S,
-        /// Its fingerprint.
         fingerprint: Fingerprint,
         /// World steps.
         length: u32,

@@ -1,6 +1,6 @@
 //! The shortest way to a violation by programs.
 
-use super::{Action, Budget, Recipes, Reductions};
+use super::{Action, Budget, ProgramModel, Reductions};
 use crate::every::{Counterexample, Observer, Options, Shortest};
 use crate::recorded::minimise::minimise;
 use crate::recorded::service::replay_in;
@@ -19,7 +19,7 @@ use vivarium_model::world::World;
 /// Shorter ways than this are worth a search.
 const WORTH: usize = 200;
 
-impl Recipes {
+impl ProgramModel {
     /// Makes a counterexample shorter, and looks within the bounds of these options whether there is
     /// anything shorter still. `None` if taking its steps again does not lead to an objection: a
     /// program that is no function of its inputs.
@@ -65,8 +65,8 @@ impl Recipes {
     }
 
     /// The same with these reductions; its programs share what they have been through.
-    pub fn with_reductions(&self, reductions: Reductions) -> Recipes {
-        Recipes {
+    pub fn with_reductions(&self, reductions: Reductions) -> ProgramModel {
+        ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),

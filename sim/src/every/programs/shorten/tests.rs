@@ -8,7 +8,7 @@ use stateright::Model as _;
 use vivarium_model::event::Event;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::CreateMode;
-use vivarium_model::property::{Class, Monitor, View};
+use vivarium_model::property::{Asked, Monitor, View};
 use vivarium_model::setup::Setup;
 
 /// Objects to a znode.
@@ -20,8 +20,8 @@ impl Monitor for Never {
         "never"
     }
 
-    fn class(&self) -> Class {
-        Class::Event
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
     }
 
     fn concerns(&self, event: &Event) -> bool {
@@ -48,12 +48,12 @@ fn creates(paths: &'static [&'static str]) -> Program {
     })
 }
 
-fn model(programs: Vec<Program>, budget: Budget) -> Recipes {
-    Recipes::new(programs, vec![Box::new(Never("/b"))], Setup::NONE, budget)
+fn model(programs: Vec<Program>, budget: Budget) -> ProgramModel {
+    ProgramModel::new(programs, vec![Box::new(Never("/b"))], Setup::NONE, budget)
 }
 
 /// A long way: whatever comes first, from a list that begins with what is `preferred`.
-fn long_way(model: &Recipes, preferred: impl Fn(&Step) -> bool) -> Counterexample<Action> {
+fn long_way(model: &ProgramModel, preferred: impl Fn(&Step) -> bool) -> Counterexample<Action> {
     let (mut state, mut path) = (model.init_states().swap_remove(0), Vec::new());
     loop {
         let mut actions = Vec::new();
