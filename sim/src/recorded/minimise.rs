@@ -3,10 +3,13 @@
 /// A list, and what it shows.
 pub type Shows<T, W> = (Vec<T>, W);
 
+/// Tells what a list shows, if it is what it should be, together with the items that it needs for that (not all of
+/// them may be possible without the others).
+pub type Show<'a, T, W> = dyn FnMut(&[T]) -> Option<Shows<T, W>> + 'a;
+
 /// Leaves items out, in ever smaller groups that stand together, and of each kind the last ones.
 ///
-/// `shows` tells what a list shows, if it is what it should be, together with the items that it needs for
-/// that (not all of them may be possible without the others). `kinds` are what can lose its tail: the steps of
+/// `kinds` are what can lose its tail: the steps of
 /// one client, say, which do nothing without those before them. `None` if the whole list shows nothing.
 ///
 /// What is found is a list from which no group of a size that was tried can be left out. It depends on
@@ -14,7 +17,7 @@ pub type Shows<T, W> = (Vec<T>, W);
 pub fn minimise<T: Clone, W>(
     whole: &[T],
     kinds: &[&dyn Fn(&T) -> bool],
-    shows: &mut dyn FnMut(&[T]) -> Option<Shows<T, W>>,
+    shows: &mut Show<'_, T, W>,
 ) -> Option<Shows<T, W>> {
     let best = shows(whole)?;
     let mut minimiser = Minimiser { best, shows };
@@ -32,12 +35,12 @@ pub fn minimise<T: Clone, W>(
     }
 }
 
-struct Minimiser<'a, T, W> {
+struct Minimiser<'a, 'b, T, W> {
     best: Shows<T, W>,
-    shows: &'a mut dyn FnMut(&[T]) -> Option<Shows<T, W>>,
+    shows: &'a mut Show<'b, T, W>,
 }
 
-impl<T: Clone, W> Minimiser<'_, T, W> {
+impl<T: Clone, W> Minimiser<'_, '_, T, W> {
     /// Groups that stand together, from the last to the first.
     fn leave_out_groups(&mut self, size: usize) {
         let mut end = self.best.0.len();
