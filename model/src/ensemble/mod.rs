@@ -7,7 +7,7 @@ pub mod oracle;
 pub mod raw;
 pub mod view;
 
-use crate::network::{Delivered, Network};
+use crate::network::{Delivered, Network, reply_to};
 use crate::program::machines::{ClientNode, Machines, Resources, Wire};
 use crate::server::disk::Disk;
 use crate::server::{Context, Server};
@@ -20,7 +20,6 @@ use crate::vocabulary::packet::{ClientPacket, LeaderPacket, LearnerPacket, Serve
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
-use crate::vocabulary::words;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -241,7 +240,7 @@ impl Ensemble {
         effects.note(|| {
             let oldest = self.clients[client.index()].machine.pending().next();
             let request = oldest.map(|(_, request)| &**request);
-            format!("{client} reads from {server}: {}", words::reply_to(&delivered, request))
+            format!("{client} reads from {server}: {}", reply_to(&delivered, request))
         });
         effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
         self.machines().client_reads(connection, delivered, effects);

@@ -7,9 +7,11 @@
 //! (rule 5.6).
 
 mod connection;
+mod words;
 
 pub use connection::Opened;
 pub use connection::{Delivered, Next};
+pub(crate) use words::reply_to;
 
 use crate::vocabulary::effect::{Blocker, Effects};
 use crate::vocabulary::fingerprint::Tracked;

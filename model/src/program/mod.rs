@@ -4,3 +4,4 @@
 pub mod handle;
 pub mod host;
 pub mod machines;
+mod words;

@@ -35,6 +35,7 @@ pub mod role;
 mod snapshot;
 mod steps;
 pub mod tracker;
+mod words;
 
 pub use clients::LocalSessions;
 pub use context::{Context, Writing};

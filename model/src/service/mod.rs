@@ -169,10 +169,7 @@ impl Service {
                 effects.note(|| {
                     let oldest = self.clients[client.index()].machine.pending().next();
                     let request = oldest.map(|(_, request)| &**request);
-                    format!(
-                        "{client} reads: {}",
-                        crate::vocabulary::words::reply_to(&delivered, request)
-                    )
+                    format!("{client} reads: {}", crate::network::reply_to(&delivered, request))
                 });
                 self.machines().client_reads(connection, delivered, effects);
             }

@@ -7,15 +7,15 @@
 
 mod apply;
 pub mod quota;
-mod znode;
 
+pub use crate::vocabulary::znode::{EphemeralType, Znode};
 pub use apply::{Applied, Change};
-pub use znode::{EphemeralType, Znode};
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::SessionId;
-use crate::vocabulary::path::{ZnodePath, parent};
+use crate::vocabulary::path::{CONFIG, RESERVED, ZnodePath, parent};
+use crate::vocabulary::setup::Setup;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
@@ -63,11 +63,12 @@ impl Entry {
     }
 }
 
-/// The znodes that exist from the start, and cannot be deleted (rules 1.1 and 1.2).
-pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, quota::ROOT];
-
-/// Where the dynamic configuration is kept.
-const CONFIG: &str = "/zookeeper/config";
+impl Setup {
+    /// The database that every server begins with.
+    pub fn tree(&self) -> DataTree {
+        DataTree::beginning_with(self.paths())
+    }
+}
 
 impl Default for DataTree {
     fn default() -> DataTree {

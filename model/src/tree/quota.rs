@@ -8,12 +8,10 @@
 use super::{DataTree, Entry};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{ReadOp, ReadResult, Request, Response};
+use crate::vocabulary::path::QUOTA as ROOT;
 use crate::vocabulary::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
-
-/// Where quotas are kept.
-pub const ROOT: &str = "/zookeeper/quota";
 
 const LIMITS: &str = "/zookeeper_limits";
 const STATISTICS: &str = "/zookeeper_stats";

@@ -22,4 +22,5 @@ pub mod time;
 pub mod timer;
 pub mod txn;
 pub mod words;
+pub(crate) mod znode;
 pub mod zxid;

@@ -1,7 +1,6 @@
 //! What goes over the network: the client protocol (rules 2.1 and 2.8), the quorum protocol
 //! (rule 6.1.1) and election notifications (rule 5.1.1).
 
-use crate::tree::Znode;
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId, Xid};
@@ -9,6 +8,7 @@ use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::Txn;
+use crate::vocabulary::znode::Znode;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -7,6 +7,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+/// The znodes that exist from the start, and cannot be deleted (rules 1.1 and 1.2).
+pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, QUOTA];
+
+/// Where the dynamic configuration is kept.
+pub const CONFIG: &str = "/zookeeper/config";
+
+/// Where quotas and their statistics are kept.
+pub const QUOTA: &str = "/zookeeper/quota";
+
 /// A valid absolute path of a znode.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Arc<str>", into = "Arc<str>")]

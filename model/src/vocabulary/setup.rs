@@ -1,7 +1,6 @@
 //! Znodes that are there from the start.
 
-use crate::tree::{DataTree, RESERVED};
-use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::path::{RESERVED, ZnodePath};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -95,11 +94,6 @@ impl Setup {
     pub fn paths(&self) -> &[ZnodePath] {
         &self.0
     }
-
-    /// The database that every server begins with.
-    pub fn tree(&self) -> DataTree {
-        DataTree::beginning_with(&self.0)
-    }
 }
 
 impl fmt::Display for Setup {
@@ -126,6 +120,7 @@ impl From<Setup> for Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::DataTree;
 
     #[test]
     fn what_cannot_be_there_is_refused() {

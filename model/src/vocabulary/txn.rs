@@ -1,6 +1,5 @@
 //! Transactions: what the leader's `prep` makes of a request, what logs hold and trees apply.
 
-use crate::tree::EphemeralType;
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{SessionId, Xid};
@@ -8,6 +7,7 @@ use crate::vocabulary::op::Data;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::words::plural;
+use crate::vocabulary::znode::EphemeralType;
 use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -35,7 +35,7 @@ fn quotas_are_counted_when_a_snapshot_is_loaded() {
     let data = |path: &str| if path.ends_with("stats") { &b"count=9,bytes=9"[..] } else { b"x" };
     let quota = ["/m", "/m/zookeeper_limits", "/m/zookeeper_stats"]
         .into_iter()
-        .map(|path| format!("{}{path}", crate::tree::quota::ROOT));
+        .map(|path| format!("{}{path}", crate::vocabulary::path::QUOTA));
     for (at, path) in quota.chain(["/m".into(), "/m/x".into()]).enumerate() {
         let (zxid, acl) = (Zxid::new(Epoch(1), at as u32 + 1), AclList::OPEN);
         let node = Znode::created(zxid, 0, data(&path).into(), EphemeralType::Void, acl);

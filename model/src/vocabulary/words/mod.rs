@@ -7,15 +7,11 @@
 
 mod effect;
 mod event;
-mod host;
 mod op;
 mod packet;
-mod server;
 
 use std::any::Any;
 use std::fmt::{self, Display};
-
-pub(crate) use packet::reply_to;
 
 /// So many characters of a list are written out; the rest is counted.
 const LIST_ROOM: usize = 90;

@@ -1,23 +1,11 @@
 //! The packets of the client protocol, of the quorum protocol and of elections.
 
 use super::{Answer, list, plural};
-use crate::network::Delivered;
-use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{
     ClientPacket, LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket,
     ServerRequest, Vote,
 };
 use std::fmt::{self, Display};
-
-impl<T: Display> Display for Delivered<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Delivered::Packet(packet) => packet.fmt(f),
-            Delivered::End { accepted: true } => f.write_str("end of the connection"),
-            Delivered::End { accepted: false } => f.write_str("connection refused"),
-        }
-    }
-}
 
 impl Display for ClientPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,16 +68,6 @@ impl Display for ServerPacket {
             ServerPacket::Pong => f.write_str("PING reply"),
             ServerPacket::WatchesSet { zxid } => write!(f, "SETWATCHES reply (zxid {zxid})"),
         }
-    }
-}
-
-/// A server's packet; behind a reply the request that it answers.
-pub(crate) fn reply_to(delivered: &Delivered<ServerPacket>, request: Option<&Request>) -> String {
-    match (delivered, request) {
-        (Delivered::Packet(reply @ ServerPacket::Reply { .. }), Some(request)) => {
-            format!("{reply}, to {request}")
-        }
-        _ => delivered.to_string(),
     }
 }
 

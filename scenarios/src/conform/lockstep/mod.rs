@@ -19,8 +19,8 @@ use std::sync::Arc;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
 use vivarium_model::packet::ClientPacket;
+use vivarium_model::path::QUOTA;
 use vivarium_model::time::Duration;
-use vivarium_model::tree::quota;
 use vivarium_model::wire::Opcodes;
 use vivarium_model::zxid::Zxid;
 
@@ -309,7 +309,7 @@ impl Lockstep {
                 self.news(false)?;
             }
         }
-        let quotas = format!("{}{}", quota::ROOT, self.root);
+        let quotas = format!("{QUOTA}{}", self.root);
         let ours = |path: &str, of: &str| {
             path == of || path.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'))
         };

@@ -84,7 +84,7 @@ pub struct Znode {
 
 impl Znode {
     /// A znode that has stood there from the start, with zxid 0 and time 0.
-    pub(super) fn primordial(acl: AclList) -> Znode {
+    pub(crate) fn primordial(acl: AclList) -> Znode {
         Znode::created(Zxid::ZERO, 0, Arc::from([]), EphemeralType::Void, acl)
     }
 

@@ -1,6 +1,6 @@
 //! A server's disk operations.
 
-use crate::server::Writing;
+use super::Writing;
 use std::fmt::{self, Display};
 
 /// What was written, as the object of a sentence.

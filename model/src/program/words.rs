@@ -1,8 +1,8 @@
 //! What programs are told and what they do.
 
-use super::{Answer, data};
-use crate::program::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
+use super::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
 use crate::vocabulary::id::SessionId;
+use crate::vocabulary::words::{Answer, data};
 use std::fmt::{self, Display};
 
 impl Display for Input {
