@@ -215,3 +215,19 @@ pub(crate) fn lost(xid: u32, request: Request) -> Event {
 pub(crate) fn session(state: SessionState, server: Option<ServerId>) -> Event {
     Event::Session { client: CLIENT, session: Some(SESSION), server, state }
 }
+
+/// Transactions of others: one session after the other begins and ends, so that what was before is the
+/// past for them.
+pub(crate) fn others(pairs: u32, first: Zxid) -> Vec<Event> {
+    let bodies = [
+        TxnBody::CreateSession { timeout: Duration::from_secs(6) },
+        TxnBody::CloseSession { ephemerals: Vec::new() },
+    ];
+    let each = (0..pairs).flat_map(|pair| bodies.clone().map(|body| (pair, body)));
+    let at = |(place, (pair, body)): (u32, (u32, TxnBody))| {
+        let session = SessionId(0x100 + u64::from(pair));
+        let zxid = Zxid(first.0 + u64::from(place));
+        committed(Arc::new(Txn { zxid, session, cxid: Xid(0), time: 7, body }))
+    };
+    (0..).zip(each).map(at).collect()
+}

@@ -93,7 +93,7 @@ pub(super) struct Client {
     /// Its connection is a read-only one, with this session.
     pub(super) read_only: Option<SessionId>,
     /// Its connection has shown more of the past than is remembered of the log: nothing can be said
-    /// about it.
+    /// about what it is told. What it sends counts as ever.
     pub(super) unknown: bool,
 }
 

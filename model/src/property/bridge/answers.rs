@@ -149,9 +149,16 @@ impl Bridge {
         auth: &Data,
     ) -> Result<(), String> {
         let config = Arc::clone(&self.config);
-        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
+        if self.is_read_only(client, session) {
+            return Ok(());
+        }
+        let is_known = self.connection(client, session)?.is_some();
+        let connection = self.open_connection(client);
         let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
         connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
+        if !is_known {
+            return Ok(());
+        }
         connection.unanswered.push_back((Arc::clone(&scheme), Arc::clone(&auth)));
         connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
         Ok(())

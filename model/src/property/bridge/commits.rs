@@ -190,8 +190,15 @@ impl Bridge {
         xid: Xid,
         request: &Arc<Request>,
     ) -> Result<(), String> {
-        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
-        connection.ask(xid, request);
+        if self.is_read_only(client, session) {
+            return Ok(());
+        }
+        // What a connection says is known even where nothing is known of what it is told.
+        let is_known = self.connection(client, session)?.is_some();
+        let connection = self.open_connection(client);
+        if is_known {
+            connection.ask(xid, request);
+        }
         let auth = Arc::clone(&connection.proven);
         let account = self.sessions.get_mut(&session).expect("a connection has a session");
         if xid <= account.last_sent {

@@ -53,7 +53,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The monitor that compares a run with the service grain. It keeps as much of the log as somebody
-/// can still be shown, so it is for the simulator only.
+/// can still be shown (with local sessions all of it), so it is for the simulator only.
 #[derive(Clone, Debug, Hash)]
 pub struct Bridge {
     config: Arc<Config>,
@@ -119,8 +119,12 @@ impl Bridge {
     }
 
     /// Nobody will be shown less than this: the least that the client of a living session has seen,
-    /// and the beginning of each session that no client has yet.
+    /// and the beginning of each session that no client has yet. A local session has none (semantics
+    /// 2.6): its client can be shown whatever a server that is behind still stands at.
     fn floor(&self) -> Zxid {
+        if self.config.options.local_sessions {
+            return Zxid::ZERO;
+        }
         let seen = self.clients.values().filter(|client| client.session.is_some());
         let seen = seen.map(|client| client.last_zxid);
         let begun = self.sessions.values().filter_map(Account::awaits_its_client_since);

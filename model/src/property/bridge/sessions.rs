@@ -12,8 +12,9 @@
 //! A session may live on after its client has left it (killed, closed without an answer, given up by a
 //! client that does so (rule 2.8.3), or after a refused identity): it ends by its expiry.
 //!
-//! Of a local session (rule 2.6.1) the log says nothing. It is accepted by the server that it began at, and
-//! by no other, until a leader has proposed a createSession for it; it can be over at any time. A
+//! Of a local session (rule 2.6.1) the log says nothing. It begins wherever its server stands, however far
+//! that is behind. It is accepted by the server that it began at, and by no other, until a leader has proposed a
+//! createSession for it; it can be over at any time. A
 //! read-only connection (rule 2.7.1) speaks for no part of the log: what it shows is not compared, but its
 //! client has seen it. The session on it is another than the client's own, for which it counts
 //! nothing, or the client's own.
@@ -135,6 +136,12 @@ impl Bridge {
             Some(Client { connection: Some(connection), .. }) => Ok(Some(connection)),
             _ => Err(format!("{client} has no connection with session {session}.")),
         }
+    }
+
+    /// The connection that a client has, also where nothing is known of what it is told.
+    pub(super) fn open_connection(&mut self, client: ClientId) -> &mut Connection {
+        let connection = self.clients.get_mut(&client).and_then(|its| its.connection.as_mut());
+        connection.expect("somebody asked whether there is one")
     }
 
     fn end_connection(&mut self, client: ClientId, session: SessionId) {
@@ -373,10 +380,12 @@ impl Bridge {
         xid: Xid,
         request: &Request,
     ) -> Result<(), String> {
-        let Some(connection) = self.connection(client, session)? else { return Ok(()) };
-        let in_flight = &mut connection.link.to_server;
+        if self.is_read_only(client, session) {
+            return Ok(());
+        }
         let lost = |packet: &ClientPacket| matches!(packet, ClientPacket::Request { xid: sent, .. } if *sent == xid);
-        if !in_flight.iter().any(lost) {
+        let connection = self.connection(client, session)?;
+        if connection.is_some_and(|known| !known.link.to_server.iter().any(lost)) {
             return Err(format!(
                 "{client} lost request {} ({request}), which was not in flight.",
                 xid.0

@@ -3,7 +3,8 @@
 use super::super::Bridge;
 use crate::property::Monitor;
 use crate::property::testing::{
-    Bodies, CLIENT, ONE, SESSION, TWO, Trial, create_request, exists, replied, sent, session, z,
+    Bodies, CLIENT, ONE, SESSION, TWO, Trial, create_request, exists, others, replied, sent,
+    session, z,
 };
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
@@ -55,6 +56,29 @@ fn a_local_session_cannot_move() {
     trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
     trial.accepts(session(SessionState::Disconnected, None));
     trial.accepts(session(SessionState::Expired, Some(TWO)));
+}
+
+/// No transaction says that it begins, so its server may be behind everything that anybody was shown.
+#[test]
+fn a_local_session_begins_wherever_its_server_stands() {
+    let mut trial = trial(|config| config.options.local_sessions = true);
+    let pairs = 20;
+    for event in others(pairs, z(1, 1)) {
+        trial.accepts(event);
+    }
+    trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
+    trial.accepts(sent(1, exists("/a")));
+    // What such a server shows is compared like anything else.
+    let there = replied(1, z(1, 3), exists("/a"), Ok(Response::Exists(Stat::default())));
+    let saw = trial.clone_and_object(there);
+    assert!(saw.contains("but at 1:3 the tree says"), "{saw}");
+    trial.accepts(replied(1, z(1, 3), exists("/a"), Err(Error::NoNode)));
+    trial.accepts(sent(2, create_request("/a", "x")));
+    let end = z(1, 2 * pairs + 1);
+    let body = Bodies(&trial.history).create("/a", "x");
+    trial.commit(end, 2, body);
+    let created = trial.history.applied(end).expect("committed").result.clone();
+    trial.accepts(replied(2, end, create_request("/a", "x"), created));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::Bridge;
 use crate::property::Monitor;
 use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, get_data, lost,
-    replied, sent, session, set_data_request, txn, z,
+    others, replied, sent, session, set_data_request, txn, z,
 };
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
@@ -374,4 +374,36 @@ fn a_session_may_be_closing_before_it_has_begun() {
     trial.accepts(connected());
     trial.accepts(session(SessionState::Disconnected, None));
     trial.accepts(session(SessionState::Expired, Some(ONE)));
+}
+
+/// The session has ended before its client is told of it, by a server that has not heard of that and
+/// shows what nobody else can be shown any more. What the client sends is known all the same.
+#[test]
+fn a_server_far_behind_shows_what_nothing_is_known_of_but_its_clients_writes_are() {
+    let mut trial = Trial::new(Bridge::new());
+    trial.accepts(established(ONE, 1));
+    trial.create_session(z(1, 1));
+    trial.accepts(committed(close(z(1, 2))));
+    for event in others(20, z(1, 3)) {
+        trial.accepts(event);
+    }
+    trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
+    trial.accepts(sent(1, exists("/a")));
+    trial.accepts(replied(1, z(1, 1), exists("/a"), Err(Error::NoNode)));
+    let counted = trial.monitor.measured();
+    assert!(counted.contains(&("connections of sessions older than what is remembered", 1)));
+
+    trial.accepts(sent(2, create_request("/a", "x")));
+    trial.accepts(sent(3, create_request("/b", "x")));
+    trial.clone_and_object(sent(3, create_request("/c", "x")));
+    let end = z(1, 43);
+    let refused = |cxid| committed(txn(end, cxid, TxnBody::Error(Error::SessionExpired)));
+    trial.clone_and_object(refused(4));
+    let created = Bodies(&trial.history).create("/a", "x");
+    trial.clone_and_object(committed(txn(end, 2, created)));
+    trial.accepts(refused(2));
+    trial.accepts(lost(2, create_request("/a", "x")));
+    trial.accepts(lost(3, create_request("/b", "x")));
+    trial.accepts(session(SessionState::Disconnected, None));
+    trial.accepts(session(SessionState::Expired, None));
 }

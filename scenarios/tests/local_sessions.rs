@@ -1,0 +1,108 @@
+//! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no
+//! entry of the catalogue switches on: every monitor is asked, the bridge too.
+
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex, PoisonError};
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium_model::event::Event;
+use vivarium_model::history::History;
+use vivarium_model::property::{Bridge, Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::time::Time;
+use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, run, sweep};
+
+/// How many seeds are swept.
+const SEEDS: Range<u64> = 0..500;
+
+/// In these a local session begins at a server that is behind all that anybody was shown. (What
+/// that asks of the bridge, its own tests say; seeds come to mean other runs.)
+const BEHIND: [u64; 3] = [1090, 4177, 4667];
+
+fn churn() -> Scenario {
+    let entry = catalogue().into_iter().find(|entry| entry.name == "churn").expect("it is there");
+    let mut scenario = (entry.build)(&Switches::default());
+    scenario.settings.servers.local_sessions = true;
+    scenario.settings.servers.local_sessions_upgrading = true;
+    scenario
+}
+
+fn options() -> RunOptions {
+    RunOptions { host: HostKind::Direct, ..RunOptions::default() }
+}
+
+fn holds(seeds: Range<u64>) {
+    let seeds = SweepOptions { seeds, jobs: 2, keep_going: false };
+    let report = sweep(&churn(), &seeds, &options(), &mut |_totals| ControlFlow::Continue(()));
+    let violated = report.first_violation.map(|run| (run.seed, run.violation));
+    assert!(violated.is_none(), "{violated:#?}");
+}
+
+#[test]
+fn churn_holds_with_local_sessions_and_upgrading() {
+    holds(SEEDS);
+    for seed in BEHIND {
+        holds(seed..seed + 1);
+    }
+}
+
+/// A sweep as long as one likes: `cargo test --release --test local_sessions -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn churn_holds_with_local_sessions_and_upgrading_for_long() {
+    holds(0..40_000);
+}
+
+/// The sweep is of what it says: sessions begin local, become global, and are shown the past; and the
+/// bridge has something to say about each of their connections.
+#[test]
+fn sessions_begin_local_and_are_upgraded_and_compared() {
+    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in (0..40).chain(BEHIND) {
+        for (name, count) in judge(seed).measured() {
+            *totals.entry(name).or_default() += count;
+        }
+    }
+    for met in ["local sessions begun", "local sessions upgraded", "of these, below the log's end"]
+    {
+        assert!(totals.get(met).is_some_and(|count| *count > 0), "{met}: none ({totals:?})");
+    }
+    assert_eq!(totals["connections of sessions older than what is remembered"], 0, "{totals:?}");
+}
+
+fn record(seed: u64) -> Vec<Event> {
+    let recorder = Recorder::default();
+    let mut scenario = churn();
+    let prototype = recorder.clone();
+    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
+    let report = run(&scenario, seed, &options());
+    assert_eq!(report.violation.map(|violation| violation.objection), None, "seed {seed}");
+    std::mem::take(&mut recorder.0.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The bridge after the run of a seed.
+fn judge(seed: u64) -> Bridge {
+    let (mut bridge, history) = (Bridge::new(), History::new());
+    bridge.begin(&Arc::new(Drawn::draw(&churn(), seed).config));
+    for event in record(seed).iter().filter(|event| Bridge::new().concerns(event)) {
+        let judged = bridge.event(View::new(Time::ZERO, &history), event);
+        assert_eq!(judged, Ok(()), "seed {seed}");
+    }
+    bridge
+}
+
+/// Writes down what happens.
+#[derive(Clone, Default, Hash)]
+struct Recorder(Unhashed<Arc<Mutex<Vec<Event>>>>);
+
+impl Monitor for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+    fn class(&self) -> Class {
+        Class::Run
+    }
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+        Ok(())
+    }
+}
