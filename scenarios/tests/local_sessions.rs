@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
-use vivarium_model::property::{Bridge, Class, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, Bridge, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::Time;
 use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, run, sweep};
 
@@ -98,8 +98,8 @@ impl Monitor for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
     }
-    fn class(&self) -> Class {
-        Class::Run
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
     }
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());

@@ -119,8 +119,8 @@ impl Bridge {
     }
 
     /// Nobody will be shown less than this: the least that the client of a living session has seen,
-    /// and the beginning of each session that no client has yet. A local session has none (semantics
-    /// 2.6): its client can be shown whatever a server that is behind still stands at.
+    /// and the beginning of each session that no client has yet. A local session has none (rule
+    /// 2.6.1): its client can be shown whatever a server that is behind still stands at.
     fn floor(&self) -> Zxid {
         if self.config.options.local_sessions {
             return Zxid::ZERO;
