@@ -8,7 +8,7 @@ use vivarium_sim::bounds::within;
 use vivarium_sim::scenario::MakePrograms;
 use vivarium_sim::{Choice, ClientOptions, Drawn};
 
-/// Who runs what.
+/// The program of each role.
 pub(crate) enum Programs {
     /// Each client runs the same, so often.
     Same(Arc<dyn Fn(u32) -> Program + Send + Sync>),

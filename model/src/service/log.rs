@@ -134,7 +134,7 @@ impl Log {
         after.map(|entry| &**entry).find(|entry| entry.closes(session)).map(Entry::zxid)
     }
 
-    /// What of the log a server that is at `floor` or above can still tell: each tree from there on,
+    /// The part of the log that a server at `floor` or above can still show: each tree from there on,
     /// and where it is.
     pub(crate) fn fingerprint(&self, floor: Zxid) -> Fingerprint {
         let before = self.0.partition_point(|entry| entry.zxid() < self.up_to(floor).zxid());

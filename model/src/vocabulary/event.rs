@@ -237,7 +237,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Who said what, if a program said something of this type. Quick: most monitors ask it of every event.
+    /// The client and its observation, if a program made one of this type. Quick: most monitors ask it of every event.
     pub fn observed<T: Observation>(&self) -> Option<(ClientId, &T)> {
         let Event::Observed { client, observation, .. } = self else { return None };
         Some((*client, observation.read()?))

@@ -129,7 +129,7 @@ impl Witnesses {
         self.monitors.event(view, event)
     }
 
-    /// An activation commits all of the leader's history. What of it is new here are proposals of
+    /// An activation commits all of the leader's history. The part that is new here are proposals of
     /// the epoch of its last zxid: that epoch's own leader was established first, and so had its
     /// initial history committed.
     fn commit_initial_history(

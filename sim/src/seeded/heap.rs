@@ -21,7 +21,7 @@ pub(super) enum Due {
     Step(Step),
     /// A timer fires.
     Timer(Timer),
-    /// A fault takes its turn, for the how-manieth time from 0.
+    /// A fault takes its turn, counted from 0.
     Fault(Fault, u32),
 }
 

@@ -15,7 +15,7 @@ use vivarium_model::time::{Duration, Time};
 /// The faults of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Turns in the order of time: when, which kind, and the how-manieth of its kind it is.
+    /// Turns in the order of time: when, which kind, and its number among those of its kind.
     pub turns: Vec<Turn>,
     /// Faults that strike an event that they wait for with some probability.
     pub ambushes: Vec<(Fault, Ratio)>,
@@ -28,7 +28,7 @@ pub struct Turn {
     pub at: Time,
     /// Which kind.
     pub kind: Fault,
-    /// The how-manieth of its kind, from 0.
+    /// Its number among those of its kind, from 0.
     pub occurrence: u32,
 }
 

@@ -213,7 +213,7 @@ impl Port {
             .collect()
     }
 
-    /// What of the answers and events that it waits for the program will not see, by slot; slots
+    /// Parts of the replies and events it waits for that the program does not observe, by slot; slots
     /// whose answer it sees whole are left out.
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
         let state = lock(&self.state);

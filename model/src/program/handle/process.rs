@@ -79,7 +79,7 @@ impl Process {
         self.executor.take_began()
     }
 
-    /// What it will not see of what it waits for, see [`Port::unseen`].
+    /// Parts of the replies it waits for that the program does not observe, see [`Port::unseen`].
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
         self.port.unseen()
     }

@@ -31,7 +31,7 @@ impl Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subscription(pub u32);
 
-/// What of an answer a program will not see, because the method that it called keeps it back. Two
+/// Parts of a reply that the program does not observe, because the method that it called keeps them back. Two
 /// answers that differ in nothing else are the same to the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unseen {

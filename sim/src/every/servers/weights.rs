@@ -21,7 +21,7 @@ const OF_A_SERVER: usize = 600;
 /// What packets under way take, with the vectors that hold them.
 const OF_LINKS: usize = 300;
 
-/// What of the history, the proposals and the monitors has changed since the witnesses before.
+/// The part of the history, the proposals and the monitors that differs from the witnesses before.
 const OF_WITNESSES: usize = 800;
 
 /// What an event holds.

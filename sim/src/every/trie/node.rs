@@ -59,7 +59,7 @@ pub(super) enum Origin {
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct Waits {
     pub(super) pending: Box<[(CallId, Pending)]>,
-    /// What of the answers it will not see.
+    /// Parts of the replies that it does not observe.
     pub(super) unseen: Box<[(CallId, Unseen)]>,
     pub(super) listens: bool,
 }

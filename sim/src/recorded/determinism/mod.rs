@@ -16,7 +16,7 @@ pub enum Way {
     Seed {
         /// Under this host.
         host: HostKind,
-        /// The how-manieth time, from 1.
+        /// Which repetition of it, from 1.
         time: u32,
     },
     /// From the steps recorded in the first run.

@@ -11,7 +11,7 @@ use vivarium_model::op::{OpResult, ReadResult, Response};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// What of the run is what in its embedding.
+/// Names in the run, and the names of the same things in its embedding.
 #[derive(Default)]
 pub(super) struct Names {
     /// Zxids of transactions.
