@@ -36,29 +36,22 @@ pub mod catalogue;
 pub mod cli;
 #[cfg(feature = "conform")]
 pub mod conform;
-mod deeds;
-mod engine;
-mod environment;
 #[cfg(feature = "explore")]
 mod exploration;
 #[cfg(feature = "explore")]
 pub mod fuzz;
 pub mod prelude;
 pub mod properties;
-mod quiet;
-mod ready;
 mod replaying;
-mod role;
-pub mod seeds;
-mod staff;
+mod sweeping;
 mod test;
-mod watchdog;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, ExploreError, explore};
-pub use ready::TestFailure;
-pub use role::Role;
+pub use sweeping::seeds;
 pub use test::Test;
+pub use test::ready::TestFailure;
+pub use test::role::Role;
 #[cfg(feature = "explore")]
 pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;

@@ -5,7 +5,7 @@ use super::guard;
 use super::output::{emit, to_stderr};
 use super::select::nearest;
 use crate::fuzz::{self, Fuzzed, MOST_STATES, servers};
-use crate::seeds::{SeedRange, parse_seed};
+use crate::sweeping::seeds::{SeedRange, parse_seed};
 use std::cell::Cell;
 use std::fmt::{Display, Write};
 use std::ops::Range;

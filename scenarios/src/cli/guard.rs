@@ -3,7 +3,7 @@
 //! Panics of *programs* are violations, which the hosts catch and report; the hook below keeps both
 //! from scribbling over the progress bar.
 
-use crate::quiet;
+use crate::sweeping::quiet;
 use std::panic::{self, AssertUnwindSafe};
 
 /// Keeps panics quiet and remembers the latest one.

@@ -2,7 +2,7 @@
 
 use super::select::Selected;
 use crate::catalogue::Entry;
-use crate::seeds::SeedRange;
+use crate::sweeping::seeds::SeedRange;
 use vivarium_sim::HostKind;
 
 /// A checked command line.

@@ -9,9 +9,9 @@ use super::progress::Meter;
 use super::select::{self, Selected};
 use super::{cases, guard, replay};
 use crate::catalogue::Entry;
-use crate::engine::Commands;
-use crate::engine::{self, LAST_STEPS};
-use crate::seeds::SeedRange;
+use crate::sweeping::Commands;
+use crate::sweeping::seeds::SeedRange;
+use crate::sweeping::{self, LAST_STEPS};
 use std::fs;
 use std::time::{Duration, Instant};
 use vivarium_model::fingerprint::Fingerprint;
@@ -86,16 +86,16 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     let Selected { entry, scenario } = selected;
     let seeds = plan.seeds_of(entry);
     let meter = Meter::new(entry.name.to_string(), seeds.len());
-    let how = engine::How {
+    let how = sweeping::How {
         jobs: plan.jobs,
         host: plan.host,
         keep_going: plan.keep_going,
         last_steps: LAST_STEPS,
     };
-    let swept = engine::sweep(scenario, &seeds, &how, |done| meter.update(done));
+    let swept = sweeping::sweep(scenario, &seeds, &how, |done| meter.update(done));
     meter.finish();
     let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
-    let mut report = engine::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
+    let mut report = sweeping::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
     if let Some(run) = &swept.report.first_violation {
         let title = report.title_with_rate();
         let unrepeated = swept.report.unrepeated.as_deref();
@@ -112,7 +112,7 @@ fn finding(
     unrepeated: Option<&vivarium_sim::Difference>,
 ) -> Option<Finding> {
     let violation = run.violation.as_ref()?;
-    let recorded = engine::case(scenario, bugs, run);
+    let recorded = sweeping::case(scenario, bugs, run);
     let path = cases::path(&scenario.name, bugs, &run.seed.to_string());
     let case_file = match case_file::save(&path, &recorded) {
         Ok(()) => Ok(path.display().to_string()),
@@ -121,7 +121,7 @@ fn finding(
     let replay = replay::command(&scenario.name, run.seed, bugs);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = title.to_string();
-    Some(engine::finding(title, run, violation, unrepeated, Some(case_file), commands))
+    Some(sweeping::finding(title, run, violation, unrepeated, Some(case_file), commands))
 }
 
 /// The report on a scenario that could not be run to its end.

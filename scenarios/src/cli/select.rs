@@ -149,7 +149,7 @@ pub(super) fn available_hosts() -> Vec<HostKind> {
 /// How many threads; as many as there are cores without a number.
 pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
     let Some(text) = text else {
-        return Ok(crate::engine::all_cores());
+        return Ok(crate::sweeping::all_cores());
     };
     match text.parse::<usize>() {
         Ok(0) => Err("`--jobs 0` would run nothing: give at least 1".to_string()),

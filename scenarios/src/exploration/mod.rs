@@ -91,7 +91,7 @@ impl Default for Exploration {
 impl Exploration {
     /// No faults.
     pub fn new() -> Exploration {
-        let threads = NonZeroUsize::new(crate::engine::all_cores()).unwrap_or(NonZeroUsize::MIN);
+        let threads = NonZeroUsize::new(crate::sweeping::all_cores()).unwrap_or(NonZeroUsize::MIN);
         Exploration {
             clients: None,
             budget: Budget::default(),

@@ -1,7 +1,7 @@
 //! A case that a search has written, over either grain.
 
 use super::{INCONCLUSIVE, Told, skipped, title};
-use crate::engine::Commands;
+use crate::sweeping::Commands;
 use std::fmt::Write as _;
 use vivarium_model::case::Case;
 use vivarium_reports::numbers::grouped;

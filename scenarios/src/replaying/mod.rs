@@ -3,7 +3,7 @@
 #[cfg(feature = "explore")]
 pub(crate) mod explored;
 
-use crate::engine::{self, Commands, LAST_STEPS};
+use crate::sweeping::{self, Commands, LAST_STEPS};
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
 use vivarium_reports::numbers::{grouped, span};
@@ -104,7 +104,7 @@ pub(crate) fn report(
 ) -> String {
     if let Some(violation) = &run.violation {
         let title = title.to_string();
-        let finding = engine::finding(title, run, violation, None, case_file, commands);
+        let finding = sweeping::finding(title, run, violation, None, case_file, commands);
         return violation_report(&finding);
     }
     let mut text = format!(

@@ -3,7 +3,7 @@
 
 use super::super::{Exploration, ExploreError};
 use super::{Question, on_watch};
-use crate::quiet;
+use crate::sweeping::quiet;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;

@@ -6,9 +6,9 @@ mod timers;
 pub(crate) use handover::{Handed, hand_over};
 
 use super::{Answer, Exploration, ExploreError, faults, figures};
-use crate::deeds::Deeds;
-use crate::quiet;
-use crate::watchdog::{self, Ended, PATIENCE, Teller};
+use crate::sweeping::deeds::Deeds;
+use crate::sweeping::quiet;
+use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! Who the clients of a test are, and what each of them runs.
 
-use crate::role::Role;
+use crate::test::role::Role;
 use std::sync::Arc;
 use vivarium_model::bounds::SWEPT_CLIENTS;
 use vivarium_model::handle::Program;

@@ -1,11 +1,16 @@
 //! The library face: a user's own test as a scenario.
 
-use crate::engine::LAST_STEPS;
-use crate::environment::fitted;
-use crate::ready::{Ready, TestFailure};
-use crate::role::Role;
-use crate::seeds::SeedRange;
-use crate::staff::{Programs, Staff};
+mod environment;
+pub(crate) mod ready;
+pub(crate) mod role;
+mod staff;
+
+use crate::sweeping::LAST_STEPS;
+use crate::sweeping::seeds::SeedRange;
+use crate::test::environment::fitted;
+use crate::test::ready::{Ready, TestFailure};
+use crate::test::role::Role;
+use crate::test::staff::{Programs, Staff};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What the environment asks of a test: other seeds, one run again, more of it, or a browser.
 
-use crate::engine::LAST_STEPS;
-use crate::seeds::{SeedRange, parse_seed};
+use crate::sweeping::LAST_STEPS;
+use crate::sweeping::seeds::{SeedRange, parse_seed};
 use std::path::{Path, PathBuf};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;

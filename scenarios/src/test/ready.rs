@@ -1,13 +1,13 @@
 //! A test that is ready to run: its scenario, checked, and what becomes of it.
 
-use crate::deeds::Deeds;
-use crate::engine::Commands;
-use crate::engine::{self, LAST_STEPS};
-use crate::environment::{self, Again, Environment, cargo_test};
 #[cfg(feature = "explore")]
 use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
 use crate::replaying;
-use crate::seeds::SeedRange;
+use crate::sweeping::Commands;
+use crate::sweeping::deeds::Deeds;
+use crate::sweeping::seeds::SeedRange;
+use crate::sweeping::{self, LAST_STEPS};
+use crate::test::environment::{self, Again, Environment, cargo_test};
 use std::fmt;
 #[cfg(feature = "explore")]
 use std::sync::Arc;
@@ -67,18 +67,18 @@ impl Ready {
         seeds: &SeedRange,
         last_steps: usize,
     ) -> Result<ScenarioReport, TestFailure> {
-        let how = engine::How {
-            jobs: engine::all_cores(),
+        let how = sweeping::How {
+            jobs: sweeping::all_cores(),
             host: self.host,
             keep_going: false,
             last_steps,
         };
-        let swept = engine::sweep(&self.scenario, seeds, &how, |_done| ());
+        let swept = sweeping::sweep(&self.scenario, seeds, &how, |_done| ());
         let swept = swept.map_err(|sentence| self.refused(sentence))?;
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
-            let report = engine::sweep_report(&self.scenario, &[], &how, seeds, &swept);
+            let report = sweeping::sweep_report(&self.scenario, &[], &how, seeds, &swept);
             let observed = report.observed.iter().map(|count| count.name.as_str());
             self.has_seen(observed)?;
             return Ok(report);
@@ -119,12 +119,12 @@ impl Ready {
         unrepeated: Option<&vivarium_sim::Difference>,
     ) -> Finding {
         let file =
-            environment::save(&engine::case(&self.scenario, &[], run), &run.seed.to_string());
+            environment::save(&sweeping::case(&self.scenario, &[], run), &run.seed.to_string());
         let replay = format!("VIVARIUM_SEED={} {}", run.seed, cargo_test());
         let every_step = format!("VIVARIUM_TIMELINE=all {replay}");
         let commands = Commands { replay, every_step };
         let title = self.scenario.name.clone();
-        engine::finding(title, run, violation, unrepeated, Some(file), commands)
+        sweeping::finding(title, run, violation, unrepeated, Some(file), commands)
     }
 
     /// Takes the case of a search again, if the environment names one.

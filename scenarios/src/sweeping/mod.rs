@@ -1,9 +1,12 @@
 //! From the simulator's results to the reports' data: the only place that knows both.
 
-use crate::deeds::Deeds;
-use crate::quiet;
-use crate::seeds::SeedRange;
-use crate::watchdog::{self, Ended, PATIENCE, Teller};
+pub(crate) mod deeds;
+pub(crate) mod quiet;
+pub mod seeds;
+pub(crate) mod watchdog;
+
+use deeds::Deeds;
+use seeds::SeedRange;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,6 +19,7 @@ use vivarium_reports::summary::{Count, Finding, ScenarioReport, Stopped};
 use vivarium_sim::{
     Beat, Drawn, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
 };
+use watchdog::{Ended, PATIENCE, Teller};
 
 /// How many steps of a violating run are shown.
 pub(crate) const LAST_STEPS: usize = 40;
