@@ -142,7 +142,7 @@ mod explored {
 
     fn refused(test: Test, exploration: &Exploration) -> String {
         match test.explored(exploration) {
-            Err(failure @ TestFailure::Refused { .. }) => failure.to_string(),
+            Err(failure @ TestFailure::NotExplored { .. }) => failure.to_string(),
             other => panic!("{other:?}"),
         }
     }
