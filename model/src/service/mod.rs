@@ -4,7 +4,7 @@
 //! applied to the same [`DataTree`](crate::tree::DataTree), and for each client a connection to *some* server, which has applied
 //! some prefix of it. Client machines and their programs are those of the ensemble grain, so they
 //! are told the same things in the same order; requests are decided by the same
-//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's ([`Bridge`]).
+//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's ([`Bridge`](crate::property::Bridge)).
 //!
 //! | Part | Rule |
 //! |---|---|

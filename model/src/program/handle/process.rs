@@ -73,7 +73,7 @@ impl Process {
         self.port.is_foreign()
     }
 
-    /// Where it began a round since this was last asked, see [`Executor::take_began`]; asked after
+    /// Where it began a round since this was last asked, see `Executor::take_began`; asked after
     /// each input, `said` counts its outputs.
     pub fn take_began(&mut self) -> Option<Began> {
         self.executor.take_began()
