@@ -1,7 +1,7 @@
 //! What can happen: virtual time, latencies, faults, seeds, hosts, sweeps and replays.
 //!
 //! A [`scenario::Scenario`] says which world to build and what may go wrong; a seed draws one run
-//! of it ([`options::Drawn`]); the driver takes its steps until everything is done or something is
+//! of it ([`Drawn`]); the driver takes its steps until everything is done or something is
 //! violated. [`run()`] is one seed, [`sweep()`] many, [`replay()`] takes recorded steps again, and
 //! [`check_determinism`] makes sure that a seed means one run and no other.
 

@@ -26,7 +26,7 @@ use vivarium_model::time::Duration;
 /// Runs one seed of a scenario.
 ///
 /// The run is a function of the scenario and the seed; the options decide what is kept of it. Call
-/// it on a fresh thread (as [`sweep()`] does) where programs use the standard library's hash maps.
+/// it on a fresh thread (as [`sweep()`](crate::sweep()) does) where programs use the standard library's hash maps.
 ///
 /// # Panics
 /// If this build has no such host ([`HostKind::is_available`]).

@@ -20,7 +20,7 @@
 //! A write takes its place where it is proposed: the leader has decided about it there, whatever
 //! becomes of that leader. Sessions that no client ever heard of are left out: nobody can tell.
 //!
-//! This is another question than the bridge's ([`vivarium_model::service::Bridge`]). That keeps
+//! This is another question than the bridge's ([`vivarium_model::property::Bridge`]). That keeps
 //! account of events, and is asked in every run; here a run is made, with client machines and programs
 //! of its own, out of the steps that a search is made of.
 
