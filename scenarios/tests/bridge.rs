@@ -3,17 +3,16 @@
 //! deviation.
 
 mod planted;
+mod recorded;
 
 use planted::{Plant, table};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
-use vivarium_model::property::Bridge;
-use vivarium_model::property::{Asked, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Bridge, Monitor, Objection, View};
 use vivarium_model::time::Time;
-use vivarium_sim::{HostKind, RunOptions, run};
 
 /// How many runs of each scenario there are to plant something in.
 const RUNS: u64 = 200;
@@ -30,31 +29,9 @@ fn runs() -> &'static [Vec<Event>] {
 
 fn record(name: &str, seed: u64) -> Vec<Event> {
     let entry = catalogue().into_iter().find(|entry| entry.name == name).expect("it is there");
-    let mut scenario = (entry.build)(&Switches::default());
-    let recorder = Recorder::default();
-    let prototype = recorder.clone();
-    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
-    let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
-    let report = run(&scenario, seed, &options);
-    assert_eq!(report.violation.map(|violation| violation.objection), None, "{name}, seed {seed}");
-    std::mem::take(&mut recorder.0.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Writes down what happens.
-#[derive(Clone, Default, Hash)]
-struct Recorder(Unhashed<Arc<Mutex<Vec<Event>>>>);
-
-impl Monitor for Recorder {
-    fn name(&self) -> &'static str {
-        "recorder"
-    }
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
-        Ok(())
-    }
+    let (events, objection) = recorded::record((entry.build)(&Switches::default()), seed);
+    assert_eq!(objection, None, "{name}, seed {seed}");
+    events.into_iter().map(|(_at, event)| event).collect()
 }
 
 /// What the bridge says of a run, and what it counted.

@@ -1,15 +1,15 @@
 //! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no
 //! entry of the catalogue switches on: every monitor is asked, the bridge too.
 
+mod recorded;
+
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use vivarium::catalogue::{Switches, catalogue};
-use vivarium_model::event::Event;
 use vivarium_model::history::History;
-use vivarium_model::property::{Asked, Bridge, Monitor, Objection, Unhashed, View};
-use vivarium_model::time::Time;
-use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, run, sweep};
+use vivarium_model::property::{Bridge, Monitor, View};
+use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, sweep};
 
 /// How many seeds are swept.
 const SEEDS: Range<u64> = 0..500;
@@ -45,13 +45,6 @@ fn churn_holds_with_local_sessions_and_upgrading() {
     }
 }
 
-/// A sweep as long as one likes: `cargo test --release --test local_sessions -- --ignored`.
-#[test]
-#[ignore = "takes minutes"]
-fn churn_holds_with_local_sessions_and_upgrading_for_long() {
-    holds(0..40_000);
-}
-
 /// The sweep is of what it says: sessions begin local, become global, and are shown the past; and the
 /// bridge has something to say about each of their connections.
 #[test]
@@ -69,40 +62,18 @@ fn sessions_begin_local_and_are_upgraded_and_compared() {
     assert_eq!(totals["connections of sessions older than what is remembered"], 0, "{totals:?}");
 }
 
-fn record(seed: u64) -> Vec<Event> {
-    let recorder = Recorder::default();
-    let mut scenario = churn();
-    let prototype = recorder.clone();
-    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
-    let report = run(&scenario, seed, &options());
-    assert_eq!(report.violation.map(|violation| violation.objection), None, "seed {seed}");
-    std::mem::take(&mut recorder.0.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 /// The bridge after the run of a seed.
 fn judge(seed: u64) -> Bridge {
     let (mut bridge, history) = (Bridge::new(), History::new());
     bridge.begin(&Arc::new(Drawn::draw(&churn(), seed).config));
-    for event in record(seed).iter().filter(|event| Bridge::new().concerns(event)) {
-        let judged = bridge.event(View::new(Time::ZERO, &history), event);
+    let (events, objection) = recorded::record(churn(), seed);
+    assert_eq!(objection, None, "seed {seed}");
+    for (at, event) in events {
+        if !Bridge::new().concerns(&event) {
+            continue;
+        }
+        let judged = bridge.event(View::new(at, &history), &event);
         assert_eq!(judged, Ok(()), "seed {seed}");
     }
     bridge
-}
-
-/// Writes down what happens.
-#[derive(Clone, Default, Hash)]
-struct Recorder(Unhashed<Arc<Mutex<Vec<Event>>>>);
-
-impl Monitor for Recorder {
-    fn name(&self) -> &'static str {
-        "recorder"
-    }
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
-        Ok(())
-    }
 }

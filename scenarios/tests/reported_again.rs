@@ -2,36 +2,18 @@
 //! successor has committed long before. That is legal and nothing new, so no monitor may make anything of
 //! it: neither object, nor know more than before, which could hide what comes later.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod recorded;
+
+use recorded::Events;
+use std::sync::Arc;
 use vivarium::catalogue::{Entry, Switches, catalogue};
 use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
-use vivarium_model::property::{Asked, Monitor, Objection, Unhashed, View};
-use vivarium_model::time::Time;
+use vivarium_model::property::{Monitor, Objection, View};
+use vivarium_sim::Drawn;
 use vivarium_sim::random::{Random, Seeds};
-use vivarium_sim::{Drawn, HostKind, RunOptions, run};
-
-/// Everything that happened in a run, and when.
-type Events = Vec<(Time, Event)>;
-
-/// Writes down what happens.
-#[derive(Clone, Default, Hash)]
-struct Recorder(Unhashed<Arc<Mutex<Events>>>);
-
-impl Monitor for Recorder {
-    fn name(&self) -> &'static str {
-        "recorder"
-    }
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((view.at(), event.clone()));
-        Ok(())
-    }
-}
 
 /// A run, with the monitors that its scenario asks.
 struct Recorded {
@@ -41,15 +23,10 @@ struct Recorded {
 }
 
 fn record(entry: &Entry, switches: &Switches, seed: u64) -> Recorded {
-    let mut scenario = (entry.build)(switches);
+    let scenario = (entry.build)(switches);
     let drawn = Drawn::draw(&scenario, seed);
     let monitors = (scenario.monitors)(&drawn);
-    let recorder = Recorder::default();
-    let prototype = recorder.clone();
-    scenario.monitors = Arc::new(move |_drawn| vec![Box::new(prototype.clone())]);
-    let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
-    run(&scenario, seed, &options);
-    let events = std::mem::take(&mut *recorder.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let (events, _) = recorded::record(scenario, seed);
     Recorded { events, config: Arc::new(drawn.config), monitors }
 }
 

@@ -113,7 +113,8 @@ pub trait Monitor: MonitorState + Send + Sync {
     }
 
     /// Names of observations ([`Observed::name`](crate::vocabulary::observation::Observed::name)) without each of
-    /// which it can never object: a report says which of them nobody made.
+    /// which it can never object: a report says which of them nobody made. A monitor of observations that
+    /// names none is silent where nobody makes any, and the report takes that for "held".
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
     }

@@ -23,6 +23,10 @@ impl Custom {
 
 /// Its names are known only when it is made, and taken as they are.
 impl Observation for Custom {
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
     fn record(&self) -> Result<Record, String> {
         Ok(Record { name: Arc::clone(&self.name), fields: self.fields.clone() })
     }

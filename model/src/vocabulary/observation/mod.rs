@@ -72,8 +72,14 @@ pub trait Observation: Serialize + Hash + Eq + fmt::Debug + Send + Sync + 'stati
         }
     }
 
-    /// Its name and fields, asked at most once of each observation. Only a type whose names are not
-    /// known before it runs, such as [`Custom`], needs another definition.
+    /// Its name, asked at most once of each observation: that of its [record](Observation::record). Only a
+    /// type whose names are not known before it runs, such as [`Custom`], needs another definition.
+    fn name(&self) -> String {
+        Record::name_of(self)
+    }
+
+    /// Its name and fields, asked at most once of each observation. Only a type that defines its
+    /// [name](Observation::name) needs another definition.
     ///
     /// # Errors
     /// Its [`Serialize`] fails: a sentence.
@@ -85,20 +91,24 @@ pub trait Observation: Serialize + Hash + Eq + fmt::Debug + Send + Sync + 'stati
 /// What a program told the monitors: some [`Observation`], whose type only those know that ask for it.
 ///
 /// Two are equal if their types are the same and their values equal. A hash takes in the type's name and
-/// the value, and nothing that another process or build would have otherwise.
+/// the value, and nothing that another process or build would have otherwise. So types that the compiler
+/// calls alike (two of one name, in two closures of one function) hash alike: a monitor that keeps
+/// observations of both in its state has to tell them apart itself.
 #[derive(Clone)]
 pub struct Observed(Arc<Held<dyn Erased>>);
 
 struct Held<T: ?Sized> {
     /// Made when it is first asked for: a search runs programs far more often than it asks.
     record: OnceLock<Box<Result<Record, String>>>,
+    /// So is this, which sweeps ask of every observation.
+    name: OnceLock<Box<str>>,
     observation: T,
 }
 
 impl Observed {
     /// Of this observation.
     pub fn new(observation: impl Observation) -> Observed {
-        Observed(Arc::new(Held { record: OnceLock::new(), observation }))
+        Observed(Arc::new(Held { record: OnceLock::new(), name: OnceLock::new(), observation }))
     }
 
     /// The observation, if it is of this type.
@@ -107,12 +117,9 @@ impl Observed {
         observation.downcast_ref()
     }
 
-    /// Its name.
+    /// Its name. It has one even if it cannot be written down.
     pub fn name(&self) -> &str {
-        match self.record() {
-            Ok(record) => &record.name,
-            Err(_) => record::last_of(self.type_name()),
-        }
+        self.0.name.get_or_init(|| self.0.observation.name().into())
     }
 
     /// Its fields.
@@ -140,6 +147,7 @@ impl Observed {
 /// What is done with an observation without knowing its type.
 trait Erased: Any + Send + Sync {
     fn type_name(&self) -> &'static str;
+    fn name(&self) -> String;
     fn words(&self) -> String;
     fn record(&self) -> Result<Record, String>;
     fn equals(&self, other: &dyn Any) -> bool;
@@ -150,6 +158,10 @@ trait Erased: Any + Send + Sync {
 impl<T: Observation> Erased for T {
     fn type_name(&self) -> &'static str {
         type_name::<T>()
+    }
+
+    fn name(&self) -> String {
+        Observation::name(self)
     }
 
     fn words(&self) -> String {

@@ -25,7 +25,7 @@ impl Record {
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Record, String> {
         let of_type = last_of(type_name::<T>());
         let Spelled { name, value, .. } = value
-            .serialize(Speller)
+            .serialize(Speller::Whole)
             .map_err(|why| format!("the observation `{of_type}` cannot be written down: {why}"))?;
         let fields = match value {
             None => Vec::new(),
@@ -33,6 +33,13 @@ impl Record {
             Some(value) => vec![(Arc::from("0"), value)],
         };
         Ok(Record { name: spaced(name.unwrap_or(of_type)).into(), fields })
+    }
+
+    /// The name in the record of a value, without the rest. It has one even if its fields cannot be
+    /// written down.
+    pub fn name_of<T: Serialize + ?Sized>(value: &T) -> String {
+        let name = value.serialize(Speller::Name).ok().and_then(|spelled| spelled.name);
+        spaced(name.unwrap_or_else(|| last_of(type_name::<T>())))
     }
 }
 

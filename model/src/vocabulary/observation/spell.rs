@@ -11,7 +11,12 @@ use std::sync::Arc;
 
 /// Writes nothing anywhere: its result is what was to be written.
 #[derive(Clone, Copy)]
-pub(super) struct Speller;
+pub(super) enum Speller {
+    /// All of it.
+    Whole,
+    /// The name of a struct or variant, and nothing of what is in it: quick.
+    Name,
+}
 
 /// What was to be written.
 pub(super) struct Spelled {
@@ -68,7 +73,7 @@ impl Spelled {
 }
 
 fn part<T: Serialize + ?Sized>(value: &T) -> Result<Value, Failed> {
-    Ok(value.serialize(Speller)?.part())
+    Ok(value.serialize(Speller::Whole)?.part())
 }
 
 fn number(value: impl Into<i128>) -> Result<Spelled, Failed> {
@@ -176,7 +181,10 @@ impl Serializer for Speller {
         name: &'static str,
         value: &T,
     ) -> Result<Spelled, Failed> {
-        Spelled::variant(name, Some(part(value)?))
+        match self {
+            Speller::Whole => Spelled::variant(name, Some(part(value)?)),
+            Speller::Name => Spelled::variant(name, None),
+        }
     }
 
     fn serialize_seq(self, _length: Option<usize>) -> Result<Parts, Failed> {
@@ -188,7 +196,7 @@ impl Serializer for Speller {
     }
 
     fn serialize_tuple_struct(self, name: &'static str, _length: usize) -> Result<Named, Failed> {
-        Ok(Named { name, is_variant: false, fields: Vec::new() })
+        Ok(Named { name, is_variant: false, with: self, fields: Vec::new() })
     }
 
     fn serialize_tuple_variant(
@@ -198,7 +206,7 @@ impl Serializer for Speller {
         name: &'static str,
         _length: usize,
     ) -> Result<Named, Failed> {
-        Ok(Named { name, is_variant: true, fields: Vec::new() })
+        Ok(Named { name, is_variant: true, with: self, fields: Vec::new() })
     }
 
     fn serialize_map(self, _length: Option<usize>) -> Result<Map, Failed> {
@@ -206,7 +214,7 @@ impl Serializer for Speller {
     }
 
     fn serialize_struct(self, name: &'static str, _length: usize) -> Result<Named, Failed> {
-        Ok(Named { name, is_variant: false, fields: Vec::new() })
+        Ok(Named { name, is_variant: false, with: self, fields: Vec::new() })
     }
 
     fn serialize_struct_variant(
@@ -216,7 +224,7 @@ impl Serializer for Speller {
         name: &'static str,
         _length: usize,
     ) -> Result<Named, Failed> {
-        Ok(Named { name, is_variant: true, fields: Vec::new() })
+        Ok(Named { name, is_variant: true, with: self, fields: Vec::new() })
     }
 }
 
@@ -256,12 +264,15 @@ impl SerializeTuple for Parts {
 pub(super) struct Named {
     name: &'static str,
     is_variant: bool,
+    with: Speller,
     fields: Vec<(Arc<str>, Value)>,
 }
 
 impl Named {
     fn push<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Failed> {
-        self.fields.push((Arc::from(name), part(value)?));
+        if let Speller::Whole = self.with {
+            self.fields.push((Arc::from(name), part(value)?));
+        }
         Ok(())
     }
 

@@ -234,26 +234,51 @@ impl Serialize for Counted {
 impl Observation for Counted {}
 
 #[test]
-fn it_is_written_down_once_and_not_before_somebody_asks() {
+fn it_is_written_down_once_for_its_name_and_once_for_its_fields_and_not_before_somebody_asks() {
     let observed = Observed::new(Counted::default());
     let times = || observed.read::<Counted>().expect("its type").0.load(Ordering::Relaxed);
     let _ = (Fingerprint::of(&observed), observed == observed.clone());
     assert_eq!(times(), 0);
+    assert_eq!((observed.name(), observed.clone().name(), times()), ("counted", "counted", 1));
     assert_eq!(
-        (observed.name(), observed.clone().name(), observed.fields()),
-        ("counted", "counted", Ok(&[][..]))
+        (observed.fields(), observed.clone().fields(), times()),
+        (Ok(&[][..]), Ok(&[][..]), 2)
     );
-    assert_eq!(times(), 1);
 }
 
 #[test]
 fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
     let observed = Observed::new(Counted(AtomicU32::new(0), true));
     let why = "the observation `Counted` cannot be written down: it is torn";
-    assert_eq!((observed.name(), observed.fields()), ("Counted", Err(why)));
+    assert_eq!((observed.name(), observed.fields()), ("counted", Err(why)));
     assert_eq!(observed.to_string(), format!("says {why}"));
     let written = serde_json::to_value(&observed).map_err(|error| error.to_string());
     assert_eq!(written, Err(why.to_string()));
+}
+
+/// The name is taken without what is in it, and is the same as that of the record.
+#[test]
+fn what_has_a_part_that_cannot_be_written_down_has_its_name() {
+    #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+    enum Torn<T> {
+        NewType(T),
+        Pair(T, T),
+        WithFields { part: T },
+    }
+    impl<T: Observation> Observation for Torn<T> {}
+    let of = |is_torn| {
+        let part = || Counted(AtomicU32::new(0), is_torn);
+        let all =
+            [Torn::NewType(part()), Torn::Pair(part(), part()), Torn::WithFields { part: part() }];
+        all.map(Observed::new)
+    };
+    for (torn, name) in of(true).iter().zip(["new type", "pair", "with fields"]) {
+        assert_eq!((torn.name(), torn.fields().is_err()), (name, true));
+    }
+    for whole in of(false) {
+        let record = whole.read::<Torn<Counted>>().expect("its type").record();
+        assert_eq!(record.map(|record| record.name.to_string()).as_deref(), Ok(whole.name()));
+    }
 }
 
 #[test]

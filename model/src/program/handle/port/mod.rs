@@ -12,7 +12,11 @@
 //! The slot of a watch that stays is free only when the watch has ended. Its events gather in the
 //! cell until the program takes them, and they are taken before the end is.
 
-use super::answer::{ends, fits, registers, stays};
+mod state;
+
+pub use state::Pending;
+
+use super::answer::stays;
 use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::program::host::{Input, Operation, Outcome, Output};
@@ -20,7 +24,7 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
 use crate::vocabulary::observation::Observed;
 use crate::vocabulary::op::{Request, SessionState, WatchedEvent};
-use std::collections::{BTreeMap, VecDeque};
+use state::{Awaits, Cell, PortState, Subscriber, WatchSlot, Woken};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -32,96 +36,11 @@ pub struct Port {
     state: Mutex<PortState>,
 }
 
-struct PortState {
-    open: bool,
-    started: bool,
-    outputs: Vec<Output>,
-    /// By call slot: the cell that waits for its answer.
-    slots: Vec<Option<Ticket>>,
-    /// By ticket.
-    cells: Vec<Cell>,
-    free_cells: Vec<Ticket>,
-    subscribers: BTreeMap<Subscription, Subscriber>,
-    next_subscription: u32,
-}
-
-/// What a call slot that is not free waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Pending {
-    /// The answer to this operation.
-    Answer(Operation),
-    /// The event of a watch.
-    Event {
-        /// Whether the reply has registered the watch yet.
-        registered: bool,
-    },
-    /// The events of a watch that stays.
-    Events {
-        /// Whether the reply has registered the watch yet.
-        registered: bool,
-        /// Those that the program has been told of and has not looked at.
-        unread: Vec<WatchedEvent>,
-    },
-}
-
-/// Where a call's answer is kept until it is taken.
-#[derive(Default)]
-struct Cell {
-    awaits: Awaits,
-    unseen: Unseen,
-    /// Of a watch that stays: its events that the program has not taken.
-    events: VecDeque<WatchedEvent>,
-    waker: Option<Waker>,
-}
-
-#[derive(Default)]
-enum Awaits {
-    /// Unused.
-    #[default]
-    Free,
-    /// The answer to this operation, in this slot.
-    Answer(CallId, Operation),
-    /// The event of a watch, in this slot.
-    Event(CallId, WatchSlot),
-    /// Nothing: the reply did not register the watch.
-    Nothing,
-    /// The program, to take this.
-    Taker(Outcome),
-}
-
-/// What is known of a watch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct WatchSlot {
-    /// The reply has registered it.
-    registered: bool,
-    /// It stays when it fires.
-    stays: bool,
-}
-
-#[derive(Default)]
-struct Subscriber {
-    states: VecDeque<SessionState>,
-    waker: Option<Waker>,
-}
-
 /// The host's side.
 impl Port {
     /// An open port of a program that has not started.
     pub fn new(client: ClientId) -> Arc<Port> {
-        Arc::new(Port {
-            client,
-            queue: RunQueue::new(),
-            state: Mutex::new(PortState {
-                open: true,
-                started: false,
-                outputs: Vec::new(),
-                slots: Vec::new(),
-                cells: Vec::new(),
-                free_cells: Vec::new(),
-                subscribers: BTreeMap::new(),
-                next_subscription: 0,
-            }),
-        })
+        Arc::new(Port { client, queue: RunQueue::new(), state: Mutex::new(PortState::new()) })
     }
 
     /// Delivers an input. The program is then to be run by its executor, until
@@ -271,105 +190,6 @@ impl Port {
         // Not under the lock: to drop a waker may be to drop a future that holds the handle.
         drop(state);
         drop((cells, subscribers));
-    }
-}
-
-enum Woken {
-    None,
-    One(Option<Waker>),
-    Many(Vec<Waker>),
-}
-
-impl PortState {
-    fn reply(&mut self, call: CallId, outcome: Outcome) -> Option<Waker> {
-        let slot = self.slots.get_mut(usize::from(call.0)).and_then(Option::take);
-        let ticket =
-            slot.unwrap_or_else(|| panic!("a reply to the free slot {call:?}: {outcome:?}"));
-        let cell = &mut self.cells[ticket.0 as usize];
-        let answered = std::mem::replace(&mut cell.awaits, Awaits::Nothing);
-        let waker = cell.waker.take();
-        match answered {
-            Awaits::Answer(_, operation) => {
-                assert!(fits(&operation, &outcome), "{operation:?} was answered with {outcome:?}");
-                if let Operation::Request { request, watch: Some(watch), .. } = &operation {
-                    self.settle_watch(*watch, registers(request, &outcome));
-                }
-            }
-            Awaits::Event(_, WatchSlot { registered, stays }) => assert!(
-                registered && ends(stays, &outcome),
-                "a watch that awaits its event (registered: {registered}, stays: {stays}) got \
-                 {outcome:?}"
-            ),
-            Awaits::Free | Awaits::Nothing | Awaits::Taker(_) => {
-                unreachable!("a slot belongs to a cell that awaits")
-            }
-        }
-        self.cells[ticket.0 as usize].awaits = Awaits::Taker(outcome);
-        waker
-    }
-
-    /// A watch that stays has fired.
-    fn event(&mut self, call: CallId, event: WatchedEvent) -> Option<Waker> {
-        let slot = self.slots.get(usize::from(call.0)).copied().flatten();
-        let ticket =
-            slot.unwrap_or_else(|| panic!("an event on the free slot {call:?}: {event:?}"));
-        let cell = &mut self.cells[ticket.0 as usize];
-        let expected = WatchSlot { registered: true, stays: true };
-        assert!(
-            matches!(cell.awaits, Awaits::Event(_, watch) if watch == expected),
-            "slot {call:?} is not that of a watch that stays, and got {event:?}"
-        );
-        cell.events.push_back(event);
-        cell.waker.take()
-    }
-
-    /// The reply to a request with a watch is there: the watch is registered, or its slot is free.
-    fn settle_watch(&mut self, watch: CallId, registered: bool) {
-        let slot = &mut self.slots[usize::from(watch.0)];
-        let ticket = slot.expect("a watch lives at least as long as its request");
-        let cell = &mut self.cells[ticket.0 as usize];
-        match &mut cell.awaits {
-            Awaits::Event(its, watched) if *its == watch && !watched.registered => {
-                watched.registered = registered;
-            }
-            _ => unreachable!("a watch is settled once"),
-        }
-        if !registered {
-            cell.awaits = Awaits::Nothing;
-            *slot = None;
-        }
-    }
-
-    fn session(&mut self, change: SessionState) -> Vec<Waker> {
-        self.subscribers
-            .values_mut()
-            .filter_map(|subscriber| {
-                subscriber.states.push_back(change);
-                subscriber.waker.take()
-            })
-            .collect()
-    }
-
-    /// Takes the lowest free slot and a cell for what `awaits` makes of it.
-    fn begin(&mut self, awaits: impl FnOnce(CallId) -> Awaits) -> (CallId, Ticket) {
-        let ticket = self.free_cells.pop().unwrap_or_else(|| {
-            self.cells.push(Cell::default());
-            Ticket(u32::try_from(self.cells.len() - 1).expect("fewer than 2^32 calls at once"))
-        });
-        let at = self.slots.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
-        });
-        self.slots[at] = Some(ticket);
-        let call = CallId(u16::try_from(at).expect("at most 65,536 calls at once"));
-        self.cells[ticket.0 as usize].awaits = awaits(call);
-        (call, ticket)
-    }
-
-    /// Makes a cell free for the next call; what it held is for the caller to drop, unlocked.
-    fn release(&mut self, ticket: Ticket) -> Cell {
-        self.free_cells.push(ticket);
-        std::mem::take(&mut self.cells[ticket.0 as usize])
     }
 }
 

@@ -1,0 +1,185 @@
+//! Connections that learners open to their leader.
+
+use super::Network;
+use super::connection::{Connection, Delivered, break_both, occupied};
+use crate::vocabulary::effect::Effects;
+use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
+use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::step::Step;
+
+impl Network {
+    /// A learner opens a connection.
+    pub fn open_learner(&mut self, learner: ServerId, to: ServerId) -> LearnerConnection {
+        let slot = self.learners[learner.index()].make_mut().open(to);
+        LearnerConnection { learner, slot }
+    }
+
+    /// The server that a learner's connection leads to.
+    pub fn leader_of(&self, connection: LearnerConnection) -> Option<ServerId> {
+        self.learners[connection.learner.index()].get(connection.slot).map(|open| open.to)
+    }
+
+    /// A learner sends a packet.
+    pub fn send_to_leader(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LearnerPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.acceptor_open && !open.up.ended {
+            effects.absorb(&packet);
+            open.up.packets.push_back(packet);
+            effects.due(Step::ToLeader(connection));
+        }
+    }
+
+    /// The leader sends a packet to a learner.
+    pub fn send_to_learner(
+        &mut self,
+        connection: LearnerConnection,
+        packet: LeaderPacket,
+        effects: &mut Effects,
+    ) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.opener_open && !open.down.ended {
+            effects.absorb(&packet);
+            open.down.packets.push_back(packet);
+            effects.due(Step::ToLearner(connection));
+        }
+    }
+
+    /// The leader accepts the connection.
+    pub fn accept_learner(&mut self, connection: LearnerConnection) {
+        if let Some(open) =
+            self.learners[connection.learner.index()].make_mut().get_mut(connection.slot)
+        {
+            open.accepted = true;
+        }
+    }
+
+    /// The leader reads from a learner's connection.
+    pub fn read_from_learner(
+        &mut self,
+        connection: LearnerConnection,
+    ) -> Option<Delivered<LearnerPacket>> {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_up();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A learner reads from its connection.
+    pub fn read_from_leader(
+        &mut self,
+        connection: LearnerConnection,
+    ) -> Option<Delivered<LeaderPacket>> {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let delivered = links.get_mut(connection.slot)?.read_down();
+        links.tidy(connection.slot);
+        delivered
+    }
+
+    /// A learner closes its end.
+    pub fn close_by_learner(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.opener_open && open.close_opener() {
+            effects.due(Step::ToLeader(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// The leader closes its end.
+    pub fn close_by_leader(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return };
+        if open.acceptor_open && open.close_acceptor() {
+            effects.due(Step::ToLearner(connection));
+        }
+        links.tidy(connection.slot);
+    }
+
+    /// The learners with a connection whose leader-side end is open at `server`.
+    pub fn supporters_of(&self, server: ServerId) -> ServerSet {
+        let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
+        let learners = self.learners.iter().enumerate();
+        let connected =
+            learners.filter(|(_, links)| occupied(links).any(|(_, open)| is_open_there(open)));
+        connected.map(|(at, _)| ServerId::at(at)).collect()
+    }
+
+    /// Every learner connection whose leader-side end is open at `server`.
+    pub fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
+        let mut found = Vec::new();
+        for (at, links) in self.learners.iter().enumerate() {
+            for (slot, open) in links.slots.iter().enumerate() {
+                if open.as_ref().is_some_and(|open| open.to == server && open.acceptor_open) {
+                    found.push(LearnerConnection { learner: ServerId::at(at), slot: slot as u8 });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a learner's connection is not broken yet.
+    pub fn is_breakable_learner(&self, connection: LearnerConnection) -> bool {
+        let open = self.learners[connection.learner.index()].get(connection.slot);
+        open.is_some_and(|open| open.is_breakable())
+    }
+
+    /// Every connection of learners that is not broken yet, in a fixed order.
+    pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
+        self.learners.iter().enumerate().flat_map(|(at, links)| {
+            let whole = occupied(links).filter(|(_, open)| open.is_breakable());
+            whole.map(move |(slot, _)| LearnerConnection { learner: ServerId::at(at), slot })
+        })
+    }
+
+    /// Whether any learner's connection is open at `server`.
+    pub fn has_learners(&self, server: ServerId) -> bool {
+        let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
+        self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
+    }
+
+    /// Moves a learner's connections to the lowest slots, the oldest first, so that their numbers do
+    /// not tell how many there have been. Returns old and new names of those that moved, in the
+    /// order in which they must be renamed.
+    pub fn renumber(&mut self, learner: ServerId) -> Vec<(LearnerConnection, LearnerConnection)> {
+        if self.learners[learner.index()].is_compact() {
+            return Vec::new();
+        }
+        let name = |slot| LearnerConnection { learner, slot };
+        let moved = self.learners[learner.index()].make_mut().compact();
+        moved.into_iter().map(|(from, to)| (name(from), name(to))).collect()
+    }
+
+    /// The packets under way: to the leader, to the learner.
+    pub fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
+        self.learners[connection.learner.index()]
+            .get(connection.slot)
+            .map_or((0, 0), |open| (open.up.packets.len(), open.down.packets.len()))
+    }
+
+    /// A learner's connection breaks, as [`Network::break_client`].
+    pub fn break_learner(
+        &mut self,
+        connection: LearnerConnection,
+        to_leader: u8,
+        to_learner: u8,
+        effects: &mut Effects,
+    ) -> bool {
+        let links = self.learners[connection.learner.index()].make_mut();
+        let Some(open) = links.get_mut(connection.slot) else { return false };
+        let Some((up, down)) = break_both(open, to_leader, to_learner) else { return false };
+        if up {
+            effects.due(Step::ToLeader(connection));
+        }
+        if down {
+            effects.due(Step::ToLearner(connection));
+        }
+        true
+    }
+}
