@@ -13,3 +13,4 @@
 
 pub mod helpers;
 pub mod lock;
+pub mod mutants;

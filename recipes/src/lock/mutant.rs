@@ -2,7 +2,6 @@
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 
-use std::fmt;
 use vivarium_model::named;
 
 named! {
@@ -55,62 +54,5 @@ named! {
     }
 }
 
-/// A set of mutants.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Mutants(u32);
-
-impl Mutants {
-    /// The recipe as it should be.
-    pub const NONE: Mutants = Mutants(0);
-
-    /// This set and one more.
-    #[must_use]
-    pub fn with(self, mutant: Mutant) -> Mutants {
-        Mutants(self.0 | 1 << mutant as u32)
-    }
-
-    /// Whether the switch is on.
-    pub fn has(self, mutant: Mutant) -> bool {
-        self.0 & 1 << mutant as u32 != 0
-    }
-
-    /// The mutants that are on.
-    pub fn iter(self) -> impl Iterator<Item = Mutant> {
-        Mutant::ALL.into_iter().filter(move |mutant| self.has(*mutant))
-    }
-}
-
-impl From<Mutant> for Mutants {
-    fn from(mutant: Mutant) -> Mutants {
-        Mutants::NONE.with(mutant)
-    }
-}
-
-impl FromIterator<Mutant> for Mutants {
-    fn from_iter<I: IntoIterator<Item = Mutant>>(mutants: I) -> Mutants {
-        mutants.into_iter().fold(Mutants::NONE, Mutants::with)
-    }
-}
-
-impl fmt::Debug for Mutants {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_mutant_is_its_own_switch() {
-        for mutant in Mutant::ALL {
-            let set = Mutants::from(mutant);
-            assert_eq!(set.iter().collect::<Vec<_>>(), [mutant]);
-            assert_eq!(mutant.name().parse(), Ok(mutant));
-        }
-        assert_eq!(Mutants::NONE.iter().count(), 0);
-        let error = "NoSuchMutant".parse::<Mutant>().expect_err("there is none").to_string();
-        assert!(error.starts_with("`NoSuchMutant` is not the name of a mutant"), "{error}");
-    }
-}
+/// A set of the lock's mutants.
+pub type Mutants = crate::mutants::Mutants<Mutant>;

@@ -11,15 +11,13 @@
 //! line up. Where a search cancels, programs stay for a while at the end, so that there is a moment
 //! at which nothing but time can pass and nothing may be left behind, and then close their sessions.
 
-use super::{Entry, Mutant, Switches};
-use std::sync::Arc;
+use super::{Entry, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
-use vivarium_model::property;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search, Settings};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario, Search};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -57,37 +55,19 @@ pub(super) fn entry() -> Entry {
 }
 
 fn build(switches: &Switches) -> Scenario {
-    let named = lock::Mutant::ALL.into_iter().filter(|mutant| switches.has_mutant(mutant.name()));
-    let mutants: Mutants = named.collect();
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(lock_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| lock::monitors(LOCK, leak_bound(drawn));
     Scenario {
-        name: "lock".to_string(),
-        summary: entry().summary.to_string(),
-        servers: Choice::from(3),
-        clients: Choice::from(2..=4),
         rounds: Choice::from(1..=4),
-        limits: Limits::Varied,
-        setup: Setup::NONE,
-        settings: Settings::default(),
-        programs: Arc::new(move |drawn| {
-            let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
-            work.map(lock_worker).collect()
-        }),
-        monitors: Arc::new(|drawn| {
-            let own = lock::monitors(LOCK, leak_bound(drawn));
-            // Of ZooKeeper's own properties a search takes those of clients for granted.
-            if drawn.is_explored() {
-                return own;
-            }
-            property::zookeeper().into_iter().chain(own).collect()
-        }),
         marks: MARKS.to_vec(),
-        faults: FaultSet::all(),
-        bugs: switches.bugs,
-        chaos: Duration::from_secs(20),
-        progress_bound: Duration::from_secs(120),
         explored: Explored::Programs {
             setup: Setup::of([LOCK, COUNTER]).expect("they are znodes"),
         },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }
 

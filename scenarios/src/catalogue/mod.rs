@@ -4,6 +4,7 @@ mod broadcast;
 mod churn;
 mod election;
 mod lock;
+mod recipe;
 
 use std::sync::Arc;
 use vivarium_model::property;
@@ -43,13 +44,6 @@ pub struct Switches {
     pub bugs: Bugs,
     /// Names of mutants of the scenario.
     pub mutants: Vec<&'static str>,
-}
-
-impl Switches {
-    /// Whether this mutant is switched on.
-    pub fn has_mutant(&self, name: &str) -> bool {
-        self.mutants.contains(&name)
-    }
 }
 
 impl Entry {

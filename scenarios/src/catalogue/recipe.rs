@@ -1,0 +1,47 @@
+//! What scenarios of recipes have in common: a small ensemble, every fault, and ZooKeeper's own properties
+//! beside the recipe's.
+
+use super::{Entry, Switches};
+use std::sync::Arc;
+use vivarium_model::handle::Program;
+use vivarium_model::property::{self, Monitor};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
+
+/// A scenario of a recipe: three servers, two to four clients, up to three rounds, every fault. What is
+/// special about one, its entry changes.
+///
+/// `monitors` are the recipe's own. In a sweep ZooKeeper's are asked as well; a search of programs takes them
+/// for granted.
+pub(super) fn scenario(
+    entry: &Entry,
+    switches: &Switches,
+    programs: impl Fn(&Drawn) -> Vec<Program> + Send + Sync + 'static,
+    monitors: impl Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
+) -> Scenario {
+    Scenario {
+        name: entry.name.to_string(),
+        summary: entry.summary.to_string(),
+        servers: Choice::from(3),
+        clients: Choice::from(2..=4),
+        rounds: Choice::from(1..=3),
+        limits: Limits::Varied,
+        setup: Setup::NONE,
+        settings: Settings::default(),
+        programs: Arc::new(programs),
+        monitors: Arc::new(move |drawn| {
+            let own = monitors(drawn);
+            if drawn.is_explored() {
+                return own;
+            }
+            property::zookeeper().into_iter().chain(own).collect()
+        }),
+        marks: Vec::new(),
+        faults: FaultSet::all(),
+        bugs: switches.bugs,
+        chaos: Duration::from_secs(20),
+        progress_bound: Duration::from_secs(120),
+        explored: Explored::Programs { setup: Setup::NONE },
+    }
+}
