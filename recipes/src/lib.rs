@@ -11,6 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod contention;
+pub mod election;
 pub mod helpers;
 pub mod lock;
 pub mod mutants;
+pub mod rwlock;
+pub mod semaphore;

@@ -31,59 +31,47 @@
 //! its znodes along.
 //!
 //! What the recipe tells the monitors is a [`LockSeen`]; its properties are in [`properties`], its
-//! published mistakes in [`mutant`].
+//! published mistakes are [`Mutant`]s. How an attempt is made is [`contention`](crate::contention)'s.
 
-mod attempt;
-pub mod contender;
-mod guard;
-mod janitor;
-pub mod mutant;
 pub mod properties;
-mod recovery;
-mod seen;
 pub mod worker;
 
-pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
-pub use mutant::{Mutant, Mutants};
+pub use crate::contention::{
+    AcquireError, FencedError, FencingToken, Guard, LockSeen, Loss, Mutant, Mutants, Release,
+};
 pub use properties::monitors;
-pub use seen::LockSeen;
 pub use worker::{LockWork, lock_worker};
 
-use crate::helpers::ended;
-use attempt::Attempt;
+use crate::contention::contender;
+use crate::contention::{Contest, Kind};
 use std::sync::Arc;
-use thiserror::Error;
-use vivarium_model::error;
 use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Data;
 use vivarium_model::time::Duration;
 
 /// An exclusive lock. See the module for its contract.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    zookeeper: ZooKeeper,
-    directory: Arc<str>,
-    mutants: Mutants,
-}
-
-/// Why a lock was not acquired. The attempt's znode is gone, or will be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum AcquireError {
-    /// The session ended, and the attempt with it. Acquiring again begins a new session.
-    #[error("the session ended before the lock was acquired")]
-    SessionExpired,
-    /// The time was up first.
-    #[error("the lock was not acquired in time")]
-    TimedOut,
-    /// The server refuses the lock's directory: an invalid path, an ephemeral parent.
-    #[error("the lock's directory cannot be used: {0}")]
-    Refused(error::Error),
+    contest: Contest,
 }
 
 impl Lock {
     /// The lock in `directory`, which the first attempt creates where it is missing. A path that is
     /// not valid is refused by the server when the lock is acquired.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Lock {
-        Lock { zookeeper, directory: directory.into(), mutants }
+        Lock::with_data(zookeeper, directory, Data::from(&b""[..]), mutants)
+    }
+
+    /// The same lock, whose znodes hold this.
+    pub(crate) fn with_data(
+        zookeeper: ZooKeeper,
+        directory: impl Into<Arc<str>>,
+        data: Data,
+        mutants: Mutants,
+    ) -> Lock {
+        let directory = directory.into();
+        let (kind, predecessor) = (Kind::Exclusive, contender::predecessor);
+        Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
     }
 
     /// Waits for the lock, for as long as it takes. Begins a new session if the last one is over.
@@ -95,21 +83,7 @@ impl Lock {
     /// # Errors
     /// [`AcquireError::SessionExpired`] and [`AcquireError::Refused`].
     pub async fn acquire(&self) -> Result<Guard, AcquireError> {
-        loop {
-            let mut events = self.zookeeper.session_events();
-            let session = self.zookeeper.connect().await;
-            let id = format!("{:016x}", self.zookeeper.random().await);
-            match Attempt::begin(self, session, id.into()).run().await {
-                Ok(Some(guard)) => return Ok(guard),
-                Ok(None) => {}
-                Err(AcquireError::SessionExpired) => {
-                    // A caller that tries again at once shall get a new session.
-                    ended(&mut events).await;
-                    return Err(AcquireError::SessionExpired);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        self.contest.acquire().await
     }
 
     /// Waits for the lock, but not longer than `patience`.
@@ -119,16 +93,6 @@ impl Lock {
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`Lock::acquire`].
     pub async fn acquire_timeout(&self, patience: Duration) -> Result<Guard, AcquireError> {
-        let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
-        acquired.unwrap_or(Err(AcquireError::TimedOut))
-    }
-}
-
-impl From<error::Error> for AcquireError {
-    fn from(error: error::Error) -> AcquireError {
-        match error {
-            error::Error::SessionExpired => AcquireError::SessionExpired,
-            other => AcquireError::Refused(other),
-        }
+        self.contest.acquire_timeout(patience).await
     }
 }

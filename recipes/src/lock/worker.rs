@@ -1,8 +1,7 @@
 //! A program that uses the lock as its contract asks for, for scenarios and as an example.
 
-use super::attempt::create_persistent;
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
-use crate::helpers::{next_session, reconnected};
+use crate::helpers::{ensure_path, next_session, reconnected};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
@@ -143,7 +142,7 @@ async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     let Some(counter) = work.counter.as_deref().filter(|_| work.prepare) else { return Ok(()) };
     loop {
         let session = zookeeper.connect().await;
-        match create_persistent(zookeeper, counter).await {
+        match ensure_path(zookeeper, counter).await {
             Err(Error::SessionExpired) => drop(next_session(zookeeper, session).await),
             result => return result,
         }

@@ -115,7 +115,7 @@ const CLEANUP_REACTIONS: u32 = 6;
 /// one cleanup can take while the connection holds. A server that is cut off from its leader keeps
 /// its clients for up to syncLimit ticks, and a pause is not seen as a disconnection until it ends. A program
 /// that takes long over its reactions takes long over each of those that a cleanup needs.
-fn leak_bound(drawn: &Drawn) -> Duration {
+pub(super) fn leak_bound(drawn: &Drawn) -> Duration {
     let config = &drawn.config;
     let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
     let cut_off = config.tick * config.sync_limit;

@@ -3,8 +3,11 @@
 mod broadcast;
 mod churn;
 mod election;
+mod leader;
 mod lock;
 mod recipe;
+mod rwlock;
+mod semaphore;
 
 use std::sync::Arc;
 use vivarium_model::property;
@@ -80,7 +83,15 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![
+        lock::entry(),
+        rwlock::entry(),
+        leader::entry(),
+        semaphore::entry(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+    ]
 }
 
 /// A scenario of servers without programs.

@@ -17,10 +17,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use text::{File, Kind};
-use vivarium_model::property::{self, Asked};
+use vivarium::catalogue::{Entry, Switches, catalogue};
+use vivarium_model::property::{self, Asked, Monitor};
 use vivarium_model::release::Bug;
-use vivarium_model::time::Duration;
-use vivarium_recipes::lock;
+use vivarium_sim::Drawn;
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -82,8 +82,20 @@ fn bugs() -> BTreeSet<String> {
     Bug::ALL.into_iter().map(|bug| bug.name().to_string()).collect()
 }
 
+/// Of every recipe.
 fn mutants() -> BTreeSet<String> {
-    lock::Mutant::ALL.into_iter().map(|mutant| mutant.name().to_string()).collect()
+    let entries = catalogue().into_iter();
+    entries.flat_map(|entry| entry.mutants).map(|mutant| mutant.name.to_string()).collect()
+}
+
+/// What the sweeps of every scenario ask, beside ZooKeeper's own properties.
+fn of_recipes() -> Vec<Box<dyn Monitor>> {
+    let of_zookeeper: BTreeSet<&str> =
+        property::zookeeper().iter().map(|monitor| monitor.name()).collect();
+    let swept = catalogue().into_iter().filter(Entry::is_swept);
+    let scenarios = swept.map(|entry| (entry.build)(&Switches::default()));
+    let asked = scenarios.flat_map(|scenario| (scenario.monitors)(&Drawn::draw(&scenario, 0)));
+    asked.filter(|monitor| !of_zookeeper.contains(monitor.name())).collect()
 }
 
 #[track_caller]
@@ -194,14 +206,18 @@ fn engines_ask_what_the_register_says() {
     for monitor in property::servers() {
         assert!(servers.contains(monitor.name()), "searches over servers ask {}", monitor.name());
     }
-    let of_lock = lock::monitors("/lock", Duration::ZERO);
-    for monitor in &of_lock {
+    let of_recipes = of_recipes();
+    assert!(of_recipes.len() >= 7, "the lock alone has as many");
+    for monitor in &of_recipes {
         let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
+        // At rest time stands still, and only a search knows that.
+        let is_swept = sweep.contains(monitor.name()) || programs.contains(monitor.name());
+        assert!(is_swept, "{} is asked", monitor.name());
     }
     let known = |name: &str| {
-        property::zookeeper().iter().any(|monitor| monitor.name() == name)
-            || of_lock.iter().any(|monitor| monitor.name() == name)
+        let zookeeper = property::zookeeper();
+        zookeeper.iter().chain(&of_recipes).any(|monitor| monitor.name() == name)
     };
     // What is asked of disks, and what an engine asks by itself, is no monitor's.
     let others = ["S6", "S7", "program", "progress", "assertion", "a function"];
@@ -216,6 +232,7 @@ fn engines_ask_what_the_register_says() {
 fn every_property_that_is_spoken_of_is_in_a_register() {
     let mut ids: BTreeSet<String> = registered().into_iter().map(|it| it.id).collect();
     ids.extend([&books().model, &books().recipes].into_iter().flat_map(register::unasked));
+    let kinds: BTreeSet<&str> = ids.iter().map(|id| register::letters(id)).collect();
     let wrong = of_every_file(|file| {
         let words = file.prose();
         let parts = words.iter().flat_map(|word| {
@@ -223,7 +240,7 @@ fn every_property_that_is_spoken_of_is_in_a_register() {
             parts.map(move |part| (word.line, part))
         });
         let spoken = parts.filter(|(_, part)| {
-            part.starts_with(['S', 'H', 'L', 'M']) && register::is_property_id(part)
+            register::is_property_id(part) && kinds.contains(register::letters(part))
         });
         let strange = spoken.filter(|(_, part)| !ids.contains(*part));
         let told =

@@ -146,20 +146,28 @@ pub(crate) fn unregistered(properties: &[Property], files: &[File]) -> Vec<Strin
     wrong
 }
 
-/// `S5 no phantom`, `lock M1 exclusion`: an id, and words behind it.
+/// `S5 no phantom`, `double barrier DB1 enter`: an id, words behind it, and perhaps a recipe before it.
 fn is_name(text: &str) -> bool {
-    let mut words = text.split(' ').skip_while(|word| *word == "lock");
+    let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let mut words = text.split(' ').skip_while(|word| is_plain(word));
     let id = words.next().is_some_and(is_property_id);
     let word = words.next().is_some_and(|word| word.starts_with(|it: char| it.is_lowercase()));
     id && word && !text.contains(['{', ':'])
 }
 
-/// A capital letter and a number.
+/// One or two capital letters and a number.
 pub(crate) fn is_property_id(word: &str) -> bool {
-    let Some(number) = word.strip_prefix(|first: char| first.is_ascii_uppercase()) else {
-        return false;
-    };
-    (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    let letters = letters(word);
+    let number = &word[letters.len()..];
+    (1..=2).contains(&letters.len())
+        && (1..=2).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The capital letters that it begins with: of a property's id, what all of its kind have in common.
+pub(crate) fn letters(id: &str) -> &str {
+    let end = id.find(|letter: char| !letter.is_ascii_uppercase());
+    &id[..end.unwrap_or(id.len())]
 }
 
 /// What monitors call themselves, where their `name` is a literal.

@@ -15,7 +15,7 @@ use vivarium_model::zxid::Zxid;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
-pub(super) struct Creations {
+pub(crate) struct Creations {
     lock: Arc<str>,
     by_czxid: BTreeMap<Zxid, Creation>,
 }
@@ -29,12 +29,12 @@ struct Creation {
 
 impl Creations {
     /// Of this lock, from the start of the history.
-    pub(super) fn new(lock: &Arc<str>) -> Creations {
+    pub(crate) fn new(lock: &Arc<str>) -> Creations {
         Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new() }
     }
 
     /// Takes an event in.
-    pub(super) fn see(&mut self, view: View<'_>, event: &Event) {
+    pub(crate) fn see(&mut self, view: View<'_>, event: &Event) {
         let Event::Committed { txn, .. } = event else { return };
         if !view.history.is_new(txn) {
             return;
@@ -51,7 +51,7 @@ impl Creations {
     }
 
     /// The session whose transaction `czxid` created `node`; `None` if it did not.
-    pub(super) fn owner(&self, node: &str, czxid: Zxid) -> Option<SessionId> {
+    pub(crate) fn owner(&self, node: &str, czxid: Zxid) -> Option<SessionId> {
         let creation = self.by_czxid.get(&czxid)?;
         let created = creation.nodes.iter().any(|path| path.as_str() == node);
         created.then_some(creation.session)
@@ -59,7 +59,7 @@ impl Creations {
 }
 
 /// Each znode that a transaction creates.
-pub(super) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
+pub(crate) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
     match body {
         TxnBody::Create { path, .. } => each(path),
         TxnBody::Multi(parts) => parts.iter().for_each(|part| created(part, each)),

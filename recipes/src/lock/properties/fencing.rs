@@ -7,13 +7,15 @@
 //! of this property: a resource that once accepted a smaller token after a larger one fences
 //! nothing.
 
-use crate::lock::LockSeen;
+use crate::contention::contender::Contender;
+use crate::contention::{Kind, LockSeen};
 use crate::lock::properties::creations::Creations;
 use crate::lock::properties::is_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::path;
 use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
@@ -21,6 +23,8 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct Fencing {
     lock: Arc<str>,
+    /// Readers are granted the lock in any order.
+    writers_only: bool,
     creations: Creations,
     /// All tokens granted so far: as many as there were grants.
     granted: BTreeSet<Zxid>,
@@ -35,9 +39,22 @@ impl Fencing {
         Fencing {
             creations: Creations::new(&lock),
             lock,
+            writers_only: false,
             granted: BTreeSet::new(),
             accepted: BTreeMap::new(),
         }
+    }
+
+    /// Watches the read-write lock in this directory: the tokens of its writers.
+    pub fn of_writers(lock_directory: &str) -> Fencing {
+        Fencing { writers_only: true, ..Fencing::new(lock_directory) }
+    }
+
+    /// Whether the token of this znode's grant counts.
+    fn counts(&self, lock: &Arc<str>, node: &str) -> bool {
+        let is_reader =
+            || Contender::parse(path::name(node)).is_some_and(|it| it.kind() == Kind::Read);
+        *lock == self.lock && !(self.writers_only && is_reader())
     }
 
     fn grant(
@@ -113,7 +130,7 @@ impl Monitor for Fencing {
         self.creations.see(view, event);
         match event {
             Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(LockSeen::Granted { lock, node, token, .. }) if *lock == self.lock => {
+                Some(LockSeen::Granted { lock, node, token, .. }) if self.counts(lock, node) => {
                     let owner = self.creations.owner(node, *token);
                     self.grant(view, *client, *token, owner.or(*session))
                 }

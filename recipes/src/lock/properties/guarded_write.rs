@@ -5,7 +5,7 @@
 //! version accepts any znode of that name (recipe rule 2.8.8); the attempt's id in the name sees to
 //! that.
 
-use crate::lock::contender::Contender;
+use crate::contention::contender::Contender;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;

@@ -19,7 +19,7 @@
 //! in the committed history: what it needs of the past is its own state.
 
 pub mod belief;
-mod creations;
+pub(crate) mod creations;
 pub mod exclusion;
 pub mod fencing;
 pub mod guarded_write;
@@ -37,7 +37,7 @@ pub use no_leak::NoLeak;
 pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
 
-use crate::lock::contender::{self, Contender};
+use crate::contention::contender::{self, Contender};
 use std::sync::Arc;
 use vivarium_model::id::SessionId;
 use vivarium_model::property::{Monitor, View};
@@ -75,7 +75,7 @@ fn contenders<'a>(
 }
 
 /// Whether a session has ended (or never began) in the committed history.
-fn is_closed(view: View<'_>, session: SessionId) -> bool {
+pub(crate) fn is_closed(view: View<'_>, session: SessionId) -> bool {
     !view.history.tree().sessions().contains_key(&session)
 }
 

@@ -5,8 +5,8 @@
 //! until its session ends. A znode is an attempt's own if its name carries the attempt's id, or if
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
+use crate::contention::contender::Contender;
 use crate::lock::LockSeen;
-use crate::lock::contender::Contender;
 use crate::lock::properties::creations::created;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,15 +1,15 @@
 //! One attempt to acquire, in one session: make a znode, wait until it is the first (recipe rule 2.8).
 
-use super::contender::{self, Contender, Node};
+use super::contender::{self, Contender, Kind, Node};
 use super::recovery::{Lost, Recovered, list};
-use super::{AcquireError, Guard, Lock, LockSeen, Mutant, Mutants, janitor};
-use crate::helpers::{reconnected, until_known};
+use super::{AcquireError, Contest, Guard, LockSeen, Mutant, Mutants, Predecessor, janitor};
+use crate::helpers::{ensure_path, reconnected};
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::id::SessionId;
-use vivarium_model::op::{CreateMode, SessionState};
+use vivarium_model::op::{CreateMode, Data, SessionState};
 use vivarium_model::path;
 
 /// An attempt. Dropping it before its end is giving up.
@@ -19,7 +19,10 @@ pub(super) struct Attempt {
     pub(super) session: SessionId,
     pub(super) lock: Arc<str>,
     pub(super) id: Arc<str>,
+    pub(super) kind: Kind,
     pub(super) mutants: Mutants,
+    predecessor: Predecessor,
+    data: Data,
     traces: Traces,
     granted: bool,
 }
@@ -56,14 +59,17 @@ enum Place {
 }
 
 impl Attempt {
-    /// Begins an attempt of `lock`.
-    pub(super) fn begin(lock: &Lock, session: SessionId, id: Arc<str>) -> Attempt {
+    /// Begins an attempt.
+    pub(super) fn begin(contest: &Contest, session: SessionId, id: Arc<str>) -> Attempt {
         let attempt = Attempt {
-            zookeeper: lock.zookeeper.scope(session),
+            zookeeper: contest.zookeeper.scope(session),
             session,
-            lock: Arc::clone(&lock.directory),
+            lock: Arc::clone(&contest.directory),
             id,
-            mutants: lock.mutants,
+            kind: contest.kind,
+            mutants: contest.mutants,
+            predecessor: contest.predecessor,
+            data: contest.data.clone(),
             traces: Traces::None,
             granted: false,
         };
@@ -114,12 +120,12 @@ impl Attempt {
     /// Makes the znode, whatever becomes of the reply (recipe rules 2.8.1 and 2.8.6).
     async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
         let id = (!self.mutants.has(Mutant::NoGuid)).then(|| Arc::clone(&self.id));
-        let prefix = contender::prefix(&self.lock, id.as_deref());
+        let prefix = contender::prefix(&self.lock, id.as_deref(), self.kind);
         loop {
             self.traces = Traces::Unsettled;
             let mut events = self.zookeeper.session_events();
             let mode = CreateMode::EphemeralSequential;
-            match self.zookeeper.create(&prefix, b"", mode).await {
+            match self.zookeeper.create(&prefix, &self.data, mode).await {
                 Ok((path, stat)) => {
                     return Ok(Some(Node { path: path.into(), czxid: stat.czxid }));
                 }
@@ -146,7 +152,7 @@ impl Attempt {
                         return Err(error.into());
                     }
                     // The directory is missing; it may also be reaped at any time.
-                    create_persistent(&self.zookeeper, &self.lock).await?;
+                    ensure_path(&self.zookeeper, &self.lock).await?;
                 }
             }
         }
@@ -161,7 +167,7 @@ impl Attempt {
     /// Lists. The list sets no watch: only the predecessor matters (recipe rule 2.8.2).
     async fn place(&self, own: &str) -> Result<Place, AcquireError> {
         let names = list(&self.zookeeper, &self.lock).await?.unwrap_or_default();
-        Ok(place(&names, own))
+        Ok(place(&names, own, self.predecessor))
     }
 
     /// Returns when it is time to list again (recipe rules 2.8.3 and 2.8.4).
@@ -234,36 +240,16 @@ impl Drop for Attempt {
 }
 
 /// Where the child `own` stands among the children `names`.
-fn place(names: &[String], own: &str) -> Place {
+fn place(names: &[String], own: &str, predecessor: Predecessor) -> Place {
     let contenders: Vec<Contender<'_>> =
         names.iter().filter_map(|name| Contender::parse(name)).collect();
     let Some(mine) = contenders.iter().find(|contender| contender.name() == own) else {
         return Place::Gone;
     };
-    match mine.predecessor(&contenders) {
+    match predecessor(mine, &contenders) {
         None => Place::First,
         Some(predecessor) => Place::Behind(predecessor.name().to_owned()),
     }
-}
-
-/// Creates a persistent znode and whatever is missing above it. One that exists is fine: creating
-/// it once more after a lost reply does no harm.
-///
-/// # Errors
-/// `SessionExpired`, or the server's refusal.
-pub(super) async fn create_persistent(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
-    let mut missing = vec![path];
-    while let Some(path) = missing.last().copied() {
-        let create = || zookeeper.create(path, b"", CreateMode::Persistent);
-        match until_known(zookeeper, create).await {
-            Ok(_) | Err(Error::NodeExists) => {
-                missing.pop();
-            }
-            Err(Error::NoNode) => missing.push(path::parent(path).ok_or(Error::NoNode)?),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -274,6 +260,7 @@ mod tests {
     fn places_in_the_line() {
         let names = ["0b-lock-0000000007", "other", "0a-lock-0000000005", "0c-lock-0000000009"];
         let names = names.map(str::to_owned);
+        let place = |names: &[String], own| super::place(names, own, contender::predecessor);
         let behind = |name: &str| Place::Behind(name.to_owned());
         assert_eq!(place(&names, "0a-lock-0000000005"), Place::First);
         assert_eq!(place(&names, "0b-lock-0000000007"), behind("0a-lock-0000000005"));

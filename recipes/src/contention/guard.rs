@@ -3,7 +3,7 @@
 
 use super::attempt::Attempt;
 use super::contender::Node;
-use super::janitor::{self, Deletion};
+use super::janitor::{self, Deletion, Holding};
 use super::{LockSeen, Mutant, Mutants};
 use crate::helpers::until_known;
 use std::fmt;
@@ -91,21 +91,27 @@ pub enum FencedError {
 #[must_use = "dropping the guard releases the lock"]
 pub struct Guard {
     /// Pinned to the attempt's session.
-    zookeeper: ZooKeeper,
-    session: SessionId,
-    lock: Arc<str>,
-    node: Arc<str>,
-    token: FencingToken,
-    mutants: Mutants,
+    pub(super) zookeeper: ZooKeeper,
+    pub(super) session: SessionId,
+    pub(super) lock: Arc<str>,
+    /// The attempt's.
+    pub(super) id: Arc<str>,
+    pub(super) node: Arc<str>,
+    /// A znode that stands for the holder, and goes together with its own ([`Guard::take_office`]).
+    pub(super) office: Option<Arc<str>>,
+    pub(super) token: FencingToken,
+    pub(super) mutants: Mutants,
     /// Set once, when the holder is told.
-    loss: OnceLock<Loss>,
-    phase: Phase,
+    pub(super) loss: OnceLock<Loss>,
+    pub(super) phase: Phase,
 }
 
 /// How far the release has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     Held,
+    /// Another znode of the same attempt takes the place of the first.
+    Exchanging,
     Releasing,
     Done,
 }
@@ -113,13 +119,28 @@ enum Phase {
 impl Guard {
     /// Of an attempt that has just been granted the lock.
     pub(super) fn new(attempt: &Attempt, node: Node) -> Guard {
+        let Attempt { zookeeper, session, lock, id, mutants, .. } = attempt;
+        let names = (Arc::clone(lock), Arc::clone(id));
+        Guard::of_node(zookeeper.clone(), *session, names, node, *mutants)
+    }
+
+    /// Of the znode that this attempt, `(lock, id)`, made in this session.
+    pub(super) fn of_node(
+        zookeeper: ZooKeeper,
+        session: SessionId,
+        (lock, id): (Arc<str>, Arc<str>),
+        node: Node,
+        mutants: Mutants,
+    ) -> Guard {
         Guard {
-            zookeeper: attempt.zookeeper.clone(),
-            session: attempt.session,
-            lock: Arc::clone(&attempt.lock),
+            zookeeper,
+            session,
+            lock,
+            id,
             node: node.path,
+            office: None,
             token: FencingToken(node.czxid),
-            mutants: attempt.mutants,
+            mutants,
             loss: OnceLock::new(),
             phase: Phase::Held,
         }
@@ -216,7 +237,7 @@ impl Guard {
                     Err(_) => Deletion::Unknown,
                 }
             }
-            None => janitor::delete_until_gone(&self.zookeeper, &self.node).await,
+            None => janitor::delete_together(&self.zookeeper, &self.holding()).await,
         };
         self.phase = Phase::Done;
         let release = match deletion {
@@ -227,6 +248,11 @@ impl Guard {
         let lock = Arc::clone(&self.lock);
         self.zookeeper.observe(LockSeen::Released { lock, token: self.token.0 });
         release
+    }
+
+    fn holding(&self) -> Holding {
+        let (node, office) = (Arc::clone(&self.node), self.office.clone());
+        Holding { session: self.session, node, office }
     }
 
     /// Waits until the session ends or the znode is seen to be gone.
@@ -258,7 +284,7 @@ impl Guard {
         true
     }
 
-    fn refused(&self, loss: Loss, error: Error) -> FencedError {
+    pub(super) fn refused(&self, loss: Loss, error: Error) -> FencedError {
         if self.tell(loss) { FencedError::Lost(loss) } else { FencedError::Failed(error) }
     }
 
@@ -266,6 +292,10 @@ impl Guard {
     /// this one hears of it.
     fn stop_believing(&mut self) {
         self.phase = Phase::Releasing;
+        self.observe_the_end();
+    }
+
+    pub(super) fn observe_the_end(&self) {
         let lock = Arc::clone(&self.lock);
         self.zookeeper.observe(LockSeen::Releasing { lock, token: self.token.0 });
     }
@@ -276,9 +306,12 @@ impl Drop for Guard {
         if self.phase == Phase::Held {
             self.stop_believing();
         }
+        if self.phase == Phase::Exchanging {
+            janitor::sweep(&self.zookeeper, &self.lock, &self.id);
+        }
         if self.phase == Phase::Releasing && self.loss.get().is_none() {
-            let (lock, node) = (Arc::clone(&self.lock), Arc::clone(&self.node));
-            janitor::release(&self.zookeeper, lock, node, self.token.0);
+            let lock = Arc::clone(&self.lock);
+            janitor::release(&self.zookeeper, lock, self.holding(), self.token.0);
         }
     }
 }

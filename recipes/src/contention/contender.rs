@@ -1,4 +1,5 @@
-//! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order.
+//! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order. Those of a read-write lock
+//! say `read` or `write` in place of `lock`, those of a semaphore `lease`.
 //!
 //! Contenders are ordered by sequence number, compared as serial numbers (RFC 1982): the number is
 //! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipe rule 1.2.1), where text and
@@ -12,26 +13,58 @@ use std::sync::Arc;
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
-/// What stands between the attempt's id and the sequence number.
-const MARK: &str = "lock-";
+/// As what somebody contends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// For an exclusive lock.
+    Exclusive,
+    /// To read under a read-write lock.
+    Read,
+    /// To write under a read-write lock.
+    Write,
+    /// For one of the permits of a semaphore.
+    Lease,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Exclusive, Kind::Read, Kind::Write, Kind::Lease];
+
+    /// What stands between the attempt's id and the sequence number.
+    fn mark(self) -> &'static str {
+        match self {
+            Kind::Exclusive => "lock-",
+            Kind::Read => "read-",
+            Kind::Write => "write-",
+            Kind::Lease => "lease-",
+        }
+    }
+
+    /// Whether the two cannot hold at once: all but readers (recipe rule 2.10.1), and leases, which are
+    /// counted (recipe rule 2.14.1).
+    pub fn conflicts(self, other: Kind) -> bool {
+        !matches!((self, other), (Kind::Read, Kind::Read) | (Kind::Lease, Kind::Lease))
+    }
+}
 
 /// A child of a lock's directory that contends for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contender<'a> {
     name: &'a str,
     attempt: Option<&'a str>,
+    kind: Kind,
     sequence: i32,
 }
 
 impl<'a> Contender<'a> {
     /// Reads a child's name; `None` where it is no contender's.
     pub fn parse(name: &'a str) -> Option<Contender<'a>> {
-        let (prefix, digits) = name.rsplit_once(MARK)?;
+        let (kind, (prefix, digits)) =
+            Kind::ALL.into_iter().find_map(|kind| Some((kind, name.rsplit_once(kind.mark())?)))?;
         let attempt = match prefix {
             "" => None,
             _ => Some(prefix.strip_suffix('-').filter(|id| !id.is_empty())?),
         };
-        Some(Contender { name, attempt, sequence: sequence(digits)? })
+        Some(Contender { name, attempt, kind, sequence: sequence(digits)? })
     }
 
     /// Reads a full path; `None` where it is not a contender in `directory`.
@@ -52,6 +85,19 @@ impl<'a> Contender<'a> {
         self.attempt
     }
 
+    /// As what it contends.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The path of a contender of another kind in the same place of the line: the same attempt's, under the
+    /// same number.
+    pub(super) fn as_another(&self, directory: &str, kind: Kind) -> String {
+        let number = &self.name
+            [self.name.rfind(self.kind.mark()).map_or(0, |at| at + self.kind.mark().len())..];
+        format!("{}{number}", prefix(directory, self.attempt, kind))
+    }
+
     /// How many creates lie between this contender and a later one; `None` where `other` is not
     /// later.
     pub fn ahead_of(&self, other: &Contender<'_>) -> Option<u32> {
@@ -59,21 +105,32 @@ impl<'a> Contender<'a> {
         u32::try_from(distance).ok().filter(|distance| *distance > 0)
     }
 
-    /// The nearest contender before this one: the one to wait for.
+    /// The nearest contender before this one that cannot hold together with it: the one to wait for (recipe
+    /// rules 2.8.3 and 2.10.2).
     pub fn predecessor<'b>(&self, contenders: &[Contender<'b>]) -> Option<Contender<'b>> {
         contenders
             .iter()
+            .filter(|other| other.kind.conflicts(self.kind))
             .filter_map(|other| other.ahead_of(self).map(|distance| (distance, other)))
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, other)| *other)
     }
 }
 
+/// [`Contender::predecessor`], as a function.
+pub(crate) fn predecessor<'b>(
+    mine: &Contender<'_>,
+    all: &[Contender<'b>],
+) -> Option<Contender<'b>> {
+    mine.predecessor(all)
+}
+
 /// The path prefix to create a contender with: the server appends the sequence number.
-pub fn prefix(directory: &str, attempt: Option<&str>) -> String {
+pub fn prefix(directory: &str, attempt: Option<&str>, kind: Kind) -> String {
+    let mark = kind.mark();
     match attempt {
-        Some(id) => child(directory, &format!("{id}-{MARK}")),
-        None => child(directory, MARK),
+        Some(id) => child(directory, &format!("{id}-{mark}")),
+        None => child(directory, mark),
     }
 }
 
@@ -92,11 +149,11 @@ fn sequence(text: &str) -> Option<i32> {
 
 /// A contender's znode.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Full path.
-    pub(super) path: Arc<str>,
+    pub(crate) path: Arc<str>,
     /// The fencing token.
-    pub(super) czxid: Zxid,
+    pub(crate) czxid: Zxid,
 }
 
 #[cfg(test)]
@@ -113,7 +170,12 @@ mod tests {
         let with_id = Contender::parse("00ff-lock-0000000007").expect("a contender");
         assert_eq!((with_id.attempt(), with_id.sequence), (Some("00ff"), 7));
         let plain = Contender::parse("lock-0000000000").expect("a contender");
-        assert_eq!((plain.attempt(), plain.sequence), (None, 0));
+        assert_eq!((plain.attempt(), plain.sequence, plain.kind), (None, 0, Kind::Exclusive));
+        let reader = Contender::parse("00ff-read-0000000003").expect("a contender");
+        assert_eq!((reader.attempt(), reader.kind), (Some("00ff"), Kind::Read));
+        let writer = Contender::parse("00ff-write-0000000003").expect("a contender");
+        assert_eq!(writer.as_another("/l", Kind::Read), "/l/00ff-read-0000000003");
+        assert_eq!((writer.attempt(), writer.kind), (Some("00ff"), Kind::Write));
         let wrapped = Contender::parse("00ff-lock--2147483648").expect("a contender");
         assert_eq!(wrapped.sequence, i32::MIN);
         for other in
@@ -140,6 +202,17 @@ mod tests {
         assert_eq!(wait(i32::MAX), Some(i32::MAX - 1));
         assert_eq!(wait(i32::MIN), Some(i32::MAX));
         assert_eq!(wait(i32::MIN + 1), Some(i32::MIN));
+    }
+
+    #[test]
+    fn readers_wait_for_writers_only_and_writers_for_everybody() {
+        let names =
+            ["a-read-0000000000", "b-write-0000000001", "c-read-0000000002", "d-read-0000000003"];
+        let names = [&names[..], &["e-write-0000000004"]].concat();
+        let all: Vec<Contender<'_>> =
+            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let waits = all.iter().map(|mine| mine.predecessor(&all).map(|other| &other.name[..1]));
+        assert_eq!(waits.collect::<Vec<_>>(), [None, Some("a"), Some("b"), Some("b"), Some("d")]);
     }
 
     proptest! {

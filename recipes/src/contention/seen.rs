@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a lock. Its properties ([`super::properties`]) read nothing else of
+/// What can be seen of a program at a lock. Its properties ([`lock::properties`](crate::lock::properties)) read nothing else of
 /// programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]

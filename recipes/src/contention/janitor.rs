@@ -6,12 +6,22 @@
 //! one. While the client is disconnected, it waits.
 
 use super::{LockSeen, recovery};
-use crate::helpers::reconnected;
+use crate::helpers::{reconnected, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-use vivarium_model::op::Version;
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{Op, Version};
 use vivarium_model::zxid::Zxid;
+
+/// What a holder has to delete.
+pub(super) struct Holding {
+    pub(super) session: SessionId,
+    /// Its znode: full path.
+    pub(super) node: Arc<str>,
+    /// The znode that stands for it.
+    pub(super) office: Option<Arc<str>>,
+}
 
 /// How a delete ended, once it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +58,42 @@ pub(super) async fn delete_until_gone(zookeeper: &ZooKeeper, path: &str) -> Dele
     }
 }
 
+/// Deletes a holder's znode and with it, in one transaction, the one that stands for the holder: while its own
+/// is there, that is nobody else's.
+pub(super) async fn delete_together(zookeeper: &ZooKeeper, held: &Holding) -> Deletion {
+    let Holding { session, node: path, office } = held;
+    let Some(office) = office.as_deref() else { return delete_until_gone(zookeeper, path).await };
+    loop {
+        let mut events = zookeeper.session_events();
+        let both = vec![Op::delete(&**path, Version::Any), Op::delete(office, Version::Any)];
+        match zookeeper.multi(both).await.map_err(|failed| (failed.index, failed.error)) {
+            Ok(_) => return Deletion::Deleted,
+            Err((_, Error::ConnectionLoss)) => {
+                if reconnected(&mut events).await.is_err() {
+                    return Deletion::Unknown;
+                }
+            }
+            // Its own is gone: by this transaction, whose reply was lost, or by somebody's hand.
+            Err((Some(0), Error::NoNode)) => return delete_own(zookeeper, *session, office).await,
+            // The other was not there.
+            Err((Some(1), Error::NoNode)) => return delete_until_gone(zookeeper, path).await,
+            Err(_) => return Deletion::Unknown,
+        }
+    }
+}
+
+/// Deletes a znode if it is of this session; in which case nobody else can put another one in its place.
+async fn delete_own(zookeeper: &ZooKeeper, session: SessionId, path: &str) -> Deletion {
+    match until_known(zookeeper, || zookeeper.exists(path)).await {
+        Ok(Some(stat)) if stat.ephemeral_owner == Some(session) => {
+            delete_until_gone(zookeeper, path).await;
+        }
+        // Somebody else's, or nobody's. Or the session is over, and with it the duty.
+        _ => {}
+    }
+    Deletion::Unknown
+}
+
 /// Deletes a znode in the background.
 pub(super) fn delete(zookeeper: &ZooKeeper, path: Arc<str>) {
     let background = zookeeper.clone();
@@ -57,10 +103,11 @@ pub(super) fn delete(zookeeper: &ZooKeeper, path: Arc<str>) {
 }
 
 /// Releases a lock in the background.
-pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, path: Arc<str>, token: Zxid) {
+pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, held: Holding, token: Zxid) {
     let background = zookeeper.clone();
     zookeeper.spawn(async move {
-        if delete_until_gone(&background, &path).await != Deletion::Unknown {
+        let deletion = delete_together(&background, &held).await;
+        if deletion != Deletion::Unknown {
             background.observe(LockSeen::Released { lock, token });
         }
     });

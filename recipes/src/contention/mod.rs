@@ -1,0 +1,104 @@
+//! How programs contend: what locks, read-write locks, elections, semaphores and whatever is built on them
+//! share (recipe rule 2.8).
+//!
+//! Everybody who contends makes one ephemeral, sequential znode in a directory, whose name begins with an id
+//! that is fresh for the attempt, and waits for the nearest one before it that it cannot hold together with.
+//! An attempt is pinned to one session. Whatever becomes of it (a grant, a refusal, a timeout, a future that
+//! is dropped), its znode is known again by its id, and is deleted or held by a [`Guard`].
+
+mod attempt;
+pub mod contender;
+mod downgrade;
+mod guard;
+mod janitor;
+mod lease;
+mod mutant;
+mod office;
+mod recovery;
+mod seen;
+
+pub use contender::Kind;
+pub(crate) use downgrade::ReadersPlace;
+pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
+pub(crate) use lease::LeaseAttempt;
+pub use mutant::{Mutant, Mutants};
+pub use seen::LockSeen;
+
+use crate::helpers::ended;
+use attempt::Attempt;
+use contender::Contender;
+use std::sync::Arc;
+use thiserror::Error;
+use vivarium_model::error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Data;
+use vivarium_model::time::Duration;
+
+/// Whom a contender waits for, of all that stand in the directory.
+pub(crate) type Predecessor = for<'b> fn(&Contender<'_>, &[Contender<'b>]) -> Option<Contender<'b>>;
+
+/// Where a program contends, and as what.
+#[derive(Clone, Debug)]
+pub(crate) struct Contest {
+    pub(crate) zookeeper: ZooKeeper,
+    /// The first attempt creates it where it is missing.
+    pub(crate) directory: Arc<str>,
+    pub(crate) kind: Kind,
+    /// Whom it waits for: [`contender::predecessor`], unless a mutant has it otherwise.
+    pub(crate) predecessor: Predecessor,
+    /// What the znode holds.
+    pub(crate) data: Data,
+    pub(crate) mutants: Mutants,
+}
+
+/// Why nothing was acquired. The attempt's znode is gone, or will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum AcquireError {
+    /// The session ended, and the attempt with it. Acquiring again begins a new session.
+    #[error("the session ended before the lock was acquired")]
+    SessionExpired,
+    /// The time was up first.
+    #[error("the lock was not acquired in time")]
+    TimedOut,
+    /// The server refuses the lock's directory: an invalid path, an ephemeral parent.
+    #[error("the lock's directory cannot be used: {0}")]
+    Refused(error::Error),
+}
+
+impl Contest {
+    /// Waits for a grant, for as long as it takes. Begins a new session if the last one is over.
+    ///
+    /// Cancel-safe: dropping the future withdraws from the line.
+    pub(crate) async fn acquire(&self) -> Result<Guard, AcquireError> {
+        loop {
+            let mut events = self.zookeeper.session_events();
+            let session = self.zookeeper.connect().await;
+            let id = format!("{:016x}", self.zookeeper.random().await);
+            match Attempt::begin(self, session, id.into()).run().await {
+                Ok(Some(guard)) => return Ok(guard),
+                Ok(None) => {}
+                Err(AcquireError::SessionExpired) => {
+                    // A caller that tries again at once shall get a new session.
+                    ended(&mut events).await;
+                    return Err(AcquireError::SessionExpired);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for a grant, but not longer than `patience`.
+    pub(crate) async fn acquire_timeout(&self, patience: Duration) -> Result<Guard, AcquireError> {
+        let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
+        acquired.unwrap_or(Err(AcquireError::TimedOut))
+    }
+}
+
+impl From<error::Error> for AcquireError {
+    fn from(error: error::Error) -> AcquireError {
+        match error {
+            error::Error::SessionExpired => AcquireError::SessionExpired,
+            other => AcquireError::Refused(other),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Leader election (recipe rule 2.13): of those who campaign, at most one live leader; and everybody can learn
+//! who it is.
+//!
+//! # Contract
+//!
+//! Candidates line up as at the exclusive [lock](crate::lock), in the election's directory; the first in line
+//! leads. Its *term* is a fencing token: it grows from leader to leader. The leader then takes
+//! *office*: it creates the ephemeral znode `leader` in the directory, with its term and whatever it wants to
+//! say of itself (an address), in a transaction that checks that it is still the first. That is what others
+//! watch ([`LeaderElection::observe`]). Office and candidacy end in one transaction too.
+//!
+//! *What leading means* is what a grant of the lock means. A leader learns late that its session is over, and
+//! may believe to lead while the next one does already. Work that must not be done twice goes by the
+//! [`term`](Leadership::term), or through [`Leadership::fenced`].
+//!
+//! *Wake-ups.* A leader's end wakes one candidate, and every observer: all of them want to know.
+//!
+//! *What an observer sees* may be old, as everything that is read. The terms that one observer is told grow; it
+//! need not be told of every leader.
+//!
+//! *One campaign, one session.* [`LeaderElection::campaign`] ends with
+//! [`AcquireError::SessionExpired`] when its session does; campaigning again begins a new one. Futures may be
+//! dropped at any await point: what they created is deleted in the background, as the lock's is.
+//!
+//! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), as of the lock, and
+//! [`ElectionSeen`]. Its properties are in [`properties`], its published mistakes are [`Mutant`]s.
+
+mod mutant;
+pub mod properties;
+mod seen;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use seen::ElectionSeen;
+pub use worker::{CandidateWork, candidate, observer};
+
+use crate::contention::contender;
+use crate::contention::{
+    self, AcquireError, Contest, FencedError, FencingToken, Guard, Kind, Loss, Release,
+};
+use crate::helpers::until_known;
+use std::future::Future;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::{Data, Op, OpResult};
+use vivarium_model::time::Duration;
+use vivarium_model::zxid::Zxid;
+
+/// An election. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct LeaderElection {
+    zookeeper: ZooKeeper,
+    directory: Arc<str>,
+    mutants: Mutants,
+}
+
+/// Leading. Dropping it resigns in the background.
+#[derive(Debug)]
+#[must_use = "dropping it resigns"]
+pub struct Leadership {
+    guard: Guard,
+    mutants: Mutants,
+}
+
+/// A leader as an observer sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leader {
+    /// Its term.
+    pub term: FencingToken,
+    /// What it says of itself.
+    pub data: Data,
+}
+
+/// Follows who leads ([`LeaderElection::observe`]), in one session.
+#[derive(Debug)]
+pub struct Observer {
+    /// Pinned to a session.
+    zookeeper: ZooKeeper,
+    election: Arc<str>,
+    last: Option<Zxid>,
+}
+
+/// The path of the leader's znode.
+pub(crate) fn office(directory: &str) -> String {
+    contender::child(directory, "leader")
+}
+
+impl LeaderElection {
+    /// The election in `directory`, which the first candidate creates where it is missing.
+    pub fn new(
+        zookeeper: ZooKeeper,
+        directory: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> LeaderElection {
+        LeaderElection { zookeeper, directory: directory.into(), mutants }
+    }
+
+    /// Waits until it leads and has taken office (recipe rules 2.13.1 and 2.13.2), for as long as it takes.
+    /// `data` is what observers are shown.
+    ///
+    /// Cancel-safe: dropping the future withdraws.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    pub async fn campaign(&self, data: &[u8]) -> Result<Leadership, AcquireError> {
+        loop {
+            let mut guard = self.contest().acquire().await?;
+            let mut content = guard.token().0.0.to_be_bytes().to_vec();
+            content.extend_from_slice(data);
+            match guard.take_office(&office(&self.directory), &content).await {
+                Ok(()) => return Ok(self.lead(guard)),
+                Err(FencedError::Lost(Loss::SessionEnded)) => {
+                    return Err(AcquireError::SessionExpired);
+                }
+                // Somebody deleted its znode: it lines up again.
+                Err(FencedError::Lost(Loss::NodeDeleted)) => {}
+                Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {
+                    return Err(AcquireError::Refused(error));
+                }
+            }
+        }
+    }
+
+    /// Waits until it leads, but not longer than `patience`.
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`LeaderElection::campaign`].
+    pub async fn campaign_timeout(
+        &self,
+        data: &[u8],
+        patience: Duration,
+    ) -> Result<Leadership, AcquireError> {
+        let led = self.zookeeper.timeout(patience, self.campaign(data)).await;
+        led.unwrap_or(Err(AcquireError::TimedOut))
+    }
+
+    /// Follows who leads, in the present session.
+    pub async fn observe(&self) -> Observer {
+        let session = self.zookeeper.connect().await;
+        let zookeeper = self.zookeeper.scope(session);
+        Observer { zookeeper, election: Arc::clone(&self.directory), last: None }
+    }
+
+    fn contest(&self) -> Contest {
+        Contest {
+            zookeeper: self.zookeeper.clone(),
+            directory: Arc::clone(&self.directory),
+            kind: Kind::Exclusive,
+            predecessor: match self.mutants.has(Mutant::WatchSuccessor) {
+                true => mutant::successor,
+                false => contender::predecessor,
+            },
+            data: Data::from(&b""[..]),
+            mutants: contention::Mutants::NONE,
+        }
+    }
+
+    fn lead(&self, guard: Guard) -> Leadership {
+        let (election, term) = (Arc::clone(&self.directory), guard.token().0);
+        self.zookeeper.observe(ElectionSeen::Leads { election, term });
+        Leadership { guard, mutants: self.mutants }
+    }
+}
+
+impl Leadership {
+    /// The term: larger than that of every leader before.
+    pub fn term(&self) -> FencingToken {
+        self.guard.token()
+    }
+
+    /// Resolves when it does not lead any more, as [`Guard::lost`].
+    pub async fn lost(&self) -> Loss {
+        self.guard.lost().await
+    }
+
+    /// Does `work` until it is done or another may lead; then it is dropped at its await point.
+    ///
+    /// # Errors
+    /// How the leadership was lost.
+    pub async fn while_leading<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
+        self.guard.while_held(work).await
+    }
+
+    /// Writes inside ZooKeeper only while it leads, as [`Guard::fenced`].
+    ///
+    /// # Errors
+    /// [`FencedError`]. After `ConnectionLoss` the outcome is unknown.
+    pub async fn fenced(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, FencedError> {
+        self.guard.fenced(ops).await
+    }
+
+    /// Leaves the office to the next one, as [`Guard::release`].
+    pub async fn resign(mut self) -> Release {
+        if self.mutants.has(Mutant::OfficeOutlivesCandidacy) {
+            self.guard.forget_office();
+        }
+        self.guard.release().await
+    }
+}
+
+impl Observer {
+    /// The next leader: another one than the last that it told. Waits until there is one.
+    ///
+    /// Cancel-safe.
+    ///
+    /// # Errors
+    /// `SessionExpired`, where the session ends: observing again begins a new one, with a memory of its
+    /// own. The server's refusal of the path.
+    pub async fn next(&mut self) -> Result<Leader, Error> {
+        let office = office(&self.election);
+        loop {
+            let read = || self.zookeeper.get_data_watch(&office);
+            let mut watch = match until_known(&self.zookeeper, read).await {
+                Ok((content, _stat, watch)) => {
+                    if let Some(leader) = leader(&content)
+                        && self.last < Some(leader.term.0)
+                    {
+                        self.last = Some(leader.term.0);
+                        let (election, term) = (Arc::clone(&self.election), leader.term.0);
+                        self.zookeeper.observe(ElectionSeen::Follows { election, term });
+                        return Ok(leader);
+                    }
+                    watch
+                }
+                Err(Error::NoNode) => {
+                    let exists = || self.zookeeper.exists_watch(&office);
+                    let (stat, watch) = until_known(&self.zookeeper, exists).await?;
+                    if stat.is_some() {
+                        continue;
+                    }
+                    watch
+                }
+                Err(error) => return Err(error),
+            };
+            watch.changed().await?;
+        }
+    }
+}
+
+/// Reads what a leader's znode holds; `None` where no leader has written it.
+fn leader(content: &[u8]) -> Option<Leader> {
+    let (term, data) = content.split_first_chunk::<8>()?;
+    let term = FencingToken(Zxid(u64::from_be_bytes(*term)));
+    Some(Leader { term, data: Data::from(data) })
+}

@@ -1,0 +1,31 @@
+//! Published mistakes of elections (recipe rule 3.3).
+
+use crate::contention::contender::Contender;
+use vivarium_model::named;
+
+named! {
+    /// A published mistake of an election.
+    pub enum Mutant ("mutant") {
+        /// A candidate watches the one *behind* it (an older text of the recipes page in translation has
+        /// lost the word "lower"). Breaks progress.
+        WatchSuccessor =>
+            "A candidate that is not the first watches the one behind it, whose end says nothing (a \
+             translation of the recipes page).",
+        /// A leader that resigns deletes its place in the line only; its office stays until its session ends,
+        /// and keeps the next leader waiting. Breaks E6.
+        OfficeOutlivesCandidacy =>
+            "A leader that resigns leaves its office behind, which points everybody to it.",
+    }
+}
+
+/// A set of the election's mutants.
+pub type Mutants = crate::mutants::Mutants<Mutant>;
+
+/// `WatchSuccessor`: the nearest one behind it, if it is not the first.
+pub(super) fn successor<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contender<'b>> {
+    let predecessor = mine.predecessor(all)?;
+    let behind = all.iter().filter_map(|other| Some((mine.ahead_of(other)?, other)));
+    let nearest = behind.min_by_key(|(distance, _)| *distance).map(|(_, other)| *other);
+    // The last one has nobody behind it, and can only watch the one before.
+    Some(nearest.unwrap_or(predecessor))
+}

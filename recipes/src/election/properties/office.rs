@@ -1,0 +1,65 @@
+//! E6: whoever is in office is the first of the candidates, at every zxid of the committed history.
+//!
+//! Office is taken in a transaction that checks the candidate's znode, and left in the one that deletes it.
+//! Somebody who deletes a candidate's znode by hand breaks that; no program here does.
+
+use crate::contention::contender::Contender;
+use crate::election::office;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Office {
+    election: Arc<str>,
+    office: Arc<str>,
+}
+
+impl Office {
+    /// Watches the election in this directory.
+    pub fn new(directory: &str) -> Office {
+        Office { election: directory.into(), office: office(directory).into() }
+    }
+}
+
+impl Monitor for Office {
+    fn name(&self) -> &'static str {
+        "election E6 office"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, _event: &Event) -> Result<(), Objection> {
+        let tree = view.history.tree();
+        let Some(office) = tree.node(&self.office) else { return Ok(()) };
+        let names = tree.children(&self.election).unwrap_or_default();
+        let contenders: Vec<Contender<'_>> =
+            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let first = contenders.iter().find(|it| it.predecessor(&contenders).is_none());
+        let owner = |name: &str| {
+            let path = crate::contention::contender::child(&self.election, name);
+            tree.node(&path).map(|znode| znode.ephemeral_type)
+        };
+        if first.and_then(|first| owner(first.name())) == Some(office.ephemeral_type) {
+            return Ok(());
+        }
+        let saw = format!(
+            "{} is held by {:?}, and the first candidate is {}",
+            self.office,
+            office.ephemeral_type,
+            first.map_or("nobody", |first| first.name())
+        );
+        Err(Objection::new(self.name(), saw))
+    }
+}

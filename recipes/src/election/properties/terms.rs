@@ -1,0 +1,102 @@
+//! E3: the terms of the leaders that one observer is told of grow, as long as its program lives.
+
+use crate::election::ElectionSeen;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Terms {
+    election: Arc<str>,
+    /// The last term, by observer and session.
+    last: BTreeMap<(ClientId, Option<SessionId>), Zxid>,
+}
+
+impl Terms {
+    /// Watches the election in this directory.
+    pub fn new(directory: &str) -> Terms {
+        Terms { election: directory.into(), last: BTreeMap::new() }
+    }
+}
+
+impl Monitor for Terms {
+    fn name(&self) -> &'static str {
+        "election E3 terms"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, ElectionSeen::Follows { .. })))
+            || matches!(event, Event::Killed { .. } | Event::Started { .. })
+    }
+
+    fn minds_order(&self, _event: &Event) -> bool {
+        // One account for each client.
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Killed { client } | Event::Started { client } => {
+                self.last.retain(|(other, _), _| other != client);
+            }
+            Event::Observed { client, session, observation, .. } => {
+                let Some(ElectionSeen::Follows { election, term }) = observation.read() else {
+                    return Ok(());
+                };
+                if *election != self.election {
+                    return Ok(());
+                }
+                let last = self.last.insert((*client, *session), *term);
+                if let Some(last) = last.filter(|last| term <= last) {
+                    let saw = format!("{client} was told of term {term} after term {last}");
+                    return Err(Objection::new(self.name(), saw));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::history::History;
+    use vivarium_model::id::Xid;
+    use vivarium_model::observation::Observed;
+    use vivarium_model::time::Time;
+
+    fn told(terms: &[(u8, u64)]) -> Option<String> {
+        let (mut monitor, history) = (Terms::new("/election"), History::new());
+        let view = View::new(Time::ZERO, &history);
+        terms.iter().find_map(|(client, term)| {
+            let seen = ElectionSeen::Follows { election: "/election".into(), term: Zxid(*term) };
+            let event = Event::Observed {
+                client: ClientId(*client),
+                session: None,
+                next_xid: Xid(1),
+                observation: Observed::new(seen),
+            };
+            monitor.event(view, &event).err().map(|objection| objection.to_string())
+        })
+    }
+
+    #[test]
+    fn a_term_that_is_told_again_is_refused() {
+        assert_eq!(told(&[(1, 4), (2, 4), (1, 7), (2, 5)]), None);
+        insta::assert_snapshot!(told(&[(1, 4), (2, 9), (1, 4)]).unwrap_or_default(), @"election E3 terms: client 1 was told of term 0:4 after term 0:4");
+        assert!(told(&[(1, 4), (1, 3)]).is_some());
+    }
+}

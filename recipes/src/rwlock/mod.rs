@@ -1,0 +1,172 @@
+//! The read-write lock (recipe rule 2.10): one live writer, or any number of live readers.
+//!
+//! # Contract
+//!
+//! Who wants to read or write lines up as at the exclusive [lock](crate::lock), in one directory and in order of
+//! arrival. A writer waits for whoever is before it, a reader for the nearest *writer* before it. So nobody
+//! overtakes: a reader that comes behind a waiting writer waits for it, and neither kind starves.
+//!
+//! *Wake-ups.* Each waiter watches one znode. When a reader leaves, at most one writer wakes; when a writer
+//! leaves, exactly the readers up to the next writer, or that writer: all of them may go on.
+//!
+//! *Downgrade.* [`WriteGuard::downgrade`] makes a reader of the writer in its own place of the line, in one
+//! transaction: no writer that queued meanwhile gets in between or beside (CURATOR-621). There is no upgrade. Two
+//! readers that both wait for the other to leave would wait for ever; who may have to write asks to write.
+//!
+//! Everything else is as with the exclusive lock: what a grant means, when a belief ends, fencing by
+//! [`Guard::token`], one attempt in one session, cancelling at any await point. The tokens of *writers* grow
+//! from grant to grant; a reader's says nothing of the order of readers.
+//!
+//! What the recipe tells the monitors is [`LockSeen`]; a znode's name says which kind it is of. Its
+//! properties are in [`properties`], its published mistakes are [`Mutant`]s.
+
+mod mutant;
+pub mod properties;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use worker::{RwLockWork, Turn, rw_lock_worker};
+
+#[cfg(doc)]
+use crate::contention::LockSeen;
+use crate::contention::contender;
+use crate::contention::{self, AcquireError, Contest, Guard, Kind, Loss, ReadersPlace};
+use std::ops::Deref;
+use std::sync::Arc;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Data;
+use vivarium_model::time::Duration;
+
+/// A read-write lock. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct RwLock {
+    zookeeper: ZooKeeper,
+    directory: Arc<str>,
+    mutants: Mutants,
+}
+
+/// A lock that is held for reading. Dropping it releases the lock in the background.
+#[derive(Debug)]
+#[must_use = "dropping the guard releases the lock"]
+pub struct ReadGuard(Guard);
+
+/// A lock that is held for writing. Dropping it releases the lock in the background.
+#[derive(Debug)]
+#[must_use = "dropping the guard releases the lock"]
+pub struct WriteGuard {
+    guard: Guard,
+    mutants: Mutants,
+}
+
+impl RwLock {
+    /// The lock in `directory`, which the first attempt creates where it is missing.
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> RwLock {
+        RwLock { zookeeper, directory: directory.into(), mutants }
+    }
+
+    /// Waits until it may read, for as long as it takes.
+    ///
+    /// Cancel-safe: dropping the future withdraws from the line.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    pub async fn read(&self) -> Result<ReadGuard, AcquireError> {
+        Ok(ReadGuard(self.contest(Kind::Read).acquire().await?))
+    }
+
+    /// Waits until it may read, but not longer than `patience`.
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`RwLock::read`].
+    pub async fn read_timeout(&self, patience: Duration) -> Result<ReadGuard, AcquireError> {
+        Ok(ReadGuard(self.contest(Kind::Read).acquire_timeout(patience).await?))
+    }
+
+    /// Waits until it may write, for as long as it takes.
+    ///
+    /// Cancel-safe: dropping the future withdraws from the line.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    pub async fn write(&self) -> Result<WriteGuard, AcquireError> {
+        let guard = self.contest(Kind::Write).acquire().await?;
+        Ok(WriteGuard { guard, mutants: self.mutants })
+    }
+
+    /// Waits until it may write, but not longer than `patience`.
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`RwLock::write`].
+    pub async fn write_timeout(&self, patience: Duration) -> Result<WriteGuard, AcquireError> {
+        let guard = self.contest(Kind::Write).acquire_timeout(patience).await?;
+        Ok(WriteGuard { guard, mutants: self.mutants })
+    }
+
+    fn contest(&self, kind: Kind) -> Contest {
+        Contest {
+            zookeeper: self.zookeeper.clone(),
+            directory: Arc::clone(&self.directory),
+            kind,
+            predecessor: self.mutants.predecessor(kind),
+            data: Data::from(&b""[..]),
+            mutants: contention::Mutants::NONE,
+        }
+    }
+}
+
+impl WriteGuard {
+    /// Goes on reading, before everybody who waits by now.
+    ///
+    /// Cancel-safe: dropping the future releases the lock in the background.
+    ///
+    /// # Errors
+    /// How the lock was lost.
+    pub async fn downgrade(self) -> Result<ReadGuard, Loss> {
+        let place = match self.mutants.has(Mutant::DowngradeFreshSequence) {
+            true => ReadersPlace::Last,
+            false => ReadersPlace::Inherited,
+        };
+        Ok(ReadGuard(self.guard.downgrade(place).await?))
+    }
+
+    /// Releases the lock, as [`Guard::release`].
+    pub async fn release(self) -> contention::Release {
+        self.guard.release().await
+    }
+}
+
+impl ReadGuard {
+    /// Releases the lock, as [`Guard::release`].
+    pub async fn release(self) -> contention::Release {
+        self.0.release().await
+    }
+}
+
+impl Deref for ReadGuard {
+    type Target = Guard;
+
+    fn deref(&self) -> &Guard {
+        &self.0
+    }
+}
+
+impl Deref for WriteGuard {
+    type Target = Guard;
+
+    fn deref(&self) -> &Guard {
+        &self.guard
+    }
+}
+
+impl Mutants {
+    /// Whom a contender of this kind waits for.
+    fn predecessor(self, kind: Kind) -> contention::Predecessor {
+        match kind {
+            Kind::Read if self.has(Mutant::ReaderSeesNoWriter) => mutant::nobody,
+            Kind::Read if self.has(Mutant::ReaderWaitsForHigherWriter) => mutant::any_other_writer,
+            Kind::Write if self.has(Mutant::WriterIgnoresReaders) => mutant::writers_before,
+            _ => contender::predecessor,
+        }
+    }
+}

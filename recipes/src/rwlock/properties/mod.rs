@@ -1,0 +1,30 @@
+//! What a read-write lock promises, as monitors (recipe rule 2.10.4).
+//!
+//! | | property |
+//! |---|---|
+//! | RW1 | of the granted znodes that stand in the committed history, one is a writer's or all are readers' |
+//! | RW2 | two beliefs that exclude each other overlap only if the session of one of the two is closed |
+//! | M3, M5, M6 | as of the exclusive lock; tokens are those of writers |
+
+mod belief;
+mod exclusion;
+
+pub use belief::RwBelief;
+pub use exclusion::RwExclusion;
+
+use crate::lock::properties::{Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
+use vivarium_model::property::Monitor;
+use vivarium_model::time::Duration;
+
+/// All monitors of the read-write lock in this directory. `bound` is M5's, as in
+/// [`lock::monitors`](crate::lock::monitors).
+pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(RwExclusion::new(directory)),
+        Box::new(RwBelief::new(directory)),
+        Box::new(Fencing::of_writers(directory)),
+        Box::new(NoLeak::new(directory, bound)),
+        Box::new(NoLeakAtRest::new(directory)),
+        Box::new(NoSelfWait::new(directory)),
+    ]
+}

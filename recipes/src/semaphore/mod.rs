@@ -1,0 +1,165 @@
+//! The semaphore (recipe rule 2.14): at most so many live holders of a permit.
+//!
+//! # Contract
+//!
+//! A permit is a *lease*: an ephemeral znode in the directory `leases`. Whoever wants one first takes the turn,
+//! an exclusive [lock](crate::lock) in the directory `turns`, creates its lease in a transaction that checks
+//! the turn's znode, waits until there are no more leases than permits, and gives the turn to the next one. So
+//! leases are created one at a time, and permits are had in order of arrival.
+//!
+//! *One session.* Turn and lease are of one session, because the transaction says so: a turn that is lost cannot
+//! have a lease made in the next session, where two of them would count each other and wait for ever although
+//! all permits are free.
+//!
+//! *Wake-ups.* The one that has the turn wakes when a lease comes or goes; everybody else waits for the turn.
+//!
+//! *All must agree* on the number of permits. It is an argument, and nothing compares it.
+//!
+//! What a [`Permit`] means, its token, its loss and what becomes of dropped futures are as with the lock. Tokens
+//! grow with the order in which leases were made; with more than one permit that is no reason for a resource
+//! to refuse a smaller one.
+//!
+//! What the recipe tells the monitors is [`LockSeen`], of both directories. Its properties are in
+//! [`properties`], its published mistakes are [`Mutant`]s.
+
+mod mutant;
+pub mod properties;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use worker::{SemaphoreWork, semaphore_worker};
+
+#[cfg(doc)]
+use crate::contention::LockSeen;
+use crate::contention::contender;
+use crate::contention::{AcquireError, FencedError, Guard, LeaseAttempt, Loss};
+use crate::helpers::{ensure_path, next_session};
+use crate::lock::{self, Lock};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::time::Duration;
+
+/// A semaphore. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct Semaphore {
+    zookeeper: ZooKeeper,
+    turns: Arc<str>,
+    leases: Arc<str>,
+    permits: u32,
+    mutants: Mutants,
+}
+
+/// A permit, held by a lease. Dropping it gives it back in the background.
+pub type Permit = Guard;
+
+impl Semaphore {
+    /// The semaphore in `directory`, of so many permits. The first attempt creates what is missing.
+    pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32, mutants: Mutants) -> Semaphore {
+        let (turns, leases) = (turns(directory).into(), leases(directory).into());
+        Semaphore { zookeeper, turns, leases, permits, mutants }
+    }
+
+    /// Waits for a permit, for as long as it takes.
+    ///
+    /// Cancel-safe: dropping the future gives up the turn and the lease.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`].
+    pub async fn acquire(&self) -> Result<Permit, AcquireError> {
+        if self.mutants.has(Mutant::CountThenCreate) {
+            return self.count_then_create().await;
+        }
+        loop {
+            let turns =
+                Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns), lock::Mutants::NONE);
+            let turn = turns.acquire().await?;
+            match self.take(&turn).await {
+                Ok(permit) => {
+                    turn.release().await;
+                    return Ok(permit);
+                }
+                Err(FencedError::Lost(Loss::SessionEnded)) => {
+                    // A caller that tries again at once shall get a new session.
+                    let session = turn.session();
+                    drop(turn);
+                    next_session(&self.zookeeper, session).await;
+                    return Err(AcquireError::SessionExpired);
+                }
+                // Somebody deleted the znode of the turn, or the lease.
+                Err(FencedError::Lost(Loss::NodeDeleted)) => {}
+                Err(
+                    FencedError::Operation { error: Error::NoNode, .. }
+                    | FencedError::Failed(Error::NoNode),
+                ) => self.make_leases(&turn).await?,
+                Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {
+                    return Err(AcquireError::Refused(error));
+                }
+            }
+        }
+    }
+
+    /// Waits for a permit, but not longer than `patience`.
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`Semaphore::acquire`].
+    pub async fn acquire_timeout(&self, patience: Duration) -> Result<Permit, AcquireError> {
+        let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
+        acquired.unwrap_or(Err(AcquireError::TimedOut))
+    }
+
+    /// Creates a lease, and waits until it is a permit.
+    async fn take(&self, turn: &Guard) -> Result<Permit, FencedError> {
+        let leaks = self.mutants.has(Mutant::LeaseLeakOnCancel);
+        let mut attempt = LeaseAttempt::begin(turn, Arc::clone(&self.leases), leaks);
+        let lease = attempt.create(Some(turn)).await?;
+        let failed = |error| match error {
+            Error::SessionExpired => FencedError::Lost(Loss::SessionEnded),
+            error => FencedError::Failed(error),
+        };
+        loop {
+            let mut leases = attempt.count().await.map_err(failed)?;
+            if !leases.has_own {
+                return Err(FencedError::Lost(Loss::NodeDeleted));
+            }
+            if leases.count <= self.permits as usize {
+                return Ok(attempt.grant(lease));
+            }
+            leases.watch.changed().await.map_err(failed)?;
+        }
+    }
+
+    async fn make_leases(&self, turn: &Guard) -> Result<(), AcquireError> {
+        let zookeeper = self.zookeeper.scope(turn.session());
+        Ok(ensure_path(&zookeeper, &self.leases).await?)
+    }
+
+    /// The mutant: who sees a free permit makes a lease, in nobody's turn.
+    async fn count_then_create(&self) -> Result<Permit, AcquireError> {
+        let session = self.zookeeper.connect().await;
+        let zookeeper = self.zookeeper.scope(session);
+        let id: Arc<str> = format!("{:016x}", zookeeper.random().await).into();
+        let expired = |_| AcquireError::SessionExpired;
+        ensure_path(&zookeeper, &self.leases).await?;
+        let mut attempt = LeaseAttempt::of(zookeeper, session, Arc::clone(&self.leases), id, false);
+        loop {
+            let mut leases = attempt.count().await?;
+            if leases.count < self.permits as usize {
+                let lease = attempt.create(None).await.map_err(expired)?;
+                return Ok(attempt.grant(lease));
+            }
+            leases.watch.changed().await?;
+        }
+    }
+}
+
+/// Where turns are taken.
+pub(crate) fn turns(directory: &str) -> String {
+    contender::child(directory, "turns")
+}
+
+/// Where leases are.
+pub(crate) fn leases(directory: &str) -> String {
+    contender::child(directory, "leases")
+}

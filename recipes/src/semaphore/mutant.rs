@@ -1,0 +1,21 @@
+//! Published mistakes of semaphores (recipe rule 3.4).
+
+use vivarium_model::named;
+
+named! {
+    /// A published mistake of a semaphore.
+    pub enum Mutant ("mutant") {
+        /// Counts first and creates afterwards, without taking turns (aiozk's `Lease`; kazoo's semaphore
+        /// where a session ends in between). Breaks SM1.
+        CountThenCreate =>
+            "Whoever counts a free permit makes a lease, and so does another that has counted it as well \
+             (aiozk).",
+        /// Nobody deletes the lease of an attempt that was given up (CURATOR-335, CURATOR-315).
+        /// Breaks M5.
+        LeaseLeakOnCancel =>
+            "An attempt that is given up leaves its lease, and one permit less (CURATOR-335).",
+    }
+}
+
+/// A set of the semaphore's mutants.
+pub type Mutants = crate::mutants::Mutants<Mutant>;

@@ -1,0 +1,85 @@
+//! `rwlock`: clients read and write under one read-write lock while everything around them fails.
+//!
+//! In a sweep each client takes some turns: it reads, writes, or writes and reads on; some are impatient, some
+//! can be cancelled. In a search the first client writes and reads on, the second writes, the others read, once
+//! each.
+
+use super::lock::leak_bound;
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::rwlock::{self, Mutants, RwLockWork, Turn, rw_lock_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario, Search};
+
+/// The lock's directory.
+const LOCK: &str = "/rwlock";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = rwlock::Mutant::ALL;
+    Entry {
+        name: "rwlock",
+        summary: "clients read and write under a read-write lock",
+        seeds: 3_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(rw_lock_worker).collect()
+    };
+    Scenario {
+        explored: Explored::Programs { setup: Setup::of([LOCK]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, |drawn| {
+            rwlock::monitors(LOCK, leak_bound(drawn))
+        })
+    }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
+    if let Some(search) = drawn.search {
+        return explored_work(drawn, search, client, mutants);
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("rwlock work", client.into());
+    let turns = (0..drawn.rounds).map(|_| match random.below(4) {
+        0 | 1 => Turn::Read,
+        2 => Turn::Write,
+        _ => Turn::Downgrade,
+    });
+    let turns = turns.collect();
+    let impatient = random.chance(Ratio::one_in(4));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
+    RwLockWork {
+        resource: Some("resource".into()),
+        guard_watch: random.chance(Ratio::one_in(2)),
+        hold: random.span(Duration::ZERO, Duration::from_millis(400)),
+        patience: impatient.then_some(patience),
+        cancel: random.chance(Ratio::one_in(2)),
+        linger: leak_bound(drawn) + drawn.config.tick,
+        close: true,
+        mutants,
+        ..RwLockWork::lean(LOCK, turns)
+    }
+}
+
+/// What one client does in a search.
+fn explored_work(drawn: &Drawn, search: Search, client: u8, mutants: Mutants) -> RwLockWork {
+    let turn = match client {
+        0 => Turn::Downgrade,
+        1 => Turn::Write,
+        _ => Turn::Read,
+    };
+    // Who can be cancelled leaves duties to the background, which end with the program.
+    let cancel = search.cancels;
+    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
+    let turns = vec![turn; drawn.rounds as usize];
+    RwLockWork { cancel, linger, close: cancel, mutants, ..RwLockWork::lean(LOCK, turns) }
+}
