@@ -88,7 +88,8 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["frobnicate"]);
     assert_eq!(
         sentence,
-        "unknown command `frobnicate`: the commands are run, explore, replay and list"
+        "unknown command `frobnicate`: the commands are run, replay, explore, conform, \
+         fuzz-explorer, recipes, mutants, published, list"
     );
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");

@@ -4,7 +4,7 @@
 //! happen to them. Leaders come from an oracle, so that a search sees what elections lead to and not
 //! the elections (which `election` explores).
 
-use super::{Entry, Switches, servers_alone};
+use super::{Entry, Group, Switches, servers_alone};
 use vivarium_model::config::Election;
 use vivarium_sim::{Scenario, Servers};
 
@@ -16,6 +16,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "broadcast",
         summary: "an established leader's transactions, while servers crash and come back",
+        group: Group::ZooKeeper,
         seeds: 0,
         mutants: Vec::new(),
         build,

@@ -5,7 +5,7 @@
 //! time and in many pieces, and elect and synchronise under fire: that is where the rules are that a
 //! server can get wrong.
 
-use super::{Entry, Switches};
+use super::{Entry, Group, Switches};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Watch, ZooKeeper, program};
@@ -38,6 +38,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "churn",
         summary: "plain clients keep an ensemble busy that never comes to rest",
+        group: Group::ZooKeeper,
         seeds: 3_000,
         mutants: Vec::new(),
         build,

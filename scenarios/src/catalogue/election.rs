@@ -4,7 +4,7 @@
 //! search sees the first three and says that it is bounded by that; what it does see is every order
 //! in which votes arrive, timers end and leaders come to lead.
 
-use super::{Entry, Switches, servers_alone};
+use super::{Entry, Group, Switches, servers_alone};
 use vivarium_model::config::Election;
 use vivarium_sim::{Scenario, Servers};
 
@@ -16,6 +16,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "election",
         summary: "elections as in the code, vote by vote",
+        group: Group::ZooKeeper,
         seeds: 0,
         mutants: Vec::new(),
         build,

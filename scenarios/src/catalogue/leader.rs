@@ -5,7 +5,7 @@
 //! leads once.
 
 use super::lock::leak_bound;
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -22,6 +22,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "leader",
         summary: "candidates elect a leader, and observers follow",
+        group: Group::Recipe,
         seeds: 3_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -11,7 +11,7 @@
 //! line up. Where a search cancels, programs stay for a while at the end, so that there is a moment
 //! at which nothing but time can pass and nothing may be left behind, and then close their sessions.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -46,6 +46,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "lock",
         summary: "clients fight over an exclusive lock",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -22,6 +22,8 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+    /// What it is about.
+    pub group: Group,
     /// How many seeds a run without `--seeds` takes: a few tens of seconds at most. None for servers
     /// alone ([`Entry::is_swept`]).
     pub seeds: u64,
@@ -29,6 +31,17 @@ pub struct Entry {
     pub mutants: Vec<Mutant>,
     /// Makes the scenario with these switches on.
     pub build: fn(&Switches) -> Scenario,
+}
+
+/// What a scenario is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// ZooKeeper itself: its servers, or everything that clients can do to it.
+    ZooKeeper,
+    /// A recipe as it should be.
+    Recipe,
+    /// A recipe as a published text has it: something goes wrong.
+    Published,
 }
 
 /// A wrong version of a recipe.

@@ -5,7 +5,7 @@
 //! each.
 
 use super::lock::leak_bound;
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::rwlock::{self, Mutants, RwLockWork, Turn, rw_lock_worker};
@@ -21,6 +21,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "rwlock",
         summary: "clients read and write under a read-write lock",
+        group: Group::Recipe,
         seeds: 3_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

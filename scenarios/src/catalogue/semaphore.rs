@@ -4,7 +4,7 @@
 //! cancelled. In a search there is one permit less than clients, and each gets one once.
 
 use super::lock::leak_bound;
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::semaphore::{self, Mutants, SemaphoreWork, semaphore_worker};
@@ -20,6 +20,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "semaphore",
         summary: "clients share the permits of a semaphore",
+        group: Group::Recipe,
         seeds: 3_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -32,8 +32,38 @@ pub(super) enum Command {
     Conform(ConformArguments),
     /// Compare searches of generated programs, to see that none misses anything
     FuzzExplorer(FuzzArguments),
-    /// List the scenarios with their mutants and marks
-    List,
+    /// Sweep and search every recipe, and say how far it holds
+    Recipes(TableArguments),
+    /// Look for every wrong version of every recipe, and say by what it is found
+    Mutants(TableArguments),
+    /// Run the recipes of published texts as they are written, and say what goes wrong
+    Published(TableArguments),
+    /// List the scenarios; with a name, that scenario's mutants, faults and marks
+    List(ListArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ListArguments {
+    /// A scenario, or `defects` for those of the servers [default: an overview]
+    #[arg(value_name = "NAME")]
+    pub(super) name: Option<String>,
+}
+
+// All values are text here: what they mean is checked where the sentence about it is written.
+#[derive(Args, Debug)]
+pub(super) struct TableArguments {
+    /// Which scenarios [default: all of the table]
+    #[arg(value_name = "SCENARIO")]
+    pub(super) scenarios: Vec<String>,
+    /// How many seeds, or which ones (the end is excluded), for each [default: 5000 for recipes, else 1000]
+    #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
+    pub(super) seeds: Option<String>,
+    /// How many seeds at a time [default: one per core]
+    #[arg(long, value_name = "J", allow_hyphen_values = true)]
+    pub(super) jobs: Option<String>,
+    /// Stop a search when there are more distinct states [default: 2,000,000]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(super) max_states: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -70,7 +100,7 @@ pub(super) struct RunArguments {
     /// What drives the programs: madsim or direct [default: madsim where it is built in]
     #[arg(long, value_name = "HOST")]
     pub(super) host: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list`)
+    /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list NAME`)
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
     /// Run all seeds even after a violation, and count the violating ones
@@ -178,7 +208,7 @@ pub(super) struct ExploreArguments {
     /// How leaders are elected: oracle or fast, as in the code [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]
     pub(super) election: Option<String>,
-    /// Switch on a mutant of the scenario or, with servers, a defect of theirs (see `vivarium list`)
+    /// Switch on a mutant of the scenario or, with servers, a defect of theirs (see `vivarium list NAME`)
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
     /// How many threads [default: one per core]
@@ -281,8 +311,10 @@ fn unknown_command(word: &str, entries: &[Entry]) -> String {
     if entries.iter().any(|entry| entry.name == word) {
         return format!("`{word}` is a scenario: did you mean `vivarium run {word}`?");
     }
-    match nearest(word, ["run", "explore", "replay", "list"]) {
+    let command = Arguments::command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    match nearest(word, names.iter().copied()) {
         Some(command) => format!("unknown command `{word}`: did you mean `{command}`?"),
-        None => format!("unknown command `{word}`: the commands are run, explore, replay and list"),
+        None => format!("unknown command `{word}`: the commands are {}", names.join(", ")),
     }
 }

@@ -1,29 +1,76 @@
 //! `vivarium list`: what there is to run.
 
-use crate::catalogue::{Entry, Switches};
+use super::output::emit;
+use super::select;
+use crate::catalogue::{Entry, Group, Switches};
 use vivarium_model::release::Bug;
 use vivarium_reports::table::WIDTH;
 
-/// All scenarios with their faults, marks and mutants, then the defects of the servers.
-pub(super) fn listing(entries: &[Entry]) -> String {
+/// Runs the command: an overview, or one scenario with all of its switches.
+pub(super) fn list(name: Option<&str>, entries: &[Entry]) -> Result<u8, String> {
+    let text = match name {
+        None => overview(entries),
+        Some(DEFECTS) => defects(),
+        Some(name) => details(select::entry(name, entries)?),
+    };
+    Ok(emit(&text, 0))
+}
+
+/// What the defects of the servers are listed as.
+const DEFECTS: &str = "defects";
+
+/// All scenarios by what they are about, a line each.
+fn overview(entries: &[Entry]) -> String {
+    let groups = [
+        (Group::Recipe, "Recipes"),
+        (Group::Published, "Recipes as published"),
+        (Group::ZooKeeper, "ZooKeeper itself"),
+    ];
     let mut text = String::new();
-    for entry in entries {
-        let scenario = (entry.build)(&Switches::default());
-        let marks: Vec<&str> = scenario.marks.iter().map(|mark| mark.name()).collect();
-        let faults: Vec<&str> = scenario.faults.iter().map(|fault| fault.name()).collect();
-        text.push_str(&paragraph(&format!("{}: ", entry.name), entry.summary));
-        if entry.is_swept() {
-            text.push_str(&paragraph("  faults: ", &faults.join("; ")));
-            text.push_str(&paragraph("  marks: ", &marks.join("; ")));
-        } else {
-            text.push_str("  servers without programs: explored, not swept\n");
+    for (group, title) in groups {
+        let mut of_group = entries.iter().filter(|entry| entry.group == group).peekable();
+        if of_group.peek().is_none() {
+            continue;
         }
-        for mutant in &entry.mutants {
-            text.push_str(&switch(mutant.name, mutant.summary));
+        text.push_str(&format!("{title}:\n"));
+        for entry in of_group {
+            let mutants = match entry.mutants.len() {
+                0 => String::new(),
+                number => format!(" ({number} mutants)"),
+            };
+            let summary = format!("{}{mutants}", entry.summary);
+            text.push_str(&paragraph(&format!("  {:<18} ", entry.name), &summary));
         }
-        text.push('\n');
     }
-    text.push_str("Defects of the servers, for every scenario:\n");
+    text.push_str(&format!(
+        "`vivarium list NAME` shows a scenario's mutants, `vivarium list {DEFECTS}` the servers'.\n"
+    ));
+    text
+}
+
+/// One scenario with its faults, marks and mutants.
+fn details(entry: &Entry) -> String {
+    let scenario = (entry.build)(&Switches::default());
+    let marks: Vec<&str> = scenario.marks.iter().map(|mark| mark.name()).collect();
+    let faults: Vec<&str> = scenario.faults.iter().map(|fault| fault.name()).collect();
+    let mut text = paragraph(&format!("{}: ", entry.name), entry.summary);
+    if entry.is_swept() {
+        text.push_str(&paragraph("  faults: ", &faults.join("; ")));
+        if !marks.is_empty() {
+            text.push_str(&paragraph("  marks: ", &marks.join("; ")));
+        }
+    } else {
+        text.push_str("  servers without programs: explored, not swept\n");
+    }
+    for mutant in &entry.mutants {
+        text.push_str(&switch(mutant.name, mutant.summary));
+    }
+    text
+}
+
+/// The defects of the servers.
+fn defects() -> String {
+    let mut text = "Defects of the servers, for every scenario:\n".to_string();
     for bug in Bug::of_releases() {
         text.push_str(&switch(bug.name(), bug.summary()));
     }
@@ -31,7 +78,7 @@ pub(super) fn listing(entries: &[Entry]) -> String {
 }
 
 fn switch(name: &str, summary: &str) -> String {
-    paragraph(&format!("  --bug {name:<26}"), summary)
+    paragraph(&format!("  --bug {name:<28} "), summary)
 }
 
 /// A text behind its head, broken into lines that are indented as far as the head is wide.
@@ -68,13 +115,26 @@ mod tests {
     }
 
     #[test]
-    fn the_listing_names_every_switch_of_every_scenario() {
-        let text = listing(&catalogue());
-        for entry in catalogue() {
-            assert!(text.contains(&format!("{}: {}", entry.name, entry.summary)), "{text}");
+    fn the_listings_name_every_scenario_and_every_switch() {
+        let entries = catalogue();
+        let all = overview(&entries);
+        let whole = defects();
+        for entry in &entries {
+            assert!(all.contains(&format!("  {} ", entry.name)), "{all}");
+            let own = details(entry);
+            assert!(own.contains(&format!("{}: ", entry.name)), "{own}");
             for name in entry.switch_names() {
-                assert!(text.contains(&format!("--bug {name}")), "{name} is missing in\n{text}");
+                let named = format!("--bug {name}");
+                assert!(
+                    own.contains(&named) || whole.contains(&named),
+                    "{name} is missing in\n{own}"
+                );
             }
         }
+    }
+
+    #[test]
+    fn the_overview_fits_a_screen() {
+        assert!(overview(&catalogue()).lines().count() <= 50);
     }
 }

@@ -1,4 +1,5 @@
-//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer` and `list`.
+//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer`, `recipes`, `mutants`, `published` and
+//! `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
 //! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
@@ -16,6 +17,7 @@ mod list;
 mod output;
 mod plan;
 mod progress;
+mod recipes;
 mod replay;
 mod run;
 mod select;
@@ -50,7 +52,10 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::FuzzExplorer(arguments)) => fuzz::fuzz(&arguments),
-        Some(Command::List) => Ok(output::emit(&list::listing(entries), 0)),
+        Some(Command::Recipes(arguments)) => recipes::recipes(&arguments, entries),
+        Some(Command::Mutants(arguments)) => recipes::mutants(&arguments, entries),
+        Some(Command::Published(arguments)) => recipes::published(&arguments, entries),
+        Some(Command::List(arguments)) => list::list(arguments.name.as_deref(), entries),
     };
     outcome.unwrap_or_else(|sentence| complain(&sentence))
 }
