@@ -15,6 +15,7 @@ pub mod contention;
 pub mod election;
 pub mod helpers;
 pub mod lock;
+pub mod multilock;
 pub mod mutants;
 pub mod rwlock;
 pub mod semaphore;

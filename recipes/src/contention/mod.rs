@@ -31,6 +31,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use vivarium_model::error;
 use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
 use vivarium_model::op::Data;
 use vivarium_model::time::Duration;
 
@@ -73,8 +74,7 @@ impl Contest {
         loop {
             let mut events = self.zookeeper.session_events();
             let session = self.zookeeper.connect().await;
-            let id = format!("{:016x}", self.zookeeper.random().await);
-            match Attempt::begin(self, session, id.into()).run().await {
+            match self.attempt(session).await {
                 Ok(Some(guard)) => return Ok(guard),
                 Ok(None) => {}
                 Err(AcquireError::SessionExpired) => {
@@ -85,6 +85,22 @@ impl Contest {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits for a grant in this session and no other. When it ends with `SessionExpired`, the client may
+    /// not know yet that the session is over.
+    pub(crate) async fn acquire_in(&self, session: SessionId) -> Result<Guard, AcquireError> {
+        loop {
+            if let Some(guard) = self.attempt(session).await? {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// One attempt; `None` when it has lost its znode.
+    async fn attempt(&self, session: SessionId) -> Result<Option<Guard>, AcquireError> {
+        let id = format!("{:016x}", self.zookeeper.random().await);
+        Attempt::begin(self, session, id.into()).run().await
     }
 
     /// Waits for a grant, but not longer than `patience`.

@@ -46,6 +46,7 @@ use crate::contention::contender;
 use crate::contention::{Contest, Kind};
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
 use vivarium_model::op::Data;
 use vivarium_model::time::Duration;
 
@@ -84,6 +85,11 @@ impl Lock {
     /// [`AcquireError::SessionExpired`] and [`AcquireError::Refused`].
     pub async fn acquire(&self) -> Result<Guard, AcquireError> {
         self.contest.acquire().await
+    }
+
+    /// Waits for the lock in this session, and in no other.
+    pub(crate) async fn acquire_in(&self, session: SessionId) -> Result<Guard, AcquireError> {
+        self.contest.acquire_in(session).await
     }
 
     /// Waits for the lock, but not longer than `patience`.

@@ -5,6 +5,7 @@ mod churn;
 mod election;
 mod leader;
 mod lock;
+mod multilock;
 mod recipe;
 mod rwlock;
 mod semaphore;
@@ -101,6 +102,7 @@ pub fn catalogue() -> Vec<Entry> {
         rwlock::entry(),
         leader::entry(),
         semaphore::entry(),
+        multilock::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),

@@ -1,0 +1,113 @@
+//! What a multi-lock promises, as monitors (recipe rule 2.17.2).
+//!
+//! | | property |
+//! |---|---|
+//! | ML1 | the locks that are granted together were made by one session |
+//! | M1 to M6 | of each lock, as of the exclusive lock |
+
+use super::MultiLockSeen;
+use crate::lock::properties::creations::Creations;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::time::Duration;
+
+/// All monitors of the multi-lock of these directories. `bound` is M5's, as in
+/// [`lock::monitors`](crate::lock::monitors).
+pub fn monitors(directories: &[&str], bound: Duration) -> Vec<Box<dyn Monitor>> {
+    let of_each = directories.iter().flat_map(|it| crate::lock::monitors(it, bound));
+    let mut monitors: Vec<Box<dyn Monitor>> = of_each.collect();
+    monitors.push(Box::new(AllOrNone::new(directories)));
+    monitors
+}
+
+/// ML1: the locks that are granted together were made by one session.
+#[derive(Clone, Debug, Hash)]
+pub struct AllOrNone {
+    creations: Vec<Creations>,
+}
+
+impl AllOrNone {
+    /// Watches the locks in these directories.
+    pub fn new(directories: &[&str]) -> AllOrNone {
+        let of = |directory: &&str| Creations::new(&Arc::from(*directory));
+        AllOrNone { creations: directories.iter().map(of).collect() }
+    }
+}
+
+impl Monitor for AllOrNone {
+    fn name(&self) -> &'static str {
+        "multi-lock ML1 all or none"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("granted all")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, MultiLockSeen::GrantedAll { .. })))
+            || matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.creations.iter_mut().for_each(|creations| creations.see(view, event));
+        let Some((client, MultiLockSeen::GrantedAll { locks })) = event.observed() else {
+            return Ok(());
+        };
+        let mut owners = locks.iter().map(|lock| {
+            let of = |creations: &Creations| creations.owner(&lock.node, lock.token);
+            (&lock.node, self.creations.iter().find_map(of))
+        });
+        let Some((first, owner)) = owners.next() else { return Ok(()) };
+        match owners.find(|(_, other)| owner.is_none() || *other != owner) {
+            None => Ok(()),
+            Some((node, other)) => {
+                let of = |owner: Option<_>| owner.map_or("nobody".into(), |it| format!("{it}"));
+                let saw = format!(
+                    "{client} was granted {first} of session {} together with {node} of {}",
+                    of(owner),
+                    of(other)
+                );
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+    use crate::multilock::HeldLock;
+    use vivarium_model::id::{ClientId, SessionId, Xid};
+    use vivarium_model::observation::Observed;
+
+    fn judged(second: SessionId) -> Option<String> {
+        let mut scene = Scene::new(AllOrNone::new(&[LOCK]));
+        let nodes = [node("a", 0), node("b", 1)];
+        let tokens = [scene.create(S1, 2, &nodes[0]), scene.create(second, 3, &nodes[1])];
+        let held = |at: usize| HeldLock { node: nodes[at].as_str().into(), token: tokens[at] };
+        let seen = MultiLockSeen::GrantedAll { locks: vec![held(0), held(1)] };
+        scene.event(Event::Observed {
+            client: ClientId(1),
+            session: Some(S1),
+            next_xid: Xid(4),
+            observation: Observed::new(seen),
+        });
+        scene.end()
+    }
+
+    #[test]
+    fn locks_of_two_sessions_are_refused() {
+        assert_eq!(judged(S1), None);
+        insta::assert_snapshot!(judged(S2).unwrap_or_default(), @"multi-lock ML1 all or none: client 1 was granted /lock/a-lock-0000000000 of session 0x1 together with /lock/b-lock-0000000001 of 0x2");
+    }
+}
