@@ -1,4 +1,4 @@
-//! Published mistakes of elections (recipe rule 3.3).
+//! Published mistakes of elections (recipe rule 3.13).
 
 use crate::contention::contender::Contender;
 use vivarium_model::named;

@@ -1,4 +1,4 @@
-//! Published mistakes of multi-locks (recipe rule 3.5).
+//! Published mistakes of multi-locks (recipe rule 3.17).
 
 use vivarium_model::named;
 

@@ -1,4 +1,4 @@
-//! Published mistakes of semaphores (recipe rule 3.4).
+//! Published mistakes of semaphores (recipe rule 3.14).
 
 use vivarium_model::named;
 
