@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod barrier;
+pub mod double_barrier;
 pub mod helpers;
 pub mod lock;
 pub mod mutants;

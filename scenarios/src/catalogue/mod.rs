@@ -1,7 +1,9 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod barrier;
 mod broadcast;
 mod churn;
+mod double_barrier;
 mod election;
 mod lock;
 mod recipe;
@@ -80,7 +82,14 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![
+        lock::entry(),
+        barrier::entry(),
+        double_barrier::entry(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+    ]
 }
 
 /// A scenario of servers without programs.
