@@ -16,3 +16,4 @@ pub mod double_barrier;
 pub mod helpers;
 pub mod lock;
 pub mod mutants;
+pub mod published;

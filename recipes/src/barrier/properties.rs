@@ -116,3 +116,114 @@ impl Monitor for Witness {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::history::History;
+    use vivarium_model::id::{ServerId, SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::path::ZnodePath;
+    use vivarium_model::property::Monitors;
+    use vivarium_model::time::Time;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::{Txn, TxnBody};
+    use vivarium_model::zxid::Epoch;
+
+    const NODE: &str = "/barriers/one";
+
+    /// The monitor and the run that it watches.
+    struct Scene {
+        monitor: Witness,
+        history: History,
+        objection: Option<String>,
+    }
+
+    impl Scene {
+        /// A barrier is up.
+        fn new() -> (Scene, Zxid) {
+            let (monitor, history) = (Witness::new("/barriers"), History::new());
+            let mut scene = Scene { monitor, history, objection: None };
+            scene.create("/barriers");
+            let raised = scene.create(NODE);
+            (scene, raised)
+        }
+
+        fn commit(&mut self, body: TxnBody) -> Zxid {
+            let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
+            let (session, cxid) = (SessionId(1), Xid(1));
+            let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
+            self.history.commit(Arc::clone(&txn));
+            self.tell(&Event::Committed { leader: ServerId(1), txn });
+            zxid
+        }
+
+        fn create(&mut self, path: &str) -> Zxid {
+            let path = ZnodePath::new(path).expect("a path in a test is valid");
+            self.commit(TxnBody::create(path, [], EphemeralType::Void, 1))
+        }
+
+        fn lower(&mut self) {
+            let path = ZnodePath::new(NODE).expect("a path in a test is valid");
+            self.commit(TxnBody::Delete { path });
+        }
+
+        fn says(&mut self, observation: BarrierSeen) {
+            self.tell(&Event::Observed {
+                client: ClientId(2),
+                session: Some(SessionId(2)),
+                next_xid: Xid(1),
+                observation: Observed::new(observation),
+            });
+        }
+
+        fn passes(mut self) -> Option<String> {
+            self.says(BarrierSeen::Passed { node: NODE.into() });
+            self.objection
+        }
+
+        fn tell(&mut self, event: &Event) {
+            let view = View::new(Time::ZERO, &self.history).within(self.monitor.looks_back());
+            if self.monitor.concerns(event) {
+                let told = self.monitor.event(view, event).map_err(|it| it.to_string());
+                self.objection = self.objection.take().or(told.err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_for_the_barrier_need_not_tell_pasts_apart() {
+        assert_eq!(Monitors::new(monitors("/barriers")).look_back(), LooksBack::Tip);
+    }
+
+    #[test]
+    fn one_that_knows_of_the_barrier_and_passes_it_is_refused() {
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        insta::assert_snapshot!(scene.passes().unwrap_or_default(), @"barrier B1 witness: client 2 passes /barriers/one, of which it knows that 1:2 raised it, and which has stood in the committed history ever since");
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Found { node: NODE.into(), raised });
+        assert!(scene.passes().is_some());
+    }
+
+    #[test]
+    fn one_that_does_not_know_may_pass_and_so_may_one_behind_the_deletion() {
+        let (scene, _) = Scene::new();
+        assert_eq!(scene.passes(), None);
+
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        scene.lower();
+        // Up again: it was down in between.
+        scene.create(NODE);
+        assert_eq!(scene.passes(), None);
+    }
+
+    #[test]
+    fn a_process_that_is_started_anew_knows_nothing() {
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        scene.tell(&Event::Killed { client: ClientId(2) });
+        assert_eq!(scene.passes(), None);
+    }
+}

@@ -165,21 +165,7 @@ pub fn barrier_waiter(work: BarrierWork) -> Program {
 }
 
 async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Error> {
-    let over = in_sessions(zookeeper, |zookeeper, _| async move {
-        let exists = || zookeeper.exists_watch(&work.over);
-        let (over, mut created) = until_known(&zookeeper, exists).await?;
-        match over {
-            Some(_) => Ok(()),
-            None => created.changed().await.map(drop),
-        }
-    });
-    let message = match race(zookeeper.receive(), over).await {
-        Either::Left(message) => message,
-        Either::Right(over) => return over.map(|()| Round::Done),
-    };
-    let Some((name, raised)) = told(&message) else { return Ok(Round::Again(())) };
-    let node: Arc<str> = format!("{}/{name}", work.directory).into();
-    zookeeper.observe(BarrierSeen::Told { node: Arc::clone(&node), raised });
+    let Some(node) = next_barrier(zookeeper, work).await? else { return Ok(Round::Done) };
     let barrier = work.barrier(zookeeper, &node);
     let waiting = async {
         match work.patience {
@@ -194,6 +180,35 @@ async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Er
         waiting.await
     };
     waited.map(|()| Round::Again(()))
+}
+
+/// The next barrier that somebody tells of; `None` when it is over.
+///
+/// # Errors
+/// The server's refusal of a path.
+pub async fn next_barrier(
+    zookeeper: &ZooKeeper,
+    work: &BarrierWork,
+) -> Result<Option<Arc<str>>, Error> {
+    loop {
+        let over = in_sessions(zookeeper, |zookeeper, _| async move {
+            let exists = || zookeeper.exists_watch(&work.over);
+            let (over, mut created) = until_known(&zookeeper, exists).await?;
+            match over {
+                Some(_) => Ok(()),
+                None => created.changed().await.map(drop),
+            }
+        });
+        let message = match race(zookeeper.receive(), over).await {
+            Either::Left(message) => message,
+            Either::Right(over) => return over.map(|()| None),
+        };
+        if let Some((name, raised)) = told(&message) {
+            let node: Arc<str> = format!("{}/{name}", work.directory).into();
+            zookeeper.observe(BarrierSeen::Told { node: Arc::clone(&node), raised });
+            return Ok(Some(node));
+        }
+    }
 }
 
 /// What a message says: the barrier's name, and the transaction that raised it.

@@ -3,7 +3,7 @@
 use super::attempt::{Attempt, withdraw};
 use super::leaving;
 use super::place::Place;
-use super::{DoubleBarrierSeen, Mutants};
+use super::{DoubleBarrierSeen, Mutant, Mutants};
 use crate::helpers::until_known;
 use std::fmt;
 use std::future::Future;
@@ -117,8 +117,7 @@ impl Entered {
     pub async fn leave(mut self) -> Result<(), LeaveError> {
         self.begin_to_leave();
         leaving::leave(&mut self).await?;
-        let (barrier, generation) = (Arc::clone(&self.barrier), self.generation);
-        self.zookeeper.observe(DoubleBarrierSeen::Left { barrier, generation });
+        self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
         Ok(())
     }
 
@@ -127,16 +126,30 @@ impl Entered {
     ///
     /// # Errors
     /// [`LeaveError`].
-    pub async fn leave_timeout(self, patience: Duration) -> Result<(), LeaveError> {
+    pub async fn leave_timeout(mut self, patience: Duration) -> Result<(), LeaveError> {
+        self.begin_to_leave();
         let zookeeper = self.zookeeper.clone();
-        zookeeper.timeout(patience, self.leave()).await.unwrap_or(Err(LeaveError::TimedOut))
+        if let Ok(left) = zookeeper.timeout(patience, leaving::leave(&mut self)).await {
+            left?;
+            self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
+            return Ok(());
+        }
+        self.say(|barrier, generation| DoubleBarrierSeen::OutOfPatience { barrier, generation });
+        // It is not the end: there is only nothing left to wait for (`DbLeaveSpins`).
+        if self.mutants.has(Mutant::DbLeaveSpins) {
+            leaving::spin(&self).await?;
+        }
+        Err(LeaveError::TimedOut)
     }
 
     /// From here on the others need not wait for it.
     fn begin_to_leave(&mut self) {
         self.is_leaving = true;
-        let (barrier, generation) = (Arc::clone(&self.barrier), self.generation);
-        self.zookeeper.observe(DoubleBarrierSeen::Leaving { barrier, generation });
+        self.say(|barrier, generation| DoubleBarrierSeen::Leaving { barrier, generation });
+    }
+
+    fn say(&self, make: impl FnOnce(Arc<str>, u64) -> DoubleBarrierSeen) {
+        self.zookeeper.observe(make(Arc::clone(&self.barrier), self.generation));
     }
 }
 

@@ -48,6 +48,12 @@ pub(super) async fn leave(member: &mut Entered) -> Result<(), LeaveError> {
     }
 }
 
+/// Looks again and again until all are out, as a mutant does when it waits no longer.
+pub(super) async fn spin(member: &Entered) -> Result<(), LeaveError> {
+    while member.place.list(&member.zookeeper).await?.is_some_and(|names| !names.is_empty()) {}
+    Ok(())
+}
+
 /// Where a member stands among these, who are in order.
 fn next(names: &[String], own: &str) -> Next {
     match names {

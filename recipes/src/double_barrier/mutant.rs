@@ -45,6 +45,10 @@ named! {
         DbLeaveUnconditional =>
             "A leaver deletes its znode whenever it is woken, and takes the failure for the end of its wait \
              (read in kazoo).",
+        /// A leaver whose patience is at its end stays in its loop, in which there is only nothing to wait for any
+        /// more: it asks again and again until all are out (CURATOR-536, CURATOR-233). Breaks DB5.
+        DbLeaveSpins =>
+            "A leaver whose time is up stays in its loop and asks again and again (CURATOR-536, CURATOR-233).",
     }
 }
 

@@ -31,6 +31,8 @@ pub enum DoubleBarrierSeen {
     Leaving { barrier: Arc<str>, generation: u64 },
     /// The program believes that all have left.
     Left { barrier: Arc<str>, generation: u64 },
+    /// The program waits no longer for the others to leave.
+    OutOfPatience { barrier: Arc<str>, generation: u64 },
 }
 
 impl DoubleBarrierSeen {
@@ -43,7 +45,8 @@ impl DoubleBarrierSeen {
             | DoubleBarrierSeen::TimedOut { barrier, generation }
             | DoubleBarrierSeen::Withdrew { barrier, generation }
             | DoubleBarrierSeen::Leaving { barrier, generation }
-            | DoubleBarrierSeen::Left { barrier, generation } => (barrier, *generation),
+            | DoubleBarrierSeen::Left { barrier, generation }
+            | DoubleBarrierSeen::OutOfPatience { barrier, generation } => (barrier, *generation),
         }
     }
 }
@@ -61,6 +64,9 @@ impl Observation for DoubleBarrierSeen {
             DoubleBarrierSeen::Leaving { .. } => format!("begins to leave {of}"),
             DoubleBarrierSeen::Left { .. } => {
                 format!("is OUT of {of}, as it believes with all others")
+            }
+            DoubleBarrierSeen::OutOfPatience { .. } => {
+                format!("waits no longer for the others to leave {of}")
             }
         }
     }

@@ -5,7 +5,6 @@
 //! over directories of the first generation that are there already.
 
 use super::{Entry, Mutant, Switches, recipe};
-use std::ops::RangeInclusive;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::double_barrier::{self, DoubleBarrierWork, Mutants, double_barrier_worker};
@@ -56,9 +55,7 @@ fn parties(drawn: &Drawn) -> usize {
 
 /// What one client does: drawn from a stream of its own, or the least there is, for a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DoubleBarrierWork {
-    // As an explorer's, the order of their names is that of the clients.
-    const NAMES: RangeInclusive<char> = 'a'..='z';
-    let party = NAMES.clone().nth(client.into()).unwrap_or('z').to_string();
+    let party = char::from(b'a' + client).to_string();
     if let Some(search) = drawn.search {
         return DoubleBarrierWork {
             generations: drawn.rounds.into(),

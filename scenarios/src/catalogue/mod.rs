@@ -6,6 +6,7 @@ mod churn;
 mod double_barrier;
 mod election;
 mod lock;
+mod published_barriers;
 mod recipe;
 
 use std::sync::Arc;
@@ -73,6 +74,11 @@ impl Entry {
         !matches!((self.build)(&Switches::default()).explored, Explored::Servers(_))
     }
 
+    /// Whether it is a published text, which goes wrong: it runs only where it is named.
+    pub fn is_published(&self) -> bool {
+        self.name.starts_with("published-")
+    }
+
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
@@ -82,14 +88,16 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![
+    let mut entries = vec![
         lock::entry(),
         barrier::entry(),
         double_barrier::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),
-    ]
+    ];
+    entries.extend(published_barriers::entries());
+    entries
 }
 
 /// A scenario of servers without programs.

@@ -110,7 +110,9 @@ impl Ledger {
             DoubleBarrierSeen::Entered { .. } => Stage::Inside,
             DoubleBarrierSeen::Leaving { .. } => Stage::Leaving,
             DoubleBarrierSeen::Aborted { .. } | DoubleBarrierSeen::TimedOut { .. } => Stage::GaveUp,
-            DoubleBarrierSeen::Withdrew { .. } | DoubleBarrierSeen::Left { .. } => Stage::Gone,
+            DoubleBarrierSeen::Withdrew { .. }
+            | DoubleBarrierSeen::Left { .. }
+            | DoubleBarrierSeen::OutOfPatience { .. } => Stage::Gone,
         };
         if let Some(member) = self.members.get_mut(&key) {
             member.stage = stage;

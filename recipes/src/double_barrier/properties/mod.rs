@@ -6,6 +6,7 @@
 //! | DB2 | nobody has left before all others have begun to, or have lost their session | event |
 //! | DB3 | nobody enters a generation while somebody is inside an earlier one | event |
 //! | DB4 | all members of a generation get the same verdict | event |
+//! | DB5 | who waits no longer for the others asks for them no more | run |
 //!
 //! All of them take one double barrier and ignore everything else, and know of the past what their own state
 //! keeps (the [`Ledger`]). They read what programs say and the committed history, and no znode's name: a
@@ -16,12 +17,14 @@ pub mod enough;
 mod ledger;
 pub mod one_generation;
 pub mod one_verdict;
+pub mod patience;
 
 pub use emptiness::Emptiness;
 pub use enough::Enough;
 pub use ledger::Ledger;
 pub use one_generation::OneGeneration;
 pub use one_verdict::OneVerdict;
+pub use patience::Patience;
 
 use vivarium_model::property::Monitor;
 
@@ -32,5 +35,9 @@ pub fn monitors(barrier: &str, parties: usize) -> Vec<Box<dyn Monitor>> {
         Box::new(Emptiness::new(barrier)),
         Box::new(OneGeneration::new(barrier)),
         Box::new(OneVerdict::new(barrier)),
+        Box::new(Patience::new(barrier)),
     ]
 }
+
+#[cfg(test)]
+mod tests;
