@@ -43,6 +43,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{TimedOut, ZooKeeper};
 use vivarium_model::op::{CreateMode, EventType};
 use vivarium_model::path;
+use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
 /// A barrier: one znode. See the module for its contract.
@@ -51,6 +52,17 @@ pub struct Barrier {
     zookeeper: ZooKeeper,
     node: Arc<str>,
     mutants: Mutants,
+}
+
+/// Why a wait with an end was not successful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum WaitError {
+    /// The barrier was still up when the time was.
+    #[error("the barrier was not lowered in time")]
+    TimedOut,
+    /// The server refuses the path.
+    #[error("the barrier's znode cannot be used: {0}")]
+    Refused(Error),
 }
 
 impl Barrier {
@@ -115,12 +127,12 @@ impl Barrier {
     /// As [`Barrier::wait`], but not longer than `patience`.
     ///
     /// # Errors
-    /// [`TimedOut`] outside, and within it those of [`Barrier::wait`].
-    pub async fn wait_timeout(
-        &self,
-        patience: vivarium_model::time::Duration,
-    ) -> Result<Result<(), Error>, TimedOut> {
-        self.zookeeper.timeout(patience, self.wait()).await
+    /// [`WaitError`].
+    pub async fn wait_timeout(&self, patience: Duration) -> Result<(), WaitError> {
+        match self.zookeeper.timeout(patience, self.wait()).await {
+            Ok(waited) => waited.map_err(WaitError::Refused),
+            Err(TimedOut) => Err(WaitError::TimedOut),
+        }
     }
 
     /// Looks until it is down, in one session (recipe rules 2.2.1 and 2.2.2).

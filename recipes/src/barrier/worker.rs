@@ -1,7 +1,7 @@
 //! Programs that use the barrier as its contract asks for, for scenarios and as an example: an owner that
 //! raises and lowers barriers, and tells the others of each beside ZooKeeper; and waiters.
 
-use super::{Barrier, BarrierSeen, Mutants};
+use super::{Barrier, BarrierSeen, Mutants, WaitError};
 use crate::helpers::{ensure_path, in_sessions, settle, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -169,8 +169,11 @@ async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Er
     let barrier = work.barrier(zookeeper, &node);
     let waiting = async {
         match work.patience {
-            // Impatient: whatever it waited for, it does without.
-            Some(patience) => barrier.wait_timeout(patience).await.unwrap_or(Ok(())),
+            Some(patience) => match barrier.wait_timeout(patience).await {
+                // Impatient: whatever it waited for, it does without.
+                Ok(()) | Err(WaitError::TimedOut) => Ok(()),
+                Err(WaitError::Refused(error)) => Err(error),
+            },
             None => barrier.wait().await,
         }
     };

@@ -20,7 +20,7 @@ use text::{File, Kind};
 use vivarium_model::property::{self, Asked};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
-use vivarium_recipes::lock;
+use vivarium_recipes::{barrier, double_barrier, lock};
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -83,7 +83,10 @@ fn bugs() -> BTreeSet<String> {
 }
 
 fn mutants() -> BTreeSet<String> {
-    lock::Mutant::ALL.into_iter().map(|mutant| mutant.name().to_string()).collect()
+    let lock = lock::Mutant::ALL.map(lock::Mutant::name);
+    let barrier = barrier::Mutant::ALL.map(barrier::Mutant::name);
+    let double = double_barrier::Mutant::ALL.map(double_barrier::Mutant::name);
+    [&lock[..], &barrier, &double].concat().into_iter().map(str::to_string).collect()
 }
 
 #[track_caller]
@@ -194,14 +197,21 @@ fn engines_ask_what_the_register_says() {
     for monitor in property::servers() {
         assert!(servers.contains(monitor.name()), "searches over servers ask {}", monitor.name());
     }
-    let of_lock = lock::monitors("/lock", Duration::ZERO);
-    for monitor in &of_lock {
+    let of_recipes: Vec<_> = [
+        lock::monitors("/lock", Duration::ZERO),
+        barrier::monitors("/barriers"),
+        double_barrier::monitors("/double", 2),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    for monitor in &of_recipes {
         let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
     }
     let known = |name: &str| {
         property::zookeeper().iter().any(|monitor| monitor.name() == name)
-            || of_lock.iter().any(|monitor| monitor.name() == name)
+            || of_recipes.iter().any(|monitor| monitor.name() == name)
     };
     // What is asked of disks, and what an engine asks by itself, is no monitor's.
     let others = ["S6", "S7", "program", "progress", "assertion", "a function"];
