@@ -4,7 +4,6 @@ use super::guard::Entered;
 use super::place::{self, ABORT, GO, Place, Verdict};
 use super::{DoubleBarrier, DoubleBarrierSeen, EnterError, Mutant, Mutants};
 use crate::helpers::{ensure_deleted, until_known};
-use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, race};
@@ -111,8 +110,13 @@ impl Attempt {
             let (stat, mut created) = until_known(&self.zookeeper, verdict).await?;
             // There already, and nothing will come: whoever ignores that waits for ever (`ReadyExistsIgnored`).
             let is_seen = stat.is_some() && !self.mutants.has(Mutant::ReadyExistsIgnored);
-            if is_seen && let Some(waited) = self.obey().await? {
-                return Ok(waited);
+            // However many are there by now: faster members may have left (recipe rule 2.3.4; `DbRecount`).
+            if is_seen && self.mutants.has(Mutant::DbRecount) && !self.are_enough().await? {
+                created.changed().await?;
+                continue;
+            }
+            if is_seen && let Some(verdict) = self.place.decided(&self.zookeeper).await? {
+                return Ok(Waited::by(verdict));
             }
             if !is_seen && !was_counted && self.are_enough().await? {
                 let verdict = self.place.decide(&self.zookeeper, GO).await?;
@@ -171,15 +175,6 @@ impl Attempt {
             return Ok(count == self.parties);
         }
         Ok(count >= self.parties)
-    }
-
-    /// Does what the verdict says, however many are there by now (recipe rule 2.3.4).
-    async fn obey(&self) -> Result<Option<Waited>, EnterError> {
-        // Faster members may have left by now, and then nobody is woken again (`DbRecount`).
-        if self.mutants.has(Mutant::DbRecount) && !self.are_enough().await? {
-            pending::<()>().await;
-        }
-        Ok(self.place.decided(&self.zookeeper).await?.map(Waited::by))
     }
 
     /// The patience is at its end: gives up for everybody, unless somebody has decided before (recipe rule

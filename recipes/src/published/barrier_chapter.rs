@@ -7,7 +7,6 @@
 use crate::barrier::worker::next_barrier;
 use crate::barrier::{BarrierSeen, BarrierWork};
 use crate::helpers::{in_sessions, until_known};
-use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
@@ -42,12 +41,13 @@ async fn wait(zookeeper: &ZooKeeper, node: &Arc<str>) -> Result<(), Error> {
     zookeeper.observe(BarrierSeen::Found { node: Arc::clone(node), raised: stat.czxid });
     // 7. It does: wait until the watch fires.
     watch.changed().await?;
-    // 8. Look once more; go on when the answer is yes.
-    match until_known(zookeeper, || zookeeper.exists(node)).await? {
+    // 8. Look once more; go on when the answer is yes. What else, the text does not say: wait on.
+    let (stat, mut watch) = until_known(zookeeper, look).await?;
+    match stat {
         Some(stat) => {
             zookeeper.observe(BarrierSeen::Found { node: Arc::clone(node), raised: stat.czxid });
             Ok(())
         }
-        None => pending().await,
+        None => watch.changed().await.map(drop),
     }
 }

@@ -7,7 +7,6 @@
 
 use super::double_barrier::{Party, children, create, delete, party, wait_on};
 use crate::helpers::until_known;
-use std::future::pending;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper};
 use vivarium_model::op::CreateMode;
@@ -59,8 +58,8 @@ async fn leave(zookeeper: ZooKeeper, who: Party, own: String) -> Result<(), Erro
                 delete(&zookeeper, &own).await?;
                 wait_on(&zookeeper, &who.child(lowest)).await?;
             }
-            // There is no lowest to wait for.
-            [] => pending().await,
+            // There is no lowest to wait for; what is left to watch is `ready`, and nobody removes it.
+            [] => wait_on(&zookeeper, &who.ready()).await?,
         }
         // 6. Begin again.
     }
