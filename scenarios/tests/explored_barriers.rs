@@ -65,7 +65,15 @@ const EXHIBITS: &[Exhibit] = &[
 ];
 
 /// The published texts.
-const TEXTS: &[Exhibit] = &[];
+const TEXTS: &[Exhibit] = &[
+    text("published-barrier-chapter", |two| two, "barrier B1 witness", 22),
+    text("published-barrier-as-lock", |two| two.kills(1), "progress", 29),
+    text("published-double-barrier-page", |two| two, "progress", 59),
+    text("published-double-barrier-tutorial", |two| two, "progress", 31),
+    text("published-double-barrier-chapter", |two| two, "progress", 41),
+    text("published-double-barrier-chain-exit", |two| two, "double barrier DB2 emptiness", 33),
+    text("published-double-barrier-any-leaves", |two| two, "double barrier DB2 emptiness", 36),
+];
 
 fn explored(exhibit: &Exhibit, exploration: &Exploration) -> ExplorationReport {
     let mutants = exhibit.mutant.into_iter().collect();
