@@ -9,11 +9,14 @@ use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};
 use vivarium_model::verdict::Verdict;
 
+/// What can go wrong.
+type Budget = fn(Exploration) -> Exploration;
+
 /// What is wrong, what can go wrong with it, and who objects behind how many steps.
 struct Exhibit {
     scenario: &'static str,
     mutant: Option<&'static str>,
-    budget: fn(Exploration) -> Exploration,
+    budget: Budget,
     property: &'static str,
     length: usize,
 }
@@ -21,7 +24,7 @@ struct Exhibit {
 const fn exhibit(
     scenario: &'static str,
     mutant: &'static str,
-    budget: fn(Exploration) -> Exploration,
+    budget: Budget,
     property: &'static str,
     length: usize,
 ) -> Exhibit {
@@ -30,7 +33,7 @@ const fn exhibit(
 
 const fn text(
     scenario: &'static str,
-    budget: fn(Exploration) -> Exploration,
+    budget: Budget,
     property: &'static str,
     length: usize,
 ) -> Exhibit {
@@ -125,7 +128,7 @@ fn every_published_text_goes_wrong_where_it_says() {
 /// CI asks for more.
 #[test]
 fn the_recipes_hold_within_small_budgets() {
-    let budgets: [(&str, fn(Exploration) -> Exploration); 5] = [
+    let budgets: [(&str, Budget); 5] = [
         ("barrier", |two| two.lost(1)),
         ("barrier", |two| two.cancels(1)),
         ("double-barrier", |two| two),
