@@ -11,11 +11,20 @@
 
 #![forbid(unsafe_code)]
 
+<<<<<<< HEAD
 pub mod contention;
 pub mod election;
+=======
+pub mod barrier;
+pub mod double_barrier;
+>>>>>>> barriers
 pub mod helpers;
 pub mod lock;
 pub mod multilock;
 pub mod mutants;
+<<<<<<< HEAD
 pub mod rwlock;
 pub mod semaphore;
+=======
+pub mod published;
+>>>>>>> barriers

@@ -1,11 +1,17 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod barrier;
 mod broadcast;
 mod churn;
+mod double_barrier;
 mod election;
 mod leader;
 mod lock;
+<<<<<<< HEAD
 mod multilock;
+=======
+mod published_barriers;
+>>>>>>> barriers
 mod recipe;
 mod rwlock;
 mod semaphore;
@@ -88,6 +94,11 @@ impl Entry {
         !matches!((self.build)(&Switches::default()).explored, Explored::Servers(_))
     }
 
+    /// Whether it is a published text, which goes wrong: it runs only where it is named.
+    pub fn is_published(&self) -> bool {
+        self.name.starts_with("published-")
+    }
+
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
@@ -97,6 +108,7 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
+<<<<<<< HEAD
     vec![
         lock::entry(),
         rwlock::entry(),
@@ -107,6 +119,18 @@ pub fn catalogue() -> Vec<Entry> {
         broadcast::entry(),
         election::entry(),
     ]
+=======
+    let mut entries = vec![
+        lock::entry(),
+        barrier::entry(),
+        double_barrier::entry(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+    ];
+    entries.extend(published_barriers::entries());
+    entries
+>>>>>>> barriers
 }
 
 /// A scenario of servers without programs.

@@ -65,7 +65,8 @@ pub(super) fn selection<'a>(
         }
     }
     if names.is_empty() {
-        let all: Vec<&Entry> = entries.iter().filter(|entry| entry.is_swept()).collect();
+        let is_run = |entry: &&Entry| entry.is_swept() && !entry.is_published();
+        let all: Vec<&Entry> = entries.iter().filter(is_run).collect();
         if let Some(bug) = bugs.iter().find(|bug| !all.iter().any(|entry| knows(entry, bug))) {
             return Err(unknown_bug(bug, "", &all));
         }

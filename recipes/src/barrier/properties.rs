@@ -1,0 +1,229 @@
+//! What a barrier promises, as a monitor.
+//!
+//! B1: whoever passes a barrier of which it knew that it was up passes it when that was over. What a program
+//! knows is what it was shown ([`BarrierSeen::Found`]) and what somebody told it beside ZooKeeper
+//! ([`BarrierSeen::Told`]): the transaction that raised it. A wait is justified by a moment of the committed
+//! history behind that transaction at which the znode was absent. There is none exactly if the znode stands
+//! and was created by that transaction or an earlier one; so the monitor looks at nothing but the tree of the
+//! moment. A barrier that was lowered and raised again in between may be passed.
+
+use super::BarrierSeen;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// All monitors of the barriers in `directory`: the znodes right below it.
+pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    vec![Box::new(Witness::new(directory))]
+}
+
+/// B1. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Witness {
+    directory: Arc<str>,
+    /// What each program knows of each barrier that it has not passed yet: the last transaction that raised it.
+    known: BTreeMap<(ClientId, Arc<str>), Zxid>,
+}
+
+impl Witness {
+    /// Watches the barriers right below this directory.
+    pub fn new(directory: &str) -> Witness {
+        Witness { directory: directory.into(), known: BTreeMap::new() }
+    }
+
+    fn learns(&mut self, client: ClientId, node: &Arc<str>, raised: Zxid) {
+        let known = self.known.entry((client, Arc::clone(node))).or_insert(raised);
+        *known = raised.max(*known);
+    }
+
+    fn passes(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        node: &Arc<str>,
+    ) -> Result<(), Objection> {
+        let Some(known) = self.known.remove(&(client, Arc::clone(node))) else { return Ok(()) };
+        match view.history.tree().node(node) {
+            Some(stands) if stands.czxid <= known => {
+                let saw = format!(
+                    "{client} passes {node}, of which it knows that {known} raised it, and which has stood \
+                     in the committed history ever since"
+                );
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for Witness {
+    fn name(&self) -> &'static str {
+        "barrier B1 witness"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("passed")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => observation.read::<BarrierSeen>().is_some(),
+            Event::Killed { .. } | Event::Started { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// A client's account is its own; only who passes is measured against what others did.
+    fn minds_order(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, BarrierSeen::Passed { .. })))
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Killed { client } | Event::Started { client } => {
+                self.known.retain(|(knows, _), _| knows != client);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some((client, seen)) = event.observed() else { return Ok(()) };
+        let node = match seen {
+            BarrierSeen::Told { node, .. }
+            | BarrierSeen::Found { node, .. }
+            | BarrierSeen::Passed { node } => node,
+        };
+        if path::parent(node) != Some(&*self.directory) {
+            return Ok(());
+        }
+        match seen {
+            BarrierSeen::Told { raised, .. } | BarrierSeen::Found { raised, .. } => {
+                self.learns(client, node, *raised);
+                Ok(())
+            }
+            BarrierSeen::Passed { .. } => self.passes(view, client, node),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::history::History;
+    use vivarium_model::id::{ServerId, SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::path::ZnodePath;
+    use vivarium_model::property::Monitors;
+    use vivarium_model::time::Time;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::{Txn, TxnBody};
+    use vivarium_model::zxid::Epoch;
+
+    const NODE: &str = "/barriers/one";
+
+    /// The monitor and the run that it watches.
+    struct Scene {
+        monitor: Witness,
+        history: History,
+        objection: Option<String>,
+    }
+
+    impl Scene {
+        /// A barrier is up.
+        fn new() -> (Scene, Zxid) {
+            let (monitor, history) = (Witness::new("/barriers"), History::new());
+            let mut scene = Scene { monitor, history, objection: None };
+            scene.create("/barriers");
+            let raised = scene.create(NODE);
+            (scene, raised)
+        }
+
+        fn commit(&mut self, body: TxnBody) -> Zxid {
+            let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
+            let (session, cxid) = (SessionId(1), Xid(1));
+            let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
+            self.history.commit(Arc::clone(&txn));
+            self.tell(&Event::Committed { leader: ServerId(1), txn });
+            zxid
+        }
+
+        fn create(&mut self, path: &str) -> Zxid {
+            let path = ZnodePath::new(path).expect("a path in a test is valid");
+            self.commit(TxnBody::create(path, [], EphemeralType::Void, 1))
+        }
+
+        fn lower(&mut self) {
+            let path = ZnodePath::new(NODE).expect("a path in a test is valid");
+            self.commit(TxnBody::Delete { path });
+        }
+
+        fn says(&mut self, observation: BarrierSeen) {
+            self.tell(&Event::Observed {
+                client: ClientId(2),
+                session: Some(SessionId(2)),
+                next_xid: Xid(1),
+                observation: Observed::new(observation),
+            });
+        }
+
+        fn passes(mut self) -> Option<String> {
+            self.says(BarrierSeen::Passed { node: NODE.into() });
+            self.objection
+        }
+
+        fn tell(&mut self, event: &Event) {
+            let view = View::new(Time::ZERO, &self.history).within(self.monitor.looks_back());
+            if self.monitor.concerns(event) {
+                let told = self.monitor.event(view, event).map_err(|it| it.to_string());
+                self.objection = self.objection.take().or(told.err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_for_the_barrier_need_not_tell_pasts_apart() {
+        assert_eq!(Monitors::new(monitors("/barriers")).look_back(), LooksBack::Tip);
+    }
+
+    #[test]
+    fn one_that_knows_of_the_barrier_and_passes_it_is_refused() {
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        insta::assert_snapshot!(scene.passes().unwrap_or_default(), @"barrier B1 witness: client 2 passes /barriers/one, of which it knows that 1:2 raised it, and which has stood in the committed history ever since");
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Found { node: NODE.into(), raised });
+        assert!(scene.passes().is_some());
+    }
+
+    #[test]
+    fn one_that_does_not_know_may_pass_and_so_may_one_behind_the_deletion() {
+        let (scene, _) = Scene::new();
+        assert_eq!(scene.passes(), None);
+
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        scene.lower();
+        // Up again: it was down in between.
+        scene.create(NODE);
+        assert_eq!(scene.passes(), None);
+    }
+
+    #[test]
+    fn a_process_that_is_started_anew_knows_nothing() {
+        let (mut scene, raised) = Scene::new();
+        scene.says(BarrierSeen::Told { node: NODE.into(), raised });
+        scene.tell(&Event::Killed { client: ClientId(2) });
+        assert_eq!(scene.passes(), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! Programs that use the barrier as its contract asks for, for scenarios and as an example: an owner that
+//! raises and lowers barriers, and tells the others of each beside ZooKeeper; and waiters.
+
+use super::{Barrier, BarrierSeen, Mutants, WaitError};
+use crate::helpers::{ensure_path, in_sessions, settle, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
+use vivarium_model::host::Message;
+use vivarium_model::id::ClientId;
+use vivarium_model::op::Version;
+use vivarium_model::path;
+use vivarium_model::time::Duration;
+use vivarium_model::zxid::Zxid;
+
+/// What a [`barrier_owner`] and its [`barrier_waiter`]s do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarrierWork {
+    /// Where the barriers are.
+    pub directory: Arc<str>,
+    /// The znode by which the owner says that no other barrier comes.
+    pub over: Arc<str>,
+    /// How many barriers the owner raises, one after the other.
+    pub rounds: u32,
+    /// Who is told of each.
+    pub waiters: Vec<ClientId>,
+    /// Whether the owner makes the directory first, and lowers what it finds in it: what it left when its process
+    /// died.
+    pub prepare: bool,
+    /// Whether the owner writes into the znode while the barrier is up.
+    pub touch: bool,
+    /// How long the barrier stays up.
+    pub hold: Duration,
+    /// How long to wait for a barrier before that one is given up; `None` for ever.
+    pub patience: Option<Duration>,
+    /// Whether waiting may be cancelled by the engine.
+    pub cancel: bool,
+    /// The barrier's mutants.
+    pub mutants: Mutants,
+}
+
+impl BarrierWork {
+    /// One barrier in `directory`, for these waiters.
+    pub fn new(directory: impl Into<Arc<str>>, waiters: Vec<ClientId>) -> BarrierWork {
+        let directory = directory.into();
+        BarrierWork {
+            over: format!("{directory}-over").into(),
+            directory,
+            rounds: 1,
+            waiters,
+            prepare: true,
+            touch: true,
+            hold: Duration::from_millis(10),
+            patience: None,
+            cancel: false,
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// The least work that uses the barrier. The directory is there already.
+    pub fn lean(directory: impl Into<Arc<str>>, waiters: Vec<ClientId>) -> BarrierWork {
+        BarrierWork { prepare: false, hold: Duration::ZERO, ..BarrierWork::new(directory, waiters) }
+    }
+
+    fn barrier(&self, zookeeper: &ZooKeeper, node: &str) -> Barrier {
+        Barrier::new(zookeeper.clone(), node, self.mutants)
+    }
+}
+
+/// Where an owner stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// At the beginning.
+    Prepare,
+    /// Before the barrier of this number.
+    Raise(u32),
+}
+
+/// A program that raises a barrier under a fresh name, tells the waiters, writes into its znode, lowers it, and
+/// so on; at the end it says that it is over. One that dies begins anew.
+///
+/// It returns the server's refusal of a path.
+pub fn barrier_owner(work: BarrierWork) -> Program {
+    rounds(Stage::Prepare, move |zookeeper, stage| {
+        let work = work.clone();
+        async move {
+            let next = own(&zookeeper, &work, stage).await;
+            next.map_err(|error: Error| error.to_string())
+        }
+    })
+}
+
+async fn own(
+    zookeeper: &ZooKeeper,
+    work: &BarrierWork,
+    stage: Stage,
+) -> Result<Round<Stage>, Error> {
+    match stage {
+        Stage::Prepare => {
+            if work.prepare {
+                prepare(zookeeper, work).await?;
+            }
+            Ok(Round::Again(Stage::Raise(0)))
+        }
+        Stage::Raise(round) if round < work.rounds => {
+            let id = zookeeper.random().await;
+            raise_and_lower(zookeeper, work, &format!("{}/{id:016x}", work.directory)).await?;
+            Ok(Round::Again(Stage::Raise(round + 1)))
+        }
+        Stage::Raise(_) => {
+            in_sessions(zookeeper, |zookeeper, _| async move {
+                ensure_path(&zookeeper, &work.over).await
+            })
+            .await?;
+            Ok(Round::Done)
+        }
+    }
+}
+
+/// Makes the directory, and lowers what an earlier process has left in it.
+async fn prepare(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<(), Error> {
+    let left = in_sessions(zookeeper, |zookeeper, _| async move {
+        ensure_path(&zookeeper, &work.directory).await?;
+        // Of what the process before has told to others, all is seen from here on.
+        settle(&zookeeper).await?;
+        until_known(&zookeeper, || zookeeper.get_children(&work.directory)).await
+    });
+    for name in left.await? {
+        work.barrier(zookeeper, &format!("{}/{name}", work.directory)).lower().await?;
+    }
+    Ok(())
+}
+
+async fn raise_and_lower(
+    zookeeper: &ZooKeeper,
+    work: &BarrierWork,
+    node: &str,
+) -> Result<(), Error> {
+    let barrier = work.barrier(zookeeper, node);
+    let raised = barrier.raise().await?;
+    for waiter in &work.waiters {
+        zookeeper.send(*waiter, format!("{} {}", raised.0, path::name(node)).as_bytes());
+    }
+    if work.touch {
+        // Lost or not: it is a write that waiters see, and no more.
+        let _ = zookeeper.set_data(node, b"still up", Version::Any).await;
+    }
+    if !work.hold.is_zero() {
+        zookeeper.sleep(work.hold).await;
+    }
+    barrier.lower().await
+}
+
+/// A program that waits for each barrier that it is told of, until it sees that it is over.
+///
+/// It returns the server's refusal of a path.
+pub fn barrier_waiter(work: BarrierWork) -> Program {
+    rounds((), move |zookeeper, ()| {
+        let work = work.clone();
+        async move {
+            let next = wait(&zookeeper, &work).await;
+            next.map_err(|error: Error| error.to_string())
+        }
+    })
+}
+
+async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Error> {
+    let Some(node) = next_barrier(zookeeper, work).await? else { return Ok(Round::Done) };
+    let barrier = work.barrier(zookeeper, &node);
+    let waiting = async {
+        match work.patience {
+            Some(patience) => match barrier.wait_timeout(patience).await {
+                // Impatient: whatever it waited for, it does without.
+                Ok(()) | Err(WaitError::TimedOut) => Ok(()),
+                Err(WaitError::Refused(error)) => Err(error),
+            },
+            None => barrier.wait().await,
+        }
+    };
+    let waited = if work.cancel {
+        zookeeper.cancellable(waiting).await.unwrap_or(Ok(()))
+    } else {
+        waiting.await
+    };
+    waited.map(|()| Round::Again(()))
+}
+
+/// The next barrier that somebody tells of; `None` when it is over.
+///
+/// # Errors
+/// The server's refusal of a path.
+pub async fn next_barrier(
+    zookeeper: &ZooKeeper,
+    work: &BarrierWork,
+) -> Result<Option<Arc<str>>, Error> {
+    loop {
+        let over = in_sessions(zookeeper, |zookeeper, _| async move {
+            let exists = || zookeeper.exists_watch(&work.over);
+            let (over, mut created) = until_known(&zookeeper, exists).await?;
+            match over {
+                Some(_) => Ok(()),
+                None => created.changed().await.map(drop),
+            }
+        });
+        let message = match race(zookeeper.receive(), over).await {
+            Either::Left(message) => message,
+            Either::Right(over) => return over.map(|()| None),
+        };
+        if let Some((name, raised)) = told(&message) {
+            let node: Arc<str> = format!("{}/{name}", work.directory).into();
+            zookeeper.observe(BarrierSeen::Told { node: Arc::clone(&node), raised });
+            return Ok(Some(node));
+        }
+    }
+}
+
+/// What a message says: the barrier's name, and the transaction that raised it.
+fn told(message: &Message) -> Option<(&str, Zxid)> {
+    let (raised, name) = std::str::from_utf8(&message.body).ok()?.split_once(' ')?;
+    Some((name, Zxid(raised.parse().ok()?)))
+}

@@ -1,0 +1,183 @@
+//! What a member has of a generation that it is in: the duty to leave it.
+
+use super::attempt::{Attempt, withdraw};
+use super::leaving;
+use super::place::Place;
+use super::{DoubleBarrierSeen, Mutant, Mutants};
+use crate::helpers::until_known;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use thiserror::Error;
+use vivarium_model::error;
+use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::id::SessionId;
+use vivarium_model::op::EventType;
+use vivarium_model::time::Duration;
+use vivarium_model::zxid::Zxid;
+
+/// Why a member has not left together with the others. It is no member any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum LeaveError {
+    /// The session ended, and the membership with it.
+    #[error("the session ended before all members had left")]
+    SessionExpired,
+    /// The others were still inside when the time was up.
+    #[error("others were still inside when the time was up")]
+    TimedOut,
+    /// The server refuses the paths.
+    #[error("the double barrier's znodes cannot be used: {0}")]
+    Refused(error::Error),
+}
+
+/// A membership of a generation that is open. Dropping it leaves in the background, without waiting for the
+/// others.
+#[must_use = "dropping it leaves the generation"]
+pub struct Entered {
+    /// Pinned to the session of the registration.
+    pub(super) zookeeper: ZooKeeper,
+    pub(super) place: Place,
+    /// The name of its znode.
+    pub(super) name: String,
+    pub(super) mutants: Mutants,
+    session: SessionId,
+    barrier: Arc<str>,
+    generation: u64,
+    opened: Zxid,
+    /// Its znode is gone, or nobody's business any more.
+    pub(super) is_gone: bool,
+    is_leaving: bool,
+}
+
+impl Entered {
+    /// Of an attempt that has just entered.
+    pub(super) fn new(attempt: &Attempt, opened: Zxid) -> Entered {
+        Entered {
+            zookeeper: attempt.zookeeper.clone(),
+            place: attempt.place.clone(),
+            name: attempt.name.clone(),
+            mutants: attempt.mutants,
+            session: attempt.session,
+            barrier: Arc::clone(&attempt.barrier),
+            generation: attempt.generation,
+            opened,
+            is_gone: false,
+            is_leaving: false,
+        }
+    }
+
+    /// The transaction that opened the generation: the same for all of its members, and larger than those of
+    /// earlier generations. A resource that refuses a smaller one than it has seen is safe from members of a
+    /// former generation that do not know yet that their session is over.
+    pub fn token(&self) -> Zxid {
+        self.opened
+    }
+
+    /// The session that is registered.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Resolves when the membership is lost: on the notice that the session has ended, or when its znode is seen
+    /// to be deleted. Not on a disconnection. It sets a watch: await it once, beside the work
+    /// ([`Entered::while_inside`]).
+    ///
+    /// Cancel-safe.
+    pub async fn lost(&self) {
+        let node = self.place.node(&self.name);
+        loop {
+            match until_known(&self.zookeeper, || self.zookeeper.watch_data(&node)).await {
+                Ok(mut watch) => match watch.changed().await {
+                    Ok(event) if event.kind != EventType::NodeDeleted => {}
+                    _ => return,
+                },
+                // It is gone, or the session is over; a read of a valid path fails for no other reason.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Does `work` until it is done or the membership is lost; then it is dropped at its await point.
+    ///
+    /// # Errors
+    /// The membership was lost. Leaving says why.
+    pub async fn while_inside<F: Future>(&self, work: F) -> Result<F::Output, LeaveError> {
+        match race(self.lost(), work).await {
+            Either::Left(()) => Err(LeaveError::SessionExpired),
+            Either::Right(output) => Ok(output),
+        }
+    }
+
+    /// Leaves, and waits until all members have left (recipe rule 2.3.7).
+    ///
+    /// Cancel-safe: dropping the future leaves in the background, without waiting.
+    ///
+    /// # Errors
+    /// [`LeaveError`], except [`LeaveError::TimedOut`].
+    pub async fn leave(mut self) -> Result<(), LeaveError> {
+        self.begin_to_leave();
+        leaving::leave(&mut self).await?;
+        self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
+        Ok(())
+    }
+
+    /// As [`Entered::leave`], but waits for the others not longer than `patience`: then it is out, and they may
+    /// not be.
+    ///
+    /// # Errors
+    /// [`LeaveError`].
+    pub async fn leave_timeout(mut self, patience: Duration) -> Result<(), LeaveError> {
+        self.begin_to_leave();
+        let zookeeper = self.zookeeper.clone();
+        if let Ok(left) = zookeeper.timeout(patience, leaving::leave(&mut self)).await {
+            left?;
+            self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
+            return Ok(());
+        }
+        self.say(|barrier, generation| DoubleBarrierSeen::OutOfPatience { barrier, generation });
+        // It is not the end: there is only nothing left to wait for (`DbLeaveSpins`).
+        if self.mutants.has(Mutant::DbLeaveSpins) {
+            leaving::spin(&self).await?;
+        }
+        Err(LeaveError::TimedOut)
+    }
+
+    /// From here on the others need not wait for it.
+    fn begin_to_leave(&mut self) {
+        self.is_leaving = true;
+        self.say(|barrier, generation| DoubleBarrierSeen::Leaving { barrier, generation });
+    }
+
+    fn say(&self, make: impl FnOnce(Arc<str>, u64) -> DoubleBarrierSeen) {
+        self.zookeeper.observe(make(Arc::clone(&self.barrier), self.generation));
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if !self.is_leaving {
+            self.begin_to_leave();
+        }
+        if !self.is_gone {
+            withdraw(&self.zookeeper, self.place.node(&self.name));
+        }
+    }
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entered")
+            .field("generation", &self.generation)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<error::Error> for LeaveError {
+    fn from(error: error::Error) -> LeaveError {
+        match error {
+            error::Error::SessionExpired => LeaveError::SessionExpired,
+            other => LeaveError::Refused(other),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! DB2, emptiness: who has left was there, since it began to leave, at a moment at which everybody else had begun
+//! to leave as well, or had lost its session.
+//!
+//! Everybody else is who is inside, and whose registration stands although it does not know yet that it may
+//! enter. A program that has died or gone its way is not waited for by this property.
+
+use super::ledger::{Ledger, Stage};
+use crate::double_barrier::DoubleBarrierSeen;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::SessionId;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Emptiness {
+    ledger: Ledger,
+    /// Those who leave and have had such a moment.
+    justified: BTreeSet<(u64, SessionId)>,
+}
+
+impl Emptiness {
+    /// Watches the double barrier in this directory.
+    pub fn new(barrier: &str) -> Emptiness {
+        Emptiness { ledger: Ledger::new(barrier), justified: BTreeSet::new() }
+    }
+
+    /// Somebody whom this session would have to wait for.
+    fn other(&self, view: View<'_>, generation: u64, own: SessionId) -> Option<String> {
+        let mut members = self.ledger.of(generation);
+        let stays = members.find(|(session, member)| {
+            let stays = match member.stage {
+                Stage::Inside => true,
+                Stage::Entering => member.is_registered(view, *session),
+                Stage::Leaving | Stage::GaveUp | Stage::Gone => false,
+            };
+            *session != own && stays
+        });
+        stays.map(|(_, member)| {
+            let how = if member.stage == Stage::Inside { "inside" } else { "registered" };
+            format!("{} is {how}", member.client)
+        })
+    }
+
+    fn justify(&mut self, view: View<'_>) {
+        let all: Vec<_> =
+            self.ledger.all().map(|(at, by, member)| (at, by, member.stage)).collect();
+        for (generation, session, stage) in all {
+            if stage == Stage::Leaving && self.other(view, generation, session).is_none() {
+                self.justified.insert((generation, session));
+            }
+        }
+        let justified = std::mem::take(&mut self.justified);
+        let leave = justified.into_iter().filter(|(at, by)| self.leaves(*at, *by));
+        self.justified = leave.collect();
+    }
+
+    fn leaves(&self, generation: u64, session: SessionId) -> bool {
+        let mut members = self.ledger.of(generation);
+        members.any(|(other, member)| other == session && member.stage == Stage::Leaving)
+    }
+}
+
+impl Monitor for Emptiness {
+    fn name(&self) -> &'static str {
+        "double barrier DB2 emptiness"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("left")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        Ledger::concerns(event)
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some(said) = self.ledger.said(event)
+            && let (DoubleBarrierSeen::Left { .. }, Some(session)) = (said.seen, said.session)
+            // Nothing is said of one whose session is over in the committed history.
+            && self.leaves(said.generation, session)
+            && !self.justified.contains(&(said.generation, session))
+            && let Some(other) = self.other(view, said.generation, session)
+        {
+            let saw = format!(
+                "{} has left generation {}, and never since it began to was there a moment at which all \
+                 others had: {other}",
+                said.client, said.generation
+            );
+            return Err(Objection::new(self.name(), saw));
+        }
+        self.ledger.see(view, event);
+        self.justify(view);
+        Ok(())
+    }
+}

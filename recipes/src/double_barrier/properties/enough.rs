@@ -1,0 +1,82 @@
+//! DB1, enough: nobody enters before the registrations of as many parties as are asked for have stood in this
+//! generation at one moment of the committed history.
+//!
+//! A registration counts while it stands, also that of a process that has died; but not that of a program that was
+//! told that it has given up. A party whose process was started anew is counted once.
+
+use super::ledger::{Ledger, Stage};
+use crate::double_barrier::DoubleBarrierSeen;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Enough {
+    parties: usize,
+    ledger: Ledger,
+    /// The generations in which there were enough.
+    reached: BTreeSet<u64>,
+}
+
+impl Enough {
+    /// Watches the double barrier in this directory, which asks for so many parties.
+    pub fn new(barrier: &str, parties: usize) -> Enough {
+        Enough { parties, ledger: Ledger::new(barrier), reached: BTreeSet::new() }
+    }
+
+    fn registered(&self, view: View<'_>, generation: u64) -> usize {
+        let members = self.ledger.of(generation);
+        let counts = members.filter(|(session, member)| {
+            member.stage != Stage::GaveUp && member.is_registered(view, *session)
+        });
+        counts.map(|(_, member)| &member.party).collect::<BTreeSet<_>>().len()
+    }
+}
+
+impl Monitor for Enough {
+    fn name(&self) -> &'static str {
+        "double barrier DB1 enough"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("entered")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        Ledger::concerns(event)
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.ledger.see(view, event);
+        for generation in self.ledger.generations() {
+            let is_open = self.reached.contains(&generation);
+            if !is_open && self.registered(view, generation) >= self.parties {
+                self.reached.insert(generation);
+            }
+        }
+        let Some(said) = self.ledger.said(event) else { return Ok(()) };
+        let enters = matches!(said.seen, DoubleBarrierSeen::Entered { .. });
+        if !enters || self.reached.contains(&said.generation) {
+            return Ok(());
+        }
+        let saw = format!(
+            "{} enters generation {}, in which there have never been {} parties at one time: now {} of \
+             them",
+            said.client,
+            said.generation,
+            self.parties,
+            self.registered(view, said.generation)
+        );
+        Err(Objection::new(self.name(), saw))
+    }
+}

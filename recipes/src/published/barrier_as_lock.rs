@@ -1,0 +1,61 @@
+//! What a Korean article calls a barrier: whoever finds no znode makes it, and goes on.
+//!
+//! *Wrong:* it is no barrier but a lock, unfair and with a herd: each of the waiting ones goes on by itself and
+//! keeps all others out. How long the znode lives is not said; taken literally it is persistent, and one that dies
+//! at step 3 keeps everybody out for ever. *Breaks* progress, by the crash of one program.
+
+use crate::barrier::BarrierSeen;
+use crate::helpers::{in_sessions, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::time::Duration;
+
+/// A client that passes the barrier `node` once, works for `hold`, and clears the way.
+pub fn locking_waiter(node: Arc<str>, hold: Duration) -> Program {
+    program(move |zookeeper| {
+        let node = Arc::clone(&node);
+        async move {
+            let passed = in_sessions(&zookeeper, |zookeeper, _| {
+                let node = Arc::clone(&node);
+                async move { pass(&zookeeper, &node).await }
+            });
+            passed.await.map_err(|error| error.to_string())?;
+            zookeeper.observe(BarrierSeen::Passed { node: Arc::clone(&node) });
+            if !hold.is_zero() {
+                zookeeper.sleep(hold).await;
+            }
+            // 4. Delete the znode when the work is done.
+            let cleared = in_sessions(&zookeeper, |zookeeper, _| {
+                let node = Arc::clone(&node);
+                async move { until_known(&zookeeper, || zookeeper.delete(&node, Version::Any)).await }
+            });
+            match cleared.await {
+                Ok(()) | Err(Error::NoNode) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    })
+}
+
+async fn pass(zookeeper: &ZooKeeper, node: &Arc<str>) -> Result<(), Error> {
+    loop {
+        // 1. Look whether the znode exists, and set a watch.
+        let look = || zookeeper.exists_watch(node);
+        let (stat, mut watch) = until_known(zookeeper, look).await?;
+        let Some(stat) = stat else {
+            // 3. It does not: create it, and go on. Another one may have been faster.
+            match until_known(zookeeper, || zookeeper.create(node, b"", CreateMode::Persistent))
+                .await
+            {
+                Ok(_) => return Ok(()),
+                Err(Error::NodeExists) => continue,
+                Err(error) => return Err(error),
+            }
+        };
+        zookeeper.observe(BarrierSeen::Found { node: Arc::clone(node), raised: stat.czxid });
+        // 2. It does: wait until the watch fires, and begin again.
+        watch.changed().await?;
+    }
+}

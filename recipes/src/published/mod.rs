@@ -1,0 +1,14 @@
+//! Published texts, taken literally: programs whose steps are those of a text, in its order and with its holes,
+//! judged by the monitors of the recipe that it means.
+//!
+//! Each says at its beginning where it goes wrong, and which property objects. Texts say nothing of lost
+//! connections; the programs repeat what was lost, as well as can be.
+
+pub mod barrier_as_lock;
+pub mod barrier_chapter;
+pub mod double_barrier;
+pub mod double_barrier_any_leaves;
+pub mod double_barrier_chain_exit;
+pub mod double_barrier_chapter;
+pub mod double_barrier_page;
+pub mod double_barrier_tutorial;

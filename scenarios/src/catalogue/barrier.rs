@@ -1,0 +1,70 @@
+//! `barrier`: an owner raises and lowers barriers, and tells the others of each beside ZooKeeper.
+//!
+//! Each barrier has a fresh name. The owner writes into its znode while it is up, which wakes waiters that must
+//! wait on. Some of them are impatient, some can be cancelled. A search has one barrier, in a directory that is
+//! there already.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::handle::Program;
+use vivarium_model::id::ClientId;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::barrier::{self, BarrierWork, Mutants, barrier_owner, barrier_waiter};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario};
+
+/// Where the barriers are.
+const BARRIERS: &str = "/barriers";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = barrier::Mutant::ALL;
+    Entry {
+        name: "barrier",
+        summary: "everybody waits at barriers that one client raises and lowers",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        (0..drawn.clients).map(|client| client_program(drawn, client, mutants)).collect()
+    };
+    let monitors = |_drawn: &Drawn| barrier::monitors(BARRIERS);
+    Scenario {
+        explored: Explored::Programs { setup: Setup::of([BARRIERS]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// The first client is the owner, the others wait.
+fn client_program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
+    let work = work(drawn, client, mutants);
+    if client == 0 { barrier_owner(work) } else { barrier_waiter(work) }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> BarrierWork {
+    let waiters = (1..drawn.clients).map(|client| ClientId::at(client.into())).collect();
+    if let Some(search) = drawn.search {
+        let lean = BarrierWork::lean(BARRIERS, waiters);
+        return BarrierWork { rounds: drawn.rounds, cancel: search.cancels, mutants, ..lean };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("barrier work", client.into());
+    let impatient = random.chance(Ratio::one_in(4));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
+    BarrierWork {
+        rounds: drawn.rounds,
+        touch: random.chance(Ratio::one_in(2)),
+        hold: random.span(Duration::ZERO, Duration::from_secs(3)),
+        patience: impatient.then_some(patience),
+        cancel: random.chance(Ratio::one_in(2)),
+        mutants,
+        ..BarrierWork::new(BARRIERS, waiters)
+    }
+}

@@ -1,0 +1,84 @@
+//! `double-barrier`: parties enter together and leave together, generation after generation.
+//!
+//! In some runs a generation needs fewer parties than there are: the others come as they may. Some parties are
+//! impatient, some can be cancelled. A search has two parties to a generation, however many clients there are,
+//! over directories of the first generation that are there already.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::double_barrier::{self, DoubleBarrierWork, Mutants, double_barrier_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario};
+
+/// The double barrier's directory.
+const BARRIER: &str = "/double";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = double_barrier::Mutant::ALL;
+    Entry {
+        name: "double-barrier",
+        summary: "parties enter together and leave together",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(double_barrier_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| double_barrier::monitors(BARRIER, parties(drawn));
+    let first = [BARRIER, "/double/0", "/double/0/members"];
+    Scenario {
+        explored: Explored::Programs { setup: Setup::of(first).expect("they are znodes") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// How many parties a generation needs: at least two, at most all.
+fn parties(drawn: &Drawn) -> usize {
+    const SEARCHED: usize = 2;
+    let all = usize::from(drawn.clients);
+    if drawn.is_explored() {
+        return all.min(SEARCHED);
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("parties", 0);
+    if all > SEARCHED && random.chance(Ratio::one_in(3)) { all - 1 } else { all }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DoubleBarrierWork {
+    let party = char::from(b'a' + client).to_string();
+    if let Some(search) = drawn.search {
+        return DoubleBarrierWork {
+            generations: drawn.rounds.into(),
+            patience: search.timers.then_some(Duration::from_secs(1)),
+            cancel: search.cancels,
+            // What is done in the background ends with the program.
+            close: search.cancels || search.timers,
+            mutants,
+            ..DoubleBarrierWork::lean(BARRIER, party, parties(drawn))
+        };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("double barrier", client.into());
+    let impatient = random.chance(Ratio::one_in(4));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(8));
+    let hasty = random.chance(Ratio::one_in(4));
+    DoubleBarrierWork {
+        generations: drawn.rounds.into(),
+        hold: random.span(Duration::ZERO, Duration::from_secs(1)),
+        guard_watch: random.chance(Ratio::one_in(2)),
+        patience: impatient.then_some(patience),
+        leave_patience: hasty.then_some(patience),
+        cancel: random.chance(Ratio::one_in(2)),
+        mutants,
+        ..DoubleBarrierWork::new(BARRIER, party, parties(drawn))
+    }
+}
