@@ -11,6 +11,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod counter;
 pub mod helpers;
 pub mod lock;
 pub mod mutants;
+pub mod once;
+pub mod queue;

@@ -2,8 +2,10 @@
 
 mod broadcast;
 mod churn;
+mod counter;
 mod election;
 mod lock;
+mod queue;
 mod recipe;
 
 use std::sync::Arc;
@@ -80,7 +82,7 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![lock::entry(), counter::entry(), queue::entry(), queue::priority(), churn::entry(), broadcast::entry(), election::entry()]
 }
 
 /// A scenario of servers without programs.
