@@ -11,9 +11,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ack_queue;
 pub mod counter;
+pub mod delay_queue;
 pub mod helpers;
 pub mod lock;
 pub mod mutants;
 pub mod once;
+pub mod published;
 pub mod queue;

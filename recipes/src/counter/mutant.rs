@@ -1,4 +1,4 @@
-//! The counter's mutants: published mistakes as named switches, off by default (recipe rule 3.3).
+//! The counter's mutants: published mistakes as named switches, off by default (recipe rule 3.4).
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 

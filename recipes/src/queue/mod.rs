@@ -51,20 +51,21 @@ use claim::Claiming;
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Watch, ZooKeeper};
+use vivarium_model::handle::{TimedOut, Watch, ZooKeeper};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, EventType, Op};
+use vivarium_model::time::Duration;
 
 /// One client's end of a queue. See the module for its contract.
 #[derive(Debug)]
 pub struct Queue {
-    patient: Patient,
-    directory: Arc<str>,
-    ledger: Ledger,
+    pub(crate) patient: Patient,
+    pub(crate) directory: Arc<str>,
+    pub(crate) ledger: Ledger,
     /// A take whose outcome is not known yet.
     claiming: Option<Claiming>,
     /// So many producers there are; `None` if nobody knows.
-    producers: Option<usize>,
+    pub(crate) producers: Option<usize>,
     /// What is left of the last list (`StalePriorityList`).
     stale: Vec<String>,
     mutants: Mutants,
@@ -172,6 +173,20 @@ impl Queue {
                 Look::Nothing { wake, .. } => self.wait(wake).await,
             }
         }
+    }
+
+    /// Takes the first item, but does not wait longer than `patience` for one.
+    ///
+    /// Cancel-safe as [`Queue::take`].
+    ///
+    /// # Errors
+    /// [`TimedOut`] outside, those of [`Queue::take`] inside.
+    pub async fn take_timeout(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Result<Option<Item>, Error>, TimedOut> {
+        let zookeeper = self.zookeeper().clone();
+        zookeeper.timeout(patience, self.take()).await
     }
 
     /// Takes the first item, if there is one.
@@ -311,7 +326,7 @@ impl Queue {
         }
     }
 
-    async fn list(&mut self) -> Result<(Vec<String>, Watch), Error> {
+    pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Watch), Error> {
         loop {
             let directory = &*self.directory;
             let list = |zookeeper: ZooKeeper| async move {

@@ -1,10 +1,13 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod ack_queue;
 mod broadcast;
 mod churn;
 mod counter;
+mod delay_queue;
 mod election;
 mod lock;
+mod published_queues;
 mod queue;
 mod recipe;
 
@@ -82,7 +85,7 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), counter::entry(), queue::entry(), queue::priority(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![lock::entry(), counter::entry(), queue::entry(), queue::priority(), ack_queue::entry(), delay_queue::entry(), published_queues::page(), published_queues::tutorial(), churn::entry(), broadcast::entry(), election::entry()]
 }
 
 /// A scenario of servers without programs.

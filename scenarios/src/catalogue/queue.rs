@@ -4,7 +4,8 @@
 //! anew, with items of its own. Some takes are cancelled, and some producers delete the directory first if it
 //! is empty, as a container manager might.
 //!
-//! A search has the first client put one item (two, where they have priorities) and all of them take.
+//! A search has the first client put one item, and all of them take; with priorities the first puts three,
+//! and the others take. Where it cancels, the first one deletes the directory before.
 
 use super::{Entry, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
@@ -83,12 +84,13 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
 fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
     let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
     if let Some(search) = drawn.search {
-        let puts = if priorities { 2 } else { 1 };
+        let puts = if priorities { 3 } else { 1 };
         return QueueWork {
             puts: (client == 1).then_some(puts),
-            priorities: if priorities { vec![10, 9] } else { Vec::new() },
+            priorities: if priorities { vec![10, 10, 9] } else { Vec::new() },
+            takes: client != 1 || !priorities,
             cancel: search.cancels,
-            reap: search.cancels,
+            reap: search.cancels && !priorities,
             ..work
         };
     }

@@ -1,9 +1,9 @@
 //! P1: when a session takes an item, nothing better has been in the queue since its last take.
 //!
-//! A take goes by a list that was made after the last one (or, if it is the first, after the session
-//! began), and such a list shows everything that stood then. So an item that stood then, still stands, and
-//! is better, was passed over. That speaks of the committed history alone; it supposes that one session does
-//! not take twice at the same time.
+//! A take goes by a list that was made after the last one, and such a list shows everything that stood then.
+//! So an item that stood then, still stands, and is better, was passed over. Nothing is said of the first
+//! take of a session: it may have begun, and listed, in the session before. That speaks of the committed
+//! history alone; it supposes that one session does not take twice at the same time.
 
 use super::{Part, parts};
 use crate::queue::{ItemName, Mark};
@@ -20,7 +20,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct NothingPassedOver {
     queue: Arc<str>,
-    /// The last take of each session, or where it began.
+    /// The last take of each session.
     last: BTreeMap<SessionId, Zxid>,
 }
 
@@ -32,7 +32,6 @@ impl NothingPassedOver {
 
     fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
         match &txn.body {
-            TxnBody::CreateSession { .. } => drop(self.last.insert(txn.session, txn.zxid)),
             TxnBody::CloseSession { .. } => drop(self.last.remove(&txn.session)),
             body => {
                 let mut taken = None;
