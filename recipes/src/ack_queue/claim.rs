@@ -137,7 +137,9 @@ impl Claim {
         self.done = true;
         match ack {
             Ack::Acked => self.observe(|queue, node, token| AckSeen::Acked { queue, node, token }),
-            Ack::Lost => self.observe(|queue, node, token| AckSeen::NotAcked { queue, node, token }),
+            Ack::Lost => {
+                self.observe(|queue, node, token| AckSeen::NotAcked { queue, node, token })
+            }
             Ack::Unknown => {}
         }
         ack

@@ -67,24 +67,23 @@ enum Look {
     Free(String),
     /// Nothing is left, and nothing will come.
     Ended,
-    /// Nothing now. One of these tells when to look again.
-    Nothing(Watch, Watch),
+    /// No items now. This tells when to look again.
+    Empty(Watch),
+    /// All items are claimed now. One of these tells when to look again.
+    Claimed(Watch, Watch),
 }
 
 impl AckQueue {
-    /// The queue in `directory`, which is created where it is missing. Waits for a session.
-    ///
-    /// # Errors
-    /// The server refuses the path.
+    /// The queue in `directory`. As [`Queue::open`].
     pub async fn open(
         zookeeper: ZooKeeper,
         directory: impl Into<Arc<str>>,
         mutants: Mutants,
-    ) -> Result<AckQueue, Error> {
+    ) -> AckQueue {
         let directory = directory.into();
         let claims = claims(&directory).into();
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await?;
-        Ok(AckQueue { queue, claims, mutants })
+        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
+        AckQueue { queue, claims, mutants }
     }
 
     /// As [`Queue::with_producers`].
@@ -130,8 +129,9 @@ impl AckQueue {
                     }
                 }
                 Look::Ended => return Ok(None),
-                Look::Nothing(mut items, mut claims) => {
-                    // Both end with their session, which the next look finds out.
+                // Watches end with their session, which the next look finds out.
+                Look::Empty(mut items) => drop(items.changed().await),
+                Look::Claimed(mut items, mut claims) => {
                     race(items.changed(), claims.changed()).await;
                 }
             }
@@ -174,18 +174,18 @@ impl AckQueue {
     /// with it.
     async fn look(&mut self) -> Result<Look, Error> {
         let (items, of_items) = self.queue.list().await?;
+        let items_in_order = name::in_order(&items);
+        if items_in_order.is_empty() {
+            let producers = self.queue.producers;
+            let is_ended = producers.is_some_and(|producers| name::ends(&items) >= producers);
+            return Ok(if is_ended { Look::Ended } else { Look::Empty(of_items) });
+        }
         let (claims, of_claims) = self.list_claims().await?;
         let claims: BTreeSet<&str> = claims.iter().map(String::as_str).collect();
-        let items_in_order = name::in_order(&items);
         let free = items_in_order.iter().find(|item| !claims.contains(item.name()));
-        if let Some(item) = free {
-            return Ok(Look::Free(item.name().to_string()));
-        }
-        let producers = self.queue.producers;
-        let is_ended = producers.is_some_and(|producers| name::ends(&items) >= producers);
-        Ok(match items_in_order.is_empty() && is_ended {
-            true => Look::Ended,
-            false => Look::Nothing(of_items, of_claims),
+        Ok(match free {
+            Some(item) => Look::Free(item.name().to_string()),
+            None => Look::Claimed(of_items, of_claims),
         })
     }
 

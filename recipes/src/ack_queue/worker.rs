@@ -63,8 +63,7 @@ pub fn ack_worker(work: AckWork) -> Program {
 }
 
 async fn run(zookeeper: ZooKeeper, work: &AckWork) -> Result<(), Error> {
-    let queue =
-        AckQueue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await?;
+    let queue = AckQueue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await;
     let mut queue = queue.with_producers(work.producers);
     if let Some(puts) = work.puts {
         for at in 0..puts {

@@ -47,18 +47,15 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// The counter in this znode, which is created at 0 where it is missing. Waits for a session.
-    ///
-    /// # Errors
-    /// The server refuses the path.
+    /// The counter in this znode. As [`AtomicValue::open`]; without data it stands at 0.
     pub async fn open(
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
         mutants: Mutants,
-    ) -> Result<Counter, Error> {
+    ) -> Counter {
         let path = path.into();
-        let value = AtomicValue::open(zookeeper, Arc::clone(&path), mutants).await?;
-        Ok(Counter { value, path })
+        let value = AtomicValue::open(zookeeper, Arc::clone(&path), mutants).await;
+        Counter { value, path }
     }
 
     /// The same, which keeps the ids of so many changes.

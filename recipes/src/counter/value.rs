@@ -51,17 +51,15 @@ pub enum Changed {
 }
 
 impl AtomicValue {
-    /// The value in this znode, which is created without data where it is missing. Waits for a session.
-    ///
-    /// # Errors
-    /// The server refuses the path.
+    /// The value in this znode, which is created without data where it is missing, when it is first read.
+    /// Waits for a session.
     pub async fn open(
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
         mutants: Mutants,
-    ) -> Result<AtomicValue, Error> {
+    ) -> AtomicValue {
         let patient = Patient::connect(zookeeper).await;
-        Ok(AtomicValue { patient, path: path.into(), kept: KEPT.into(), mutants })
+        AtomicValue { patient, path: path.into(), kept: KEPT.into(), mutants }
     }
 
     /// The same, which keeps the ids of so many changes, at least one. All clients of a value should keep

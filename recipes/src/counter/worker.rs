@@ -51,8 +51,8 @@ pub fn counter_worker(work: CounterWork) -> Program {
 }
 
 async fn count(zookeeper: ZooKeeper, work: &CounterWork) -> Result<(), String> {
-    let counter = Counter::open(zookeeper.clone(), Arc::clone(&work.counter), work.mutants).await;
-    let mut counter = counter.map_err(|error| error.to_string())?;
+    let counter = Counter::open(zookeeper.clone(), Arc::clone(&work.counter), work.mutants);
+    let mut counter = counter.await;
     if let Some(ids) = work.keeping {
         counter = counter.keeping(ids);
     }

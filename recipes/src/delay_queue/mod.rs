@@ -61,17 +61,14 @@ pub struct DelayQueue {
 }
 
 impl DelayQueue {
-    /// The queue in `directory`, which is created where it is missing. Waits for a session.
-    ///
-    /// # Errors
-    /// The server refuses the path.
+    /// The queue in `directory`. As [`Queue::open`].
     pub async fn open(
         zookeeper: ZooKeeper,
         directory: impl Into<Arc<str>>,
         mutants: Mutants,
-    ) -> Result<DelayQueue, Error> {
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await?;
-        Ok(DelayQueue { queue, mutants })
+    ) -> DelayQueue {
+        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
+        DelayQueue { queue, mutants }
     }
 
     /// As [`Queue::with_producers`].

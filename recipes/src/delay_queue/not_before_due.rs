@@ -67,7 +67,8 @@ impl Monitor for NotBeforeDue {
         match self.due.get(item).filter(|due| *queue == self.queue && **due > now) {
             None => Ok(()),
             Some(due) => {
-                let saw = format!("{client} has taken {item} at {now} ms, which is due at {due} ms");
+                let saw =
+                    format!("{client} has taken {item} at {now} ms, which is due at {due} ms");
                 Err(Objection::new(self.name(), saw))
             }
         }

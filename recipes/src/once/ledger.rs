@@ -25,6 +25,8 @@ pub struct Ledger {
     /// The version that the znode is thought to have.
     version: i32,
     entries: u32,
+    /// The znode is there. The first entry makes it.
+    is_open: bool,
 }
 
 /// What became of a multi.
@@ -42,15 +44,11 @@ pub enum Fate {
 }
 
 impl Ledger {
-    /// A new one in `directory`, which is created where it is missing.
-    ///
-    /// # Errors
-    /// The server refuses the path.
-    pub async fn open(patient: &mut Patient, directory: &str) -> Result<Ledger, Error> {
+    /// A new one in `directory`. Its first entry makes the znode, and the directory where it is missing.
+    pub async fn new(patient: &Patient, directory: &str) -> Ledger {
         let id = patient.zookeeper().random().await;
-        let path: Arc<str> = format!("{directory}/{id:016x}").into();
-        create_persistent(patient, &path).await?;
-        Ok(Ledger { path, id, version: 0, entries: 0 })
+        let path = format!("{directory}/{id:016x}").into();
+        Ledger { path, id, version: 0, entries: 0, is_open: false }
     }
 
     /// A number for the next multi.
@@ -64,7 +62,7 @@ impl Ledger {
         format!("{:016x}.{entry}", self.id)
     }
 
-    /// Applies `ops` together, once, as the entry of this number.
+    /// Applies `ops`, at least one, together, once, as the entry of this number.
     ///
     /// Dropped half-way, it may be applied or not: the same call, with the same number, goes on where it
     /// was dropped, and so nobody has to know. Without it, a later entry is safe all the same.
@@ -77,6 +75,10 @@ impl Ledger {
         entry: u32,
         ops: &[Op],
     ) -> Result<Fate, Error> {
+        if !self.is_open {
+            create_persistent(patient, &self.path).await?;
+            self.is_open = true;
+        }
         let own = entry.to_string();
         loop {
             let version = Version::Is(self.version);
@@ -90,7 +92,8 @@ impl Ledger {
                 }
                 Err(MultiError { index: Some(0), error: Error::BadVersion }) => {
                     let path = &*self.path;
-                    let read = patient.repeat(|zookeeper| async move { zookeeper.get_data(path).await });
+                    let read =
+                        patient.repeat(|zookeeper| async move { zookeeper.get_data(path).await });
                     let (last, stat) = read.await?;
                     self.version = stat.version;
                     if *last == *own.as_bytes() {
@@ -110,10 +113,12 @@ impl Ledger {
     /// # Errors
     /// The server refuses the path.
     pub async fn close(self, patient: &mut Patient) -> Result<(), Error> {
+        if !self.is_open {
+            return Ok(());
+        }
         let path = &*self.path;
-        let delete = |zookeeper: ZooKeeper| async move {
-            zookeeper.delete(path, Version::Any).await
-        };
+        let delete =
+            |zookeeper: ZooKeeper| async move { zookeeper.delete(path, Version::Any).await };
         match patient.repeat(delete).await {
             Err(Error::NoNode) => Ok(()),
             other => other,
@@ -121,10 +126,7 @@ impl Ledger {
     }
 }
 
-async fn multi(
-    zookeeper: ZooKeeper,
-    ops: Vec<Op>,
-) -> Result<Vec<OpResult>, MultiError> {
+async fn multi(zookeeper: ZooKeeper, ops: Vec<Op>) -> Result<Vec<OpResult>, MultiError> {
     zookeeper.multi(ops).await
 }
 

@@ -9,6 +9,6 @@
 mod ledger;
 mod patient;
 
-pub use ledger::{Fate, Ledger};
 pub(crate) use ledger::create_persistent;
+pub use ledger::{Fate, Ledger};
 pub use patient::Patient;

@@ -33,9 +33,7 @@ pub fn producer(directory: &str, items: u32) -> Program {
     let directory: Arc<str> = directory.into();
     program(move |zookeeper| {
         let directory = Arc::clone(&directory);
-        async move {
-            produce(&zookeeper, &directory, items).await.map_err(|error| error.to_string())
-        }
+        async move { produce(&zookeeper, &directory, items).await.map_err(|error| error.to_string()) }
     })
 }
 

@@ -11,7 +11,7 @@
 //! 6. An exception leaves `consume`; the test around it tries again. One that leaves `produce` is ignored.
 //!
 //! *Expected:* progress fails at step 5, in every run: the name made of the number has lost its padding, and
-//! there is no such znode. With the padding ([`Padding::Kept`], what the tutorial must have meant) Q1 fails
+//! there is no such znode. (A search does not end, for the consumer goes round in circles.) With the padding ([`Padding::Kept`], what the tutorial must have meant) Q1 fails
 //! at step 6, since a delete whose reply was lost leaves the item with nobody.
 
 use crate::helpers::{in_sessions, reconnected};
@@ -87,7 +87,10 @@ async fn produce(zookeeper: &ZooKeeper, root: &str, item: &str) -> Result<(), Er
             // One that has been created by somebody else in between is there as well.
             let _ = self::root(&zookeeper, &directory).await;
             let path = format!("{directory}/element");
-            observe(&zookeeper, &directory, &item, |queue, item| QueueSeen::Putting { queue, item });
+            observe(&zookeeper, &directory, &item, |queue, item| QueueSeen::Putting {
+                queue,
+                item,
+            });
             let mode = CreateMode::PersistentSequential;
             zookeeper.create(&path, item.as_bytes(), mode).await?;
             observe(&zookeeper, &directory, &item, |queue, item| QueueSeen::Put { queue, item });

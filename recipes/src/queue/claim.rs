@@ -76,7 +76,8 @@ impl Queue {
 
     /// Deletes a znode until there is an answer; whether the answer was that it was deleted.
     async fn delete(&mut self, path: &str) -> Result<bool, Error> {
-        let delete = |zookeeper: ZooKeeper| async move { zookeeper.delete(path, Version::Any).await };
+        let delete =
+            |zookeeper: ZooKeeper| async move { zookeeper.delete(path, Version::Any).await };
         match self.patient.repeat(delete).await {
             Ok(()) => Ok(true),
             Err(Error::NoNode) => Ok(false),

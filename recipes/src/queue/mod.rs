@@ -99,19 +99,17 @@ pub(crate) struct Wake {
 }
 
 impl Queue {
-    /// The queue in `directory`, which is created where it is missing. Waits for a session.
-    ///
-    /// # Errors
-    /// The server refuses the path.
+    /// The queue in `directory`, which is created where it is missing, when it is first used. Waits for a
+    /// session.
     pub async fn open(
         zookeeper: ZooKeeper,
         directory: impl Into<Arc<str>>,
         mutants: Mutants,
-    ) -> Result<Queue, Error> {
+    ) -> Queue {
         let directory = directory.into();
-        let mut patient = Patient::connect(zookeeper).await;
-        let ledger = Ledger::open(&mut patient, &ledgers(&directory)).await?;
-        Ok(Queue {
+        let patient = Patient::connect(zookeeper).await;
+        let ledger = Ledger::new(&patient, &ledgers(&directory)).await;
+        Queue {
             patient,
             directory,
             ledger,
@@ -119,7 +117,7 @@ impl Queue {
             producers: None,
             stale: Vec::new(),
             mutants,
-        })
+        }
     }
 
     /// The same, of which is known how many producers it has: when so many have said their last word
@@ -241,7 +239,8 @@ impl Queue {
     async fn is_put(&mut self, entry: u32, create: &[Op; 1]) -> Result<bool, Error> {
         // Recipe rule 2.4.2.
         let refused = if self.mutants.has(Mutant::BlindCreateRetry) {
-            let request = |zookeeper: ZooKeeper| async move { zookeeper.multi(create.to_vec()).await };
+            let request =
+                |zookeeper: ZooKeeper| async move { zookeeper.multi(create.to_vec()).await };
             self.patient.repeat(request).await.err().map(|failed| failed.error)
         } else {
             match self.ledger.apply(&mut self.patient, entry, create).await? {
@@ -290,7 +289,8 @@ impl Queue {
             }
             if let Some(taken) = self.claim(item).await? {
                 if self.mutants.has(Mutant::StalePriorityList) {
-                    self.stale = items[at + 1..].iter().map(|left| left.name().to_string()).collect();
+                    self.stale =
+                        items[at + 1..].iter().map(|left| left.name().to_string()).collect();
                 }
                 return Ok(Look::Taken(taken));
             }
@@ -329,9 +329,8 @@ impl Queue {
     pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Watch), Error> {
         loop {
             let directory = &*self.directory;
-            let list = |zookeeper: ZooKeeper| async move {
-                zookeeper.get_children_watch(directory).await
-            };
+            let list =
+                |zookeeper: ZooKeeper| async move { zookeeper.get_children_watch(directory).await };
             match self.patient.repeat(list).await {
                 Err(Error::NoNode) => self.make_directory().await?,
                 other => return other,

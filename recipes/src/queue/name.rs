@@ -123,7 +123,9 @@ mod tests {
                 assert_eq!((item.mark, item.sequence), (mark, sequence), "{name}");
             }
         }
-        for other in ["", "end-3", "0000000001", "a-q-1", "q-0000000001", "a-x-0000000001", "a-p-0000000001"] {
+        for other in
+            ["", "end-3", "0000000001", "a-q-1", "q-0000000001", "a-x-0000000001", "a-p-0000000001"]
+        {
             assert_eq!(ItemName::parse(other), None, "{other:?}");
         }
         let unpadded = ItemName::parse("00ff.1-q-0000000012").map(|item| item.unpadded());

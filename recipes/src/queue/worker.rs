@@ -60,7 +60,7 @@ pub fn queue_worker(work: QueueWork) -> Program {
 }
 
 async fn run(zookeeper: ZooKeeper, work: &QueueWork) -> Result<(), Error> {
-    let queue = Queue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await?;
+    let queue = Queue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await;
     let mut queue = queue.with_producers(work.producers);
     if let Some(puts) = work.puts {
         if work.reap {

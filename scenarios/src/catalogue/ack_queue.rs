@@ -4,8 +4,8 @@
 //! Each client puts items, or works on them until there are none to come, or does both. The work is a write
 //! outside of ZooKeeper under the claim's token. Some claims are cancelled, requeued or released.
 //!
-//! A search has the first client put one item and both work on it; the second requeues the first that it
-//! claims.
+//! A search has the first client put one item and all work on it. Of three and more those behind the second
+//! requeue the first that they claim: that multiplies the states.
 
 use super::queue::{MARKS, QUEUE};
 use super::{Entry, Mutant, Switches, recipe};
@@ -55,7 +55,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
     if let Some(search) = drawn.search {
         return AckWork {
             puts: (client == 1).then_some(1),
-            requeues: u32::from(client == 2),
+            requeues: u32::from(client > 2),
             cancel: search.cancels,
             close: search.cancels,
             ..work

@@ -85,7 +85,19 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), counter::entry(), queue::entry(), queue::priority(), ack_queue::entry(), delay_queue::entry(), published_queues::page(), published_queues::tutorial(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![
+        lock::entry(),
+        counter::entry(),
+        queue::entry(),
+        queue::priority(),
+        ack_queue::entry(),
+        delay_queue::entry(),
+        published_queues::page(),
+        published_queues::tutorial(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+    ]
 }
 
 /// A scenario of servers without programs.

@@ -60,9 +60,8 @@ fn mutants(of: impl Iterator<Item = queue::Mutant>) -> Vec<Mutant> {
 fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
     let programs = move |drawn: &Drawn| {
-        let clients: Vec<QueueWork> = (1..=drawn.clients)
-            .map(|client| work(drawn, client, priorities, mutants))
-            .collect();
+        let clients: Vec<QueueWork> =
+            (1..=drawn.clients).map(|client| work(drawn, client, priorities, mutants)).collect();
         let producers = clients.iter().filter(|work| work.puts.is_some()).count();
         clients.into_iter().map(|work| queue_worker(QueueWork { producers, ..work })).collect()
     };
@@ -100,7 +99,11 @@ fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueW
     let consumes = client == 2 || draws[0] < 2;
     QueueWork {
         puts: produces.then_some(drawn.rounds),
-        priorities: if priorities { vec![10, draws[1] as u32, 9, draws[2] as u32] } else { Vec::new() },
+        priorities: if priorities {
+            vec![10, draws[1] as u32, 9, draws[2] as u32]
+        } else {
+            Vec::new()
+        },
         takes: consumes,
         reap: random.chance(Ratio::one_in(2)),
         cancel: random.chance(Ratio::one_in(3)),

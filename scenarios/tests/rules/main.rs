@@ -20,7 +20,7 @@ use text::{File, Kind};
 use vivarium_model::property::{self, Asked};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
-use vivarium_recipes::lock;
+use vivarium_recipes::{ack_queue, counter, delay_queue, lock, queue};
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -83,7 +83,13 @@ fn bugs() -> BTreeSet<String> {
 }
 
 fn mutants() -> BTreeSet<String> {
-    lock::Mutant::ALL.into_iter().map(|mutant| mutant.name().to_string()).collect()
+    let lock = lock::Mutant::ALL.into_iter().map(lock::Mutant::name);
+    let counter = counter::Mutant::ALL.into_iter().map(counter::Mutant::name);
+    let queue = queue::Mutant::ALL.into_iter().map(queue::Mutant::name);
+    let ack_queue = ack_queue::Mutant::ALL.into_iter().map(ack_queue::Mutant::name);
+    let delay_queue = delay_queue::Mutant::ALL.into_iter().map(delay_queue::Mutant::name);
+    let queues = queue.chain(ack_queue).chain(delay_queue).chain(counter);
+    lock.chain(queues).map(str::to_string).collect()
 }
 
 #[track_caller]
@@ -194,14 +200,18 @@ fn engines_ask_what_the_register_says() {
     for monitor in property::servers() {
         assert!(servers.contains(monitor.name()), "searches over servers ask {}", monitor.name());
     }
-    let of_lock = lock::monitors("/lock", Duration::ZERO);
-    for monitor in &of_lock {
+    let mut of_recipes = lock::monitors("/lock", Duration::ZERO);
+    of_recipes.extend(counter::monitors("/counter"));
+    of_recipes.extend(queue::monitors("/queue"));
+    of_recipes.extend(delay_queue::monitors("/queue"));
+    of_recipes.extend(ack_queue::monitors("/queue"));
+    for monitor in &of_recipes {
         let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
     }
     let known = |name: &str| {
         property::zookeeper().iter().any(|monitor| monitor.name() == name)
-            || of_lock.iter().any(|monitor| monitor.name() == name)
+            || of_recipes.iter().any(|monitor| monitor.name() == name)
     };
     // What is asked of disks, and what an engine asks by itself, is no monitor's.
     let others = ["S6", "S7", "program", "progress", "assertion", "a function"];

@@ -44,7 +44,11 @@ impl Claims {
     }
 
     /// Takes an event in, and says which items went by it, with the transaction.
-    pub(super) fn see<'a>(&mut self, view: View<'_>, event: &'a Event) -> Option<(&'a Txn, Vec<Gone>)> {
+    pub(super) fn see<'a>(
+        &mut self,
+        view: View<'_>,
+        event: &'a Event,
+    ) -> Option<(&'a Txn, Vec<Gone>)> {
         let Event::Committed { txn, .. } = event else { return None };
         if !view.history.is_new(txn) {
             return None;

@@ -46,3 +46,54 @@ impl Monitor for GoneByClaimer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const ITEM: &str = "/lock/a-q-0000000000";
+    const CLAIM: &str = "/lock.claims/a-q-0000000000";
+
+    /// An item that the first session has claimed.
+    fn scene(item: EphemeralType) -> Scene<GoneByClaimer> {
+        let mut scene = Scene::new(GoneByClaimer::new("/lock"));
+        let nodes = [
+            ("/lock.claims", EphemeralType::Void),
+            (ITEM, item),
+            (CLAIM, EphemeralType::Normal(S1)),
+        ];
+        for (node, kind) in nodes {
+            scene.commit(S1, 2, TxnBody::create(path(node), [], kind, 1));
+        }
+        scene
+    }
+
+    fn done() -> TxnBody {
+        let delete = |node: &str| TxnBody::Delete { path: path(node) };
+        TxnBody::Multi(vec![delete(CLAIM), delete(ITEM)])
+    }
+
+    #[test]
+    fn an_item_that_somebody_else_deletes_is_missed() {
+        let mut scene = scene(EphemeralType::Void);
+        scene.commit(S2, 3, done());
+        assert!(scene.end().is_some_and(|saw| saw.contains("0x1 had claimed it")));
+    }
+
+    #[test]
+    fn so_is_one_that_goes_with_a_session() {
+        let mut scene = scene(EphemeralType::Normal(S2));
+        scene.close(S2);
+        assert!(scene.end().is_some_and(|saw| saw.contains("nobody had claimed it")));
+    }
+
+    #[test]
+    fn its_claimer_may_delete_it() {
+        let mut scene = scene(EphemeralType::Void);
+        scene.commit(S1, 3, done());
+        assert_eq!(scene.end(), None);
+    }
+}

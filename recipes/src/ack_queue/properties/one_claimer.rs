@@ -47,7 +47,9 @@ impl OneClaimer {
             return object(format!("{client} has claimed {item} by {token}, which made no claim"));
         }
         if let Some(gone) = self.gone.get(item).filter(|gone| **gone < token) {
-            return object(format!("{client} has claimed {item} at {token}, which was gone at {gone}"));
+            return object(format!(
+                "{client} has claimed {item} at {token}, which was gone at {gone}"
+            ));
         }
         let is_open = |token: Zxid| {
             let session = self.claims.maker(token);
@@ -107,7 +109,8 @@ impl Monitor for OneClaimer {
                     self.claimed(view, *client, &path::name(node).into(), *token)
                 }
                 Some(
-                    AckSeen::Finishing { queue, node, token } | AckSeen::Lost { queue, node, token },
+                    AckSeen::Finishing { queue, node, token }
+                    | AckSeen::Lost { queue, node, token },
                 ) if *queue == self.queue => {
                     self.believed.remove(&(path::name(node).into(), *token));
                     Ok(())
@@ -122,5 +125,75 @@ impl Monitor for OneClaimer {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::id::{SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const ITEM: &str = "a-q-0000000000";
+
+    fn scene() -> Scene<OneClaimer> {
+        let mut scene = Scene::new(OneClaimer::new("/lock"));
+        for node in ["/lock.claims", "/lock/a-q-0000000000"] {
+            let create = TxnBody::create(path(node), [], EphemeralType::Void, 1);
+            scene.commit(S1, 2, create);
+        }
+        scene
+    }
+
+    /// Claims the item in the committed history, and believes it.
+    fn claim(scene: &mut Scene<OneClaimer>, client: u8, session: SessionId) -> Zxid {
+        let claim = path(&format!("/lock.claims/{ITEM}"));
+        let body = TxnBody::create(claim, [], EphemeralType::Normal(session), 1);
+        let token = scene.commit(session, 3, body);
+        believe(scene, client, session, token);
+        token
+    }
+
+    fn believe(scene: &mut Scene<OneClaimer>, client: u8, session: SessionId, token: Zxid) {
+        let node = format!("/lock/{ITEM}").into();
+        let (queue, item) = ("/lock".into(), "a".into());
+        let observation = Observed::new(AckSeen::Claimed { queue, item, node, token });
+        let (client, session) = (ClientId(client), Some(session));
+        scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
+    }
+
+    fn release(scene: &mut Scene<OneClaimer>, session: SessionId) {
+        let path = path(&format!("/lock.claims/{ITEM}"));
+        scene.commit(session, 4, TxnBody::Delete { path });
+    }
+
+    #[test]
+    fn two_claimers_with_both_sessions_open_are_refused() {
+        let mut scene = scene();
+        claim(&mut scene, 1, S1);
+        release(&mut scene, S1);
+        claim(&mut scene, 2, S2);
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"ack-queue LQ2 one claimer: client 2 has claimed a-q-0000000000 by token 1:8, and client 1 by token 1:6; the session of the smaller one is open");
+    }
+
+    #[test]
+    fn a_claim_of_what_is_done_is_refused() {
+        let mut scene = scene();
+        let item = TxnBody::Delete { path: path(&format!("/lock/{ITEM}")) };
+        scene.commit(S1, 3, item);
+        claim(&mut scene, 2, S2);
+        assert!(scene.end().is_some_and(|saw| saw.contains("was gone at")));
+    }
+
+    #[test]
+    fn a_claimer_whose_session_is_closed_may_go_on_believing() {
+        let mut scene = scene();
+        claim(&mut scene, 1, S1);
+        scene.close(S1);
+        claim(&mut scene, 2, S2);
+        assert_eq!(scene.end(), None);
     }
 }

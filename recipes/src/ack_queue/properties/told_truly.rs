@@ -46,11 +46,13 @@ impl ToldTruly {
         let is_done = self.gone.get(&item) == Some(&session);
         match seen {
             AckSeen::Acked { .. } if !is_done => {
-                let saw = format!("{session} was told that it has acknowledged {item}, which it has not");
+                let saw =
+                    format!("{session} was told that it has acknowledged {item}, which it has not");
                 Err(Objection::new(self.name(), saw))
             }
             AckSeen::NotAcked { .. } if is_done => {
-                let saw = format!("{session} was told that it has not acknowledged {item}, which it has");
+                let saw =
+                    format!("{session} was told that it has not acknowledged {item}, which it has");
                 Err(Objection::new(self.name(), saw))
             }
             AckSeen::NotAcked { .. } => {

@@ -74,7 +74,8 @@ impl NoLoss {
         match self.due.iter().find(is_lost) {
             None => Ok(()),
             Some(item) => {
-                let saw = format!("{item} was put, is not in {} any more, and nobody has it", self.queue);
+                let saw =
+                    format!("{item} was put, is not in {} any more, and nobody has it", self.queue);
                 Err(Objection::new(self.name(), saw))
             }
         }

@@ -45,7 +45,8 @@ impl OncePut {
         match twice {
             None => Ok(()),
             Some((item, path, before)) => {
-                let saw = format!("{} put {item} as {path}; it was put before, as {before}", txn.session);
+                let saw =
+                    format!("{} put {item} as {path}; it was put before, as {before}", txn.session);
                 Err(Objection::new(self.name(), saw))
             }
         }

@@ -93,3 +93,59 @@ impl Monitor for TakenInOrder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::id::{SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const QUEUE: &str = "/lock";
+
+    /// With the items `a` and `b`, put in this order.
+    fn scene() -> Scene<TakenInOrder> {
+        let mut scene = Scene::new(TakenInOrder::new(QUEUE));
+        for (at, item) in (0..).zip(["a", "b"]) {
+            let path = path(&format!("{QUEUE}/{item}-q-000000000{at}"));
+            let create = TxnBody::create(path, item.as_bytes(), EphemeralType::Void, at + 1);
+            scene.commit(S1, 2, create);
+        }
+        scene
+    }
+
+    fn take(scene: &mut Scene<TakenInOrder>, client: u8, session: SessionId, item: &str) {
+        let seen = QueueSeen::Taken { queue: QUEUE.into(), item: item.into() };
+        let observation = Observed::new(seen);
+        let session = Some(session);
+        let client = ClientId(client);
+        scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
+    }
+
+    #[test]
+    fn an_older_item_after_a_younger_one_is_refused() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "b");
+        take(&mut scene, 1, S1, "a");
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"queue Q3 taken in order: client 1 has taken a, put at 1:4, after one that was put at 1:5");
+    }
+
+    #[test]
+    fn so_is_one_that_nobody_has_put() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "c");
+        assert!(scene.end().is_some_and(|saw| saw.contains("nobody has put")));
+    }
+
+    #[test]
+    fn consumers_and_programs_have_no_order_between_them() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "b");
+        take(&mut scene, 2, S2, "a");
+        scene.event(Event::Killed { client: ClientId(1) });
+        take(&mut scene, 1, S1, "a");
+        assert_eq!(scene.end(), None);
+    }
+}
