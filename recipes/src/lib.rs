@@ -12,19 +12,31 @@
 #![forbid(unsafe_code)]
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 pub mod contention;
 pub mod election;
 =======
 pub mod barrier;
 pub mod double_barrier;
 >>>>>>> barriers
+=======
+pub mod ack_queue;
+pub mod counter;
+pub mod delay_queue;
+>>>>>>> queues
 pub mod helpers;
 pub mod lock;
 pub mod multilock;
 pub mod mutants;
+<<<<<<< HEAD
 <<<<<<< HEAD
 pub mod rwlock;
 pub mod semaphore;
 =======
 pub mod published;
 >>>>>>> barriers
+=======
+pub mod once;
+pub mod published;
+pub mod queue;
+>>>>>>> queues

@@ -1,17 +1,30 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+<<<<<<< HEAD
 mod barrier;
 mod broadcast;
 mod churn;
 mod double_barrier;
+=======
+mod ack_queue;
+mod broadcast;
+mod churn;
+mod counter;
+mod delay_queue;
+>>>>>>> queues
 mod election;
 mod leader;
 mod lock;
+<<<<<<< HEAD
 <<<<<<< HEAD
 mod multilock;
 =======
 mod published_barriers;
 >>>>>>> barriers
+=======
+mod published_queues;
+mod queue;
+>>>>>>> queues
 mod recipe;
 mod rwlock;
 mod semaphore;
@@ -109,16 +122,29 @@ impl Entry {
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
 <<<<<<< HEAD
+<<<<<<< HEAD
     vec![
         lock::entry(),
         rwlock::entry(),
         leader::entry(),
         semaphore::entry(),
         multilock::entry(),
+=======
+    vec![
+        lock::entry(),
+        counter::entry(),
+        queue::entry(),
+        queue::priority(),
+        ack_queue::entry(),
+        delay_queue::entry(),
+        published_queues::page(),
+        published_queues::tutorial(),
+>>>>>>> queues
         churn::entry(),
         broadcast::entry(),
         election::entry(),
     ]
+<<<<<<< HEAD
 =======
     let mut entries = vec![
         lock::entry(),
@@ -131,6 +157,8 @@ pub fn catalogue() -> Vec<Entry> {
     entries.extend(published_barriers::entries());
     entries
 >>>>>>> barriers
+=======
+>>>>>>> queues
 }
 
 /// A scenario of servers without programs.

@@ -1,0 +1,189 @@
+//! One attempt to claim one item, in one session (recipe rule 2.6.1).
+
+use super::{AckQueue, AckSeen, Claim, Mutant, Mutants};
+use crate::helpers::{reconnected, settle, until_known};
+use crate::queue::name;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::zxid::Zxid;
+
+/// An attempt. Dropping it before its end is giving up.
+pub(super) struct Attempt {
+    /// Pinned to the attempt's session.
+    pub(super) zookeeper: ZooKeeper,
+    /// Pinned to none.
+    pub(super) unpinned: ZooKeeper,
+    pub(super) session: SessionId,
+    pub(super) queue: Arc<str>,
+    /// Full path of the item.
+    pub(super) node: Arc<str>,
+    /// Full path of the claim.
+    pub(super) path: Arc<str>,
+    /// Fresh for the attempt; it stands in the claim's data.
+    pub(super) id: Arc<str>,
+    pub(super) mutants: Mutants,
+    /// A create was sent, and what it may have made is nobody's yet.
+    traces: bool,
+}
+
+impl Attempt {
+    /// Begins one.
+    pub(super) fn begin(queue: &mut AckQueue, session: SessionId, name: &str) -> Attempt {
+        let entry = queue.queue.ledger.entry();
+        Attempt {
+            zookeeper: queue.zookeeper().scope(session),
+            unpinned: queue.zookeeper().clone(),
+            session,
+            queue: Arc::clone(&queue.queue.directory),
+            node: name::child(&queue.queue.directory, name).into(),
+            path: name::child(&queue.claims, name).into(),
+            id: queue.queue.ledger.name(entry).into(),
+            mutants: queue.mutants,
+            traces: false,
+        }
+    }
+
+    /// Sees it through: `None` where somebody else has the item, or it is gone.
+    pub(super) async fn run(mut self) -> Result<Option<Claim>, Error> {
+        let claimed = self.claim().await;
+        if let Err(Error::SessionExpired) = claimed {
+            // The servers delete what belongs to the session.
+            self.traces = false;
+        }
+        claimed
+    }
+
+    async fn claim(&mut self) -> Result<Option<Claim>, Error> {
+        let early = match self.mutants.has(Mutant::NoLookAfterClaim) {
+            true => self.read().await?,
+            false => None,
+        };
+        let Some(token) = self.create().await? else {
+            self.traces = false;
+            return Ok(None);
+        };
+        // Only now: before, it could have been acknowledged by somebody else (recipe rule 2.6.2).
+        let read = if early.is_some() { early } else { self.read().await? };
+        let Some(data) = read else {
+            delete_exactly(&self.zookeeper, &self.path, token).await?;
+            self.traces = false;
+            return Ok(None);
+        };
+        self.traces = false;
+        let (queue, node) = (Arc::clone(&self.queue), Arc::clone(&self.node));
+        let item = String::from_utf8_lossy(&data).into();
+        self.zookeeper.observe(AckSeen::Claimed { queue, item, node, token });
+        Ok(Some(Claim::new(self, data, token)))
+    }
+
+    /// Makes the claim, whatever becomes of the reply: its czxid; `None` where somebody else has it.
+    async fn create(&mut self) -> Result<Option<Zxid>, Error> {
+        let mode = match self.mutants.has(Mutant::ClaimNotEphemeral) {
+            true => CreateMode::Persistent,
+            false => CreateMode::Ephemeral,
+        };
+        loop {
+            let mut events = self.zookeeper.session_events();
+            self.traces = true;
+            match self.zookeeper.create(&self.path, self.id.as_bytes(), mode).await {
+                Ok((_, stat)) => return Ok(Some(stat.czxid)),
+                Err(Error::ConnectionLoss) => reconnected(&mut events).await?,
+                Err(Error::NodeExists) => match self.owned().await? {
+                    Claimed::Ours(token) => return Ok(Some(token)),
+                    Claimed::Others => return Ok(None),
+                    Claimed::Gone => {}
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whose a claim is that exists: the copy of a create finds the claim that the first one has made
+    /// (recipe rule 2.6.3).
+    async fn owned(&self) -> Result<Claimed, Error> {
+        let zookeeper = &self.zookeeper;
+        if self.mutants.has(Mutant::NodeExistsMeansOther) {
+            return Ok(Claimed::Others);
+        }
+        match until_known(zookeeper, || zookeeper.get_data(&self.path)).await {
+            Ok((data, stat)) if *data == *self.id.as_bytes() => Ok(Claimed::Ours(stat.czxid)),
+            Ok(_) => Ok(Claimed::Others),
+            Err(Error::NoNode) => Ok(Claimed::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read(&self) -> Result<Option<Arc<[u8]>>, Error> {
+        let zookeeper = &self.zookeeper;
+        match until_known(zookeeper, || zookeeper.get_data(&self.node)).await {
+            Ok((data, _stat)) => Ok(Some(Arc::from(&*data))),
+            Err(Error::NoNode) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whose a claim is.
+enum Claimed {
+    Ours(Zxid),
+    Others,
+    Gone,
+}
+
+/// However an attempt ends without a claim, also by being dropped at an await point, its znode is deleted.
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.traces || self.mutants.has(Mutant::ClaimLeakOnCancel) {
+            return;
+        }
+        let background = self.zookeeper.clone();
+        let (path, id) = (Arc::clone(&self.path), Arc::clone(&self.id));
+        self.zookeeper.spawn(async move {
+            // It fails only when the session is over, and with it the duty.
+            let _ = sweep(&background, &path, &id).await;
+        });
+    }
+}
+
+/// Deletes a claim of this id, also one whose create is still in flight.
+async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error> {
+    settle(zookeeper).await?;
+    match until_known(zookeeper, || zookeeper.get_data(path)).await {
+        Ok((data, stat)) if *data == *id.as_bytes() => {
+            delete_exactly(zookeeper, path, stat.czxid).await.map(drop)
+        }
+        Ok(_) | Err(Error::NoNode) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
+/// lost; whether it was this that deleted it, where that is known.
+///
+/// Its own session may have claimed the item again meanwhile: a delete that is simply repeated would take
+/// that claim away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
+pub(super) async fn delete_exactly(
+    zookeeper: &ZooKeeper,
+    path: &str,
+    czxid: Zxid,
+) -> Result<Option<bool>, Error> {
+    let mut lost = false;
+    loop {
+        match zookeeper.delete(path, Version::Any).await {
+            Ok(()) => return Ok(Some(true)),
+            Err(Error::NoNode) => return Ok((!lost).then_some(false)),
+            Err(Error::ConnectionLoss) => {
+                lost = true;
+                settle(zookeeper).await?;
+                let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
+                if stat.is_none_or(|stat| stat.czxid != czxid) {
+                    return Ok(None);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What a consumer has of an item: the item, the token, the signal of its loss, and the duty to say what
+//! became of it.
+
+use super::attempt::{Attempt, delete_exactly};
+use super::{AckSeen, Mutant, Mutants};
+use crate::helpers::{reconnected, until_known};
+use crate::once::Patient;
+use crate::queue::{Mark, name};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Either, MultiError, ZooKeeper, race};
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{CreateMode, EventType, Op, Version};
+use vivarium_model::path;
+use vivarium_model::zxid::Zxid;
+
+/// How a claim was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The session expired or was closed.
+    SessionEnded,
+    /// Somebody deleted the claim.
+    NodeDeleted,
+}
+
+/// How an acknowledgement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ack {
+    /// The item is gone, by this one.
+    Acked,
+    /// The claim was lost before. The item is there, or is somebody else's.
+    Lost,
+    /// A reply was lost, and the session ended meanwhile: one of the two.
+    Unknown,
+}
+
+/// A claimed item. Dropping it releases it in the background.
+///
+/// There is one for each claim: it cannot be cloned.
+#[must_use = "dropping the claim releases the item"]
+pub struct Claim {
+    /// Pinned to the session that has claimed it.
+    zookeeper: ZooKeeper,
+    /// Pinned to none.
+    unpinned: ZooKeeper,
+    session: SessionId,
+    queue: Arc<str>,
+    node: Arc<str>,
+    path: Arc<str>,
+    id: Arc<str>,
+    data: Arc<[u8]>,
+    token: Zxid,
+    mutants: Mutants,
+    /// What is to be done about it is done, or is the servers'.
+    done: bool,
+}
+
+impl Claim {
+    pub(super) fn new(attempt: &Attempt, data: Arc<[u8]>, token: Zxid) -> Claim {
+        Claim {
+            zookeeper: attempt.zookeeper.clone(),
+            unpinned: attempt.unpinned.clone(),
+            session: attempt.session,
+            queue: Arc::clone(&attempt.queue),
+            node: Arc::clone(&attempt.node),
+            path: Arc::clone(&attempt.path),
+            id: Arc::clone(&attempt.id),
+            data,
+            token,
+            mutants: attempt.mutants,
+            done: false,
+        }
+    }
+
+    /// The item, as it was put.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// The item's name.
+    pub fn name(&self) -> &str {
+        path::name(&self.node)
+    }
+
+    /// The fencing token: the czxid of the claim, which grows from claim to claim of one item. A resource that
+    /// refuses a smaller one than it has seen for the item is safe from whoever had claimed it before.
+    pub fn token(&self) -> Zxid {
+        self.token
+    }
+
+    /// The session that has claimed it.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Resolves when the claim is lost: on the notice that the session has ended, or when its znode is seen
+    /// to be deleted. Not on a disconnection.
+    ///
+    /// Cancel-safe.
+    pub async fn lost(&self) -> Loss {
+        let zookeeper = &self.zookeeper;
+        loop {
+            match until_known(zookeeper, || zookeeper.watch_data(&self.path)).await {
+                Ok(mut watch) => match watch.changed().await {
+                    Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
+                    Ok(_) => {}
+                    Err(_) => return Loss::SessionEnded,
+                },
+                Err(Error::NoNode) => return Loss::NodeDeleted,
+                Err(_) => return Loss::SessionEnded,
+            }
+        }
+    }
+
+    /// Does `work` until it is done or the claim is lost; then it is dropped at its await point.
+    ///
+    /// # Errors
+    /// How the claim was lost.
+    pub async fn while_held<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
+        match race(self.lost(), work).await {
+            Either::Left(loss) => Err(loss),
+            Either::Right(output) => Ok(output),
+        }
+    }
+
+    /// Says that the work is done: item and claim go together, or neither does (recipe rule 2.6.5).
+    ///
+    /// Dropped half-way, it is done or not; if not, the claim is released in the background.
+    pub async fn ack(mut self) -> Ack {
+        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        let ack = match self.mutants.has(Mutant::AckAcrossSessions) {
+            true => self.ack_in_any_session().await,
+            false => self.finish(Vec::new()).await,
+        };
+        self.done = true;
+        match ack {
+            Ack::Acked => self.observe(|queue, node, token| AckSeen::Acked { queue, node, token }),
+            Ack::Lost => {
+                self.observe(|queue, node, token| AckSeen::NotAcked { queue, node, token })
+            }
+            Ack::Unknown => {}
+        }
+        ack
+    }
+
+    /// Puts the item behind all others, and gives it up: for work that cannot be done now. It gets a name of
+    /// its own, and goes from the one to the other at once (recipe rule 2.6.6).
+    ///
+    /// Dropped half-way, it is done or not; if not, the claim is released in the background.
+    pub async fn requeue(mut self) -> Ack {
+        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        let prefix = match self.mutants.has(Mutant::RequeueFromOldName) {
+            true => format!("{}-{}-", self.node, Mark::Plain.text()),
+            false => name::prefix(&self.queue, &self.id, Mark::Plain),
+        };
+        let create = Op::create(prefix, &*self.data, CreateMode::PersistentSequential);
+        let requeued = self.finish(vec![create]).await;
+        self.done = true;
+        requeued
+    }
+
+    /// Gives the item up where it is: the next one may claim it.
+    ///
+    /// Dropped half-way, it goes on in the background.
+    pub async fn release(mut self) {
+        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        // It fails only when the session is over: the servers do it then.
+        let _ = delete_exactly(&self.zookeeper, &self.path, self.token).await;
+        self.done = true;
+    }
+
+    /// Deletes claim and item, and does what else there is, at once.
+    ///
+    /// The claim goes by its name. That is exact: it belongs to this session, by which all of this is sent,
+    /// and this session makes no other of that name as long as the item is there.
+    async fn finish(&self, more: Vec<Op>) -> Ack {
+        let (claim, item) = (Arc::clone(&self.path), Arc::clone(&self.node));
+        let mut ops = vec![Op::delete(claim, Version::Any), Op::delete(item, Version::Any)];
+        ops.extend(more);
+        let mut lost = false;
+        loop {
+            let mut events = self.zookeeper.session_events();
+            match self.zookeeper.multi(ops.clone()).await {
+                Ok(_) => return Ack::Acked,
+                Err(MultiError { error: Error::ConnectionLoss, .. }) => {
+                    lost = true;
+                    if reconnected(&mut events).await.is_err() {
+                        return Ack::Unknown;
+                    }
+                }
+                // Whoever ignores what the servers say takes any answer for the right one.
+                Err(MultiError { index: Some(_), .. })
+                    if self.mutants.has(Mutant::MultiResultIgnored) =>
+                {
+                    return Ack::Acked;
+                }
+                Err(MultiError { error: Error::SessionExpired, .. }) => {
+                    return if lost { Ack::Unknown } else { Ack::Lost };
+                }
+                // Only one of its own copies can have been faster, if the item is gone as well.
+                Err(_) if lost => return self.is_gone().await,
+                Err(_) => return Ack::Lost,
+            }
+        }
+    }
+
+    async fn is_gone(&self) -> Ack {
+        let zookeeper = &self.zookeeper;
+        match until_known(zookeeper, || zookeeper.exists(&self.node)).await {
+            Ok(None) => Ack::Acked,
+            Ok(Some(_)) => Ack::Lost,
+            Err(_) => Ack::Unknown,
+        }
+    }
+
+    /// Goes on in the next session, where the claim of that name can be somebody else's
+    /// (`AckAcrossSessions`).
+    async fn ack_in_any_session(&self) -> Ack {
+        let (claim, item) = (Arc::clone(&self.path), Arc::clone(&self.node));
+        let ops = vec![Op::delete(claim, Version::Any), Op::delete(item, Version::Any)];
+        let mut patient = Patient::connect(self.unpinned.clone()).await;
+        let mut lost = false;
+        let multi = |zookeeper: ZooKeeper| {
+            let ops = ops.clone();
+            async move { zookeeper.multi(ops).await }
+        };
+        match patient.ask(&mut lost, multi).await {
+            Ok(_) => Ack::Acked,
+            Err(_) if lost => Ack::Unknown,
+            Err(_) => Ack::Lost,
+        }
+    }
+
+    fn observe(&self, make: impl FnOnce(Arc<str>, Arc<str>, Zxid) -> AckSeen) {
+        let (queue, node) = (Arc::clone(&self.queue), Arc::clone(&self.node));
+        self.zookeeper.observe(make(queue, node, self.token));
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        let (background, path, token) =
+            (self.zookeeper.clone(), Arc::clone(&self.path), self.token);
+        self.zookeeper.spawn(async move {
+            // It fails only when the session is over, and with it the duty.
+            let _ = delete_exactly(&background, &path, token).await;
+        });
+    }
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim")
+            .field("node", &self.node)
+            .field("token", &self.token)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,114 @@
+//! Who made which claim, and what became of it and of the items.
+
+use crate::queue::name;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::SessionId;
+use vivarium_model::path;
+use vivarium_model::property::View;
+use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::zxid::Zxid;
+
+/// The claims of a queue, by the items' names, and the items.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Claims {
+    queue: Arc<str>,
+    directory: Arc<str>,
+    /// The session that made each claim, standing or gone, by its czxid.
+    made: BTreeMap<Zxid, SessionId>,
+    /// The claims that stand: whose.
+    standing: BTreeMap<Arc<str>, SessionId>,
+    /// The items that stand.
+    items: BTreeSet<Arc<str>>,
+}
+
+/// An item that went.
+pub(super) struct Gone {
+    /// Its name.
+    pub(super) item: Arc<str>,
+    /// Who had claimed it then.
+    pub(super) claimer: Option<SessionId>,
+}
+
+impl Claims {
+    /// Of this queue, from the start of the history.
+    pub(super) fn new(queue: &str) -> Claims {
+        Claims {
+            queue: queue.into(),
+            directory: crate::ack_queue::claims(queue).into(),
+            made: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            items: BTreeSet::new(),
+        }
+    }
+
+    /// Takes an event in, and says which items went by it, with the transaction.
+    pub(super) fn see<'a>(
+        &mut self,
+        view: View<'_>,
+        event: &'a Event,
+    ) -> Option<(&'a Txn, Vec<Gone>)> {
+        let Event::Committed { txn, .. } = event else { return None };
+        if !view.history.is_new(txn) {
+            return None;
+        }
+        let mut gone = Vec::new();
+        // Claim and item go by one transaction: who had claimed it is asked of the claims before.
+        let before = self.standing.clone();
+        self.apply(txn, &txn.body, &before, &mut gone);
+        if let TxnBody::CloseSession { .. } = txn.body {
+            self.standing.retain(|_, session| *session != txn.session);
+            let tree = view.history.tree();
+            let queue = Arc::clone(&self.queue);
+            let stands = |item: &Arc<str>| tree.node(&name::child(&queue, item)).is_some();
+            let went = self.items.iter().filter(|item| !stands(item)).cloned();
+            let went: Vec<Gone> = went.map(|item| Gone { item, claimer: None }).collect();
+            self.items.retain(|item| stands(item));
+            gone.extend(went);
+        }
+        Some((&**txn, gone))
+    }
+
+    /// The session that made the claim with this czxid.
+    pub(super) fn maker(&self, token: Zxid) -> Option<SessionId> {
+        self.made.get(&token).copied()
+    }
+
+    fn apply(
+        &mut self,
+        txn: &Txn,
+        body: &TxnBody,
+        before: &BTreeMap<Arc<str>, SessionId>,
+        gone: &mut Vec<Gone>,
+    ) {
+        match body {
+            TxnBody::Create { path, .. } => match path::parent(path) {
+                Some(parent) if *parent == *self.directory => {
+                    self.made.insert(txn.zxid, txn.session);
+                    self.standing.insert(path::name(path).into(), txn.session);
+                }
+                Some(parent) if *parent == *self.queue => {
+                    self.items.insert(path::name(path).into());
+                }
+                _ => {}
+            },
+            TxnBody::Delete { path } => match path::parent(path) {
+                Some(parent) if *parent == *self.directory => {
+                    self.standing.remove(path::name(path));
+                }
+                Some(parent) if *parent == *self.queue => {
+                    let item: Arc<str> = path::name(path).into();
+                    self.items.remove(&item);
+                    let claimer = before.get(&item).copied();
+                    gone.push(Gone { item, claimer });
+                }
+                _ => {}
+            },
+            TxnBody::Multi(parts) => {
+                parts.iter().for_each(|part| self.apply(txn, part, before, gone));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! LQ1: an item goes only by a transaction of the session that has claimed it.
+
+use super::claims::Claims;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct GoneByClaimer {
+    claims: Claims,
+}
+
+impl GoneByClaimer {
+    /// Watches the queue in this directory, from the start of the history.
+    pub fn new(directory: &str) -> GoneByClaimer {
+        GoneByClaimer { claims: Claims::new(directory) }
+    }
+}
+
+impl Monitor for GoneByClaimer {
+    fn name(&self) -> &'static str {
+        "ack-queue LQ1 gone by its claimer"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Some((txn, gone)) = self.claims.see(view, event) else { return Ok(()) };
+        match gone.iter().find(|gone| gone.claimer != Some(txn.session)) {
+            None => Ok(()),
+            Some(gone) => {
+                let claimer = gone.claimer.map_or("nobody".to_string(), |owner| owner.to_string());
+                let saw = format!("{} went by {txn}, and {claimer} had claimed it", gone.item);
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const ITEM: &str = "/lock/a-q-0000000000";
+    const CLAIM: &str = "/lock.claims/a-q-0000000000";
+
+    /// An item that the first session has claimed.
+    fn scene(item: EphemeralType) -> Scene<GoneByClaimer> {
+        let mut scene = Scene::new(GoneByClaimer::new("/lock"));
+        let nodes = [
+            ("/lock.claims", EphemeralType::Void),
+            (ITEM, item),
+            (CLAIM, EphemeralType::Normal(S1)),
+        ];
+        for (node, kind) in nodes {
+            scene.commit(S1, 2, TxnBody::create(path(node), [], kind, 1));
+        }
+        scene
+    }
+
+    fn done() -> TxnBody {
+        let delete = |node: &str| TxnBody::Delete { path: path(node) };
+        TxnBody::Multi(vec![delete(CLAIM), delete(ITEM)])
+    }
+
+    #[test]
+    fn an_item_that_somebody_else_deletes_is_missed() {
+        let mut scene = scene(EphemeralType::Void);
+        scene.commit(S2, 3, done());
+        assert!(scene.end().is_some_and(|saw| saw.contains("0x1 had claimed it")));
+    }
+
+    #[test]
+    fn so_is_one_that_goes_with_a_session() {
+        let mut scene = scene(EphemeralType::Normal(S2));
+        scene.close(S2);
+        assert!(scene.end().is_some_and(|saw| saw.contains("nobody had claimed it")));
+    }
+
+    #[test]
+    fn its_claimer_may_delete_it() {
+        let mut scene = scene(EphemeralType::Void);
+        scene.commit(S1, 3, done());
+        assert_eq!(scene.end(), None);
+    }
+}

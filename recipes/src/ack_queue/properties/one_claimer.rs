@@ -1,0 +1,199 @@
+//! LQ2: two programs believe to have claimed an item only if the session of the smaller token is closed; and
+//! nobody claims what is done.
+//!
+//! As M2 for a lock: a program learns of the end of its session only afterwards.
+
+use super::claims::Claims;
+use crate::ack_queue::AckSeen;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct OneClaimer {
+    queue: Arc<str>,
+    claims: Claims,
+    /// When each item went.
+    gone: BTreeMap<Arc<str>, Zxid>,
+    /// Who believes to have claimed what (the item's name), by which token.
+    believed: BTreeMap<(Arc<str>, Zxid), ClientId>,
+}
+
+impl OneClaimer {
+    /// Watches the queue in this directory, from the start of the history.
+    pub fn new(directory: &str) -> OneClaimer {
+        OneClaimer {
+            queue: directory.into(),
+            claims: Claims::new(directory),
+            gone: BTreeMap::new(),
+            believed: BTreeMap::new(),
+        }
+    }
+
+    fn claimed(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        item: &Arc<str>,
+        token: Zxid,
+    ) -> Result<(), Objection> {
+        let object = |saw: String| Err(Objection::new(self.name(), saw));
+        if self.claims.maker(token).is_none() {
+            return object(format!("{client} has claimed {item} by {token}, which made no claim"));
+        }
+        if let Some(gone) = self.gone.get(item).filter(|gone| **gone < token) {
+            return object(format!(
+                "{client} has claimed {item} at {token}, which was gone at {gone}"
+            ));
+        }
+        let is_open = |token: Zxid| {
+            let session = self.claims.maker(token);
+            session.is_some_and(|session| view.history.tree().sessions().contains_key(&session))
+        };
+        let others = self.believed.iter().filter(|((other, _), _)| other == item);
+        let mut clash = others.filter(|((_, theirs), _)| is_open(token.min(*theirs)));
+        if let Some(((_, theirs), other)) = clash.next() {
+            return object(format!(
+                "{client} has claimed {item} by token {token}, and {other} by token {theirs}; the \
+                 session of the smaller one is open"
+            ));
+        }
+        self.believed.insert((Arc::clone(item), token), client);
+        Ok(())
+    }
+}
+
+impl Monitor for OneClaimer {
+    fn name(&self) -> &'static str {
+        "ack-queue LQ2 one claimer"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("claimed")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation.read(),
+                Some(AckSeen::Claimed { .. } | AckSeen::Finishing { .. } | AckSeen::Lost { .. })
+            ),
+            Event::Committed { .. }
+            | Event::Killed { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some((txn, gone)) = self.claims.see(view, event) {
+            self.gone.extend(gone.into_iter().map(|gone| (gone.item, txn.zxid)));
+        }
+        match event {
+            Event::Observed { client, observation, .. } => match observation.read() {
+                Some(AckSeen::Claimed { queue, node, token, .. }) if *queue == self.queue => {
+                    self.claimed(view, *client, &path::name(node).into(), *token)
+                }
+                Some(
+                    AckSeen::Finishing { queue, node, token }
+                    | AckSeen::Lost { queue, node, token },
+                ) if *queue == self.queue => {
+                    self.believed.remove(&(path::name(node).into(), *token));
+                    Ok(())
+                }
+                _ => Ok(()),
+            },
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.believed.retain(|_, believer| believer != client);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::id::{SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const ITEM: &str = "a-q-0000000000";
+
+    fn scene() -> Scene<OneClaimer> {
+        let mut scene = Scene::new(OneClaimer::new("/lock"));
+        for node in ["/lock.claims", "/lock/a-q-0000000000"] {
+            let create = TxnBody::create(path(node), [], EphemeralType::Void, 1);
+            scene.commit(S1, 2, create);
+        }
+        scene
+    }
+
+    /// Claims the item in the committed history, and believes it.
+    fn claim(scene: &mut Scene<OneClaimer>, client: u8, session: SessionId) -> Zxid {
+        let claim = path(&format!("/lock.claims/{ITEM}"));
+        let body = TxnBody::create(claim, [], EphemeralType::Normal(session), 1);
+        let token = scene.commit(session, 3, body);
+        believe(scene, client, session, token);
+        token
+    }
+
+    fn believe(scene: &mut Scene<OneClaimer>, client: u8, session: SessionId, token: Zxid) {
+        let node = format!("/lock/{ITEM}").into();
+        let (queue, item) = ("/lock".into(), "a".into());
+        let observation = Observed::new(AckSeen::Claimed { queue, item, node, token });
+        let (client, session) = (ClientId(client), Some(session));
+        scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
+    }
+
+    fn release(scene: &mut Scene<OneClaimer>, session: SessionId) {
+        let path = path(&format!("/lock.claims/{ITEM}"));
+        scene.commit(session, 4, TxnBody::Delete { path });
+    }
+
+    #[test]
+    fn two_claimers_with_both_sessions_open_are_refused() {
+        let mut scene = scene();
+        claim(&mut scene, 1, S1);
+        release(&mut scene, S1);
+        claim(&mut scene, 2, S2);
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"ack-queue LQ2 one claimer: client 2 has claimed a-q-0000000000 by token 1:8, and client 1 by token 1:6; the session of the smaller one is open");
+    }
+
+    #[test]
+    fn a_claim_of_what_is_done_is_refused() {
+        let mut scene = scene();
+        let item = TxnBody::Delete { path: path(&format!("/lock/{ITEM}")) };
+        scene.commit(S1, 3, item);
+        claim(&mut scene, 2, S2);
+        assert!(scene.end().is_some_and(|saw| saw.contains("was gone at")));
+    }
+
+    #[test]
+    fn a_claimer_whose_session_is_closed_may_go_on_believing() {
+        let mut scene = scene();
+        claim(&mut scene, 1, S1);
+        scene.close(S1);
+        claim(&mut scene, 2, S2);
+        assert_eq!(scene.end(), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! LQ3: a consumer is told that its acknowledgement was done if and only if it was: the item went by its
+//! session.
+
+use super::claims::Claims;
+use crate::ack_queue::AckSeen;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::SessionId;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct ToldTruly {
+    queue: Arc<str>,
+    claims: Claims,
+    /// By whom each item went.
+    gone: BTreeMap<Arc<str>, SessionId>,
+    /// Of which item which session was told that it has not acknowledged it.
+    refused: BTreeSet<(Arc<str>, SessionId)>,
+}
+
+impl ToldTruly {
+    /// Watches the queue in this directory, from the start of the history.
+    pub fn new(directory: &str) -> ToldTruly {
+        ToldTruly {
+            queue: directory.into(),
+            claims: Claims::new(directory),
+            gone: BTreeMap::new(),
+            refused: BTreeSet::new(),
+        }
+    }
+
+    fn told(&mut self, seen: &AckSeen) -> Result<(), Objection> {
+        let (AckSeen::Claimed { queue, node, token, .. }
+        | AckSeen::Acked { queue, node, token }
+        | AckSeen::NotAcked { queue, node, token }) = seen
+        else {
+            return Ok(());
+        };
+        let Some(session) = self.claims.maker(*token).filter(|_| *queue == self.queue) else {
+            return Ok(());
+        };
+        let item: Arc<str> = path::name(node).into();
+        let is_done = self.gone.get(&item) == Some(&session);
+        match seen {
+            AckSeen::Acked { .. } if !is_done => {
+                let saw =
+                    format!("{session} was told that it has acknowledged {item}, which it has not");
+                Err(Objection::new(self.name(), saw))
+            }
+            AckSeen::NotAcked { .. } if is_done => {
+                let saw =
+                    format!("{session} was told that it has not acknowledged {item}, which it has");
+                Err(Objection::new(self.name(), saw))
+            }
+            AckSeen::NotAcked { .. } => {
+                self.refused.insert((item, session));
+                Ok(())
+            }
+            // It may, from now on.
+            AckSeen::Claimed { .. } => {
+                self.refused.remove(&(item, session));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for ToldTruly {
+    fn name(&self) -> &'static str {
+        "ack-queue LQ3 told truly"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("acked")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation.read(),
+                Some(AckSeen::Claimed { .. } | AckSeen::Acked { .. } | AckSeen::NotAcked { .. })
+            ),
+            _ => matches!(event, Event::Committed { .. }),
+        }
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some((txn, gone)) = self.claims.see(view, event) {
+            for gone in gone {
+                if self.refused.contains(&(Arc::clone(&gone.item), txn.session)) {
+                    let saw = format!(
+                        "{} went by {txn}, which had been told that it has not acknowledged it",
+                        gone.item
+                    );
+                    return Err(Objection::new(self.name(), saw));
+                }
+                self.gone.insert(gone.item, txn.session);
+            }
+        }
+        match event.observed() {
+            Some((_, seen)) => self.told(seen),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A counter, over a shared value that is changed atomically (recipe rule 2.15).
+//!
+//! # Contract
+//!
+//! [`AtomicValue`] is a znode with data, in which the ids of the latest changes stand behind the value.
+//! A change reads, and writes under the version that it read. A write whose reply was lost is made once
+//! more under the same version: only one of both can be applied. If the version is gone, the ids tell
+//! whether the change is among those that were made since.
+//!
+//! *What is promised.* A change that is acknowledged ([`Changed::Applied`], [`Verdict::Set`]) was applied
+//! exactly once. One that is refused ([`Verdict::Refused`]) was not, and never will be. One that is
+//! [`Unknown`](Verdict::Unknown), whose future was dropped or whose program died, was applied once or not at
+//! all. This holds under every fault, also where sessions end, for nothing of a change lives in a session.
+//!
+//! *When it is unknown.* Only when as many others as the znode keeps ids have changed the value between a
+//! write whose reply was lost and the next answer ([`AtomicValue::keeping`]).
+//!
+//! *What is not promised.* A read is as old as the server that answers it. Whoever counts under contention
+//! reads again after each refusal: n clients that count at once make up to n² requests. Nobody waits for
+//! anything, so no client is woken by a change. The znode must not be deleted and created anew: its version
+//! would begin again, and an old write could fit.
+//!
+//! What the recipe tells the monitors is a [`CounterSeen`]; its property is in [`properties`], its published
+//! mistakes in [`mutant`].
+
+pub mod mutant;
+pub mod properties;
+mod seen;
+mod value;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use seen::CounterSeen;
+pub use value::{AtomicValue, Changed, Current, Verdict};
+pub use worker::{CounterWork, counter_worker};
+
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+
+/// A counter. See the module for its contract.
+#[derive(Debug)]
+pub struct Counter {
+    value: AtomicValue,
+    path: Arc<str>,
+}
+
+impl Counter {
+    /// The counter in this znode. As [`AtomicValue::open`]; without data it stands at 0.
+    pub async fn open(
+        zookeeper: ZooKeeper,
+        path: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> Counter {
+        let path = path.into();
+        let value = AtomicValue::open(zookeeper, Arc::clone(&path), mutants).await;
+        Counter { value, path }
+    }
+
+    /// The same, which keeps the ids of so many changes.
+    #[must_use]
+    pub fn keeping(self, ids: u8) -> Counter {
+        Counter { value: self.value.keeping(ids), ..self }
+    }
+
+    /// What it stood at, at the server that answers.
+    ///
+    /// # Errors
+    /// As [`AtomicValue::get`].
+    pub async fn get(&mut self) -> Result<i64, Error> {
+        Ok(number(&self.value.get().await?.value))
+    }
+
+    /// Adds `delta`, whatever others add meanwhile.
+    ///
+    /// Dropped half-way, it has added it once or not at all.
+    ///
+    /// # Errors
+    /// As [`AtomicValue::update`].
+    pub async fn add(&mut self, delta: i64) -> Result<Changed, Error> {
+        let op = self.begin(delta).await;
+        let more = |value: &[u8]| plus(value, delta);
+        let changed = self.value.update_as(&op, more).await?;
+        let counter = Arc::clone(&self.path);
+        self.value.zookeeper().observe(match changed {
+            Changed::Applied => CounterSeen::Added { counter, op, delta },
+            Changed::Unknown => CounterSeen::Unknown { counter, op },
+        });
+        Ok(changed)
+    }
+
+    /// Adds `delta` unless somebody else changes the counter meanwhile.
+    ///
+    /// Dropped half-way, it has added it once or not at all.
+    ///
+    /// # Errors
+    /// As [`AtomicValue::compare_and_set`].
+    pub async fn try_add(&mut self, delta: i64) -> Result<Verdict, Error> {
+        let op = self.begin(delta).await;
+        let current = self.value.get().await?;
+        let more = plus(&current.value, delta);
+        let verdict = self.value.compare_and_set_as(&op, &current, &more).await?;
+        let counter = Arc::clone(&self.path);
+        self.value.zookeeper().observe(match verdict {
+            Verdict::Set => CounterSeen::Added { counter, op, delta },
+            Verdict::Refused => CounterSeen::NotAdded { counter, op, delta },
+            Verdict::Unknown => CounterSeen::Unknown { counter, op },
+        });
+        Ok(verdict)
+    }
+
+    async fn begin(&self, delta: i64) -> Arc<str> {
+        let op = self.value.fresh_id().await;
+        let counter = Arc::clone(&self.path);
+        self.value.zookeeper().observe(CounterSeen::Adding { counter, op: Arc::clone(&op), delta });
+        op
+    }
+}
+
+/// What a counter's znode stands at: the number in the first line of its data, 0 without one.
+pub fn number(data: &[u8]) -> i64 {
+    let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    std::str::from_utf8(line).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+}
+
+fn plus(value: &[u8], delta: i64) -> Vec<u8> {
+    number(value).wrapping_add(delta).to_string().into_bytes()
+}

@@ -1,0 +1,94 @@
+//! C1: the counter stands at no less than what is acknowledged, and at no more than that with what may
+//! have been added.
+//!
+//! That is a matter of sums. Where one addition is missing and another counted twice, the sums hide it as
+//! long as both are of one size; a scenario has each client add a size of its own.
+
+use crate::counter::{CounterSeen, number};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct CountedOnce {
+    counter: Arc<str>,
+    /// The sum of what is acknowledged.
+    acknowledged: i64,
+    /// The sum of what has begun and is neither acknowledged nor refused.
+    open: i64,
+}
+
+impl CountedOnce {
+    /// Watches the counter in this znode.
+    pub fn new(counter: &str) -> CountedOnce {
+        CountedOnce { counter: counter.into(), acknowledged: 0, open: 0 }
+    }
+
+    fn observed(&mut self, seen: &CounterSeen) {
+        match seen {
+            CounterSeen::Adding { counter, delta, .. } if *counter == self.counter => {
+                self.open += delta;
+            }
+            CounterSeen::Added { counter, delta, .. } if *counter == self.counter => {
+                self.open -= delta;
+                self.acknowledged += delta;
+            }
+            CounterSeen::NotAdded { counter, delta, .. } if *counter == self.counter => {
+                self.open -= delta;
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&self, view: View<'_>) -> Result<(), Objection> {
+        let znode = view.history.tree().node(&self.counter);
+        let value = znode.map_or(0, |znode| number(&znode.data));
+        let most = self.acknowledged + self.open;
+        if (self.acknowledged..=most).contains(&value) {
+            return Ok(());
+        }
+        let saw = format!(
+            "{} stands at {value}, though {} is acknowledged and no more than {} besides may \
+             have been added",
+            self.counter, self.acknowledged, self.open
+        );
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+impl Monitor for CountedOnce {
+    fn name(&self) -> &'static str {
+        "counter C1 counted once"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("adding")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => observation.read::<CounterSeen>().is_some(),
+            _ => matches!(event, Event::Committed { .. }),
+        }
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some((_, seen)) = event.observed() {
+            self.observed(seen);
+        }
+        self.check(view)
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
+    }
+}

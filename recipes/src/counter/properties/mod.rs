@@ -1,0 +1,28 @@
+//! What a counter promises, as a monitor (recipe rule 2.15.4).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | C1 | what is acknowledged is counted once, what is not at most once | event |
+
+mod counted_once;
+
+pub use counted_once::CountedOnce;
+
+use vivarium_model::property::Monitor;
+
+/// All monitors of the counter in this znode, which holds its number in the first line of its data. They
+/// suppose that everybody adds, and nobody subtracts.
+pub fn monitors(counter: &str) -> Vec<Box<dyn Monitor>> {
+    vec![Box::new(CountedOnce::new(counter))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::property::{LooksBack, Monitors};
+
+    #[test]
+    fn a_search_for_the_counter_need_not_tell_pasts_apart() {
+        assert_eq!(Monitors::new(monitors("/counter")).look_back(), LooksBack::Tip);
+    }
+}

@@ -1,0 +1,152 @@
+//! A queue whose items are due at some time (recipe rule 2.7).
+//!
+//! # Contract
+//!
+//! A [`Queue`] in which each item bears the time at which it is due in its name, and items come
+//! in the order of these times. All that a queue promises of losses, duplicates and cancelling holds
+//! ([`crate::queue`]).
+//!
+//! *What is promised besides.* No item is given out before it is due, by the clock of the consumer. The time
+//! is worked out by the clock of the producer, so clocks that differ by some time make an item come early
+//! or late by as much. Of the items that are due, nothing that was there before this consumer's last take,
+//! and is due earlier, is passed over.
+//!
+//! *What is not promised.* An item comes when a consumer is there to take it, which may be long after it is
+//! due.
+//!
+//! *Who wakes.* Every consumer that waits is woken by each put, since it may be due earlier, and when the
+//! first item that it knows of is due: a timer of its own.
+//!
+//! It tells the monitors what a queue tells, in the same words ([`QueueSeen`](crate::queue::QueueSeen)); its
+//! properties are those of a queue with priorities, and [`NotBeforeDue`].
+
+mod not_before_due;
+pub mod worker;
+
+pub use not_before_due::NotBeforeDue;
+pub use worker::{DelayWork, delay_worker};
+
+use crate::queue::{self, Item, Look, Mark, Queue};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::named;
+use vivarium_model::property::Monitor;
+use vivarium_model::time::{Duration, Time};
+
+named! {
+    /// A mistake of a delay queue (recipe rule 3.4).
+    pub enum Mutant ("mutant") {
+        /// Whatever wakes a consumer, it takes the first item without looking at the clock again (a likely
+        /// mistake). Breaks DQ1.
+        WakeMeansDue =>
+            "A consumer that is woken by another put takes the first item without looking at \
+             the clock again (a likely mistake).",
+        /// A consumer waits for a change only, and has no timer of its own (a likely mistake): the last item
+        /// is never taken.
+        NoTimer =>
+            "A consumer waits for the next put and sets no timer, so that the last item is \
+             never taken (a likely mistake).",
+    }
+}
+
+/// A set of the delay queue's mutants.
+pub type Mutants = crate::mutants::Mutants<Mutant>;
+
+/// One client's end of a queue. See the module for its contract.
+#[derive(Debug)]
+pub struct DelayQueue {
+    queue: Queue,
+    mutants: Mutants,
+}
+
+impl DelayQueue {
+    /// The queue in `directory`. As [`Queue::open`].
+    pub async fn open(
+        zookeeper: ZooKeeper,
+        directory: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> DelayQueue {
+        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
+        DelayQueue { queue, mutants }
+    }
+
+    /// As [`Queue::with_producers`].
+    #[must_use]
+    pub fn with_producers(self, producers: usize) -> DelayQueue {
+        DelayQueue { queue: self.queue.with_producers(producers), ..self }
+    }
+
+    /// Puts an item that is due after `delay`.
+    ///
+    /// Dropped half-way, it is put or not.
+    ///
+    /// # Errors
+    /// As [`Queue::put`].
+    pub async fn put_after(&mut self, item: &[u8], delay: Duration) -> Result<(), Error> {
+        let now = self.zookeeper().now().await;
+        // A part of a millisecond counts as one: not before.
+        let due = (now + delay).0.div_ceil(1_000);
+        self.queue.put_marked(item, Mark::Due(due)).await
+    }
+
+    /// As [`Queue::end`].
+    ///
+    /// # Errors
+    /// As [`Queue::end`].
+    pub async fn end(&mut self, producer: &str) -> Result<(), Error> {
+        self.queue.end(producer).await
+    }
+
+    /// Takes the first item as soon as it is due. `None` when there will be none.
+    ///
+    /// Cancel-safe as [`Queue::take`].
+    ///
+    /// # Errors
+    /// As [`Queue::take`].
+    pub async fn take(&mut self) -> Result<Option<Item>, Error> {
+        // What a timer has told to be past by now, whatever a clock shows.
+        let mut past = 0;
+        loop {
+            let now = self.zookeeper().now().await.milliseconds().max(past);
+            let (due, wake) = match self.queue.look(now).await? {
+                Look::Taken(item) => return Ok(Some(item)),
+                Look::Ended => return Ok(None),
+                Look::Nothing { due, wake } => (due, wake),
+            };
+            // Recipe rule 2.7.2.
+            let Some(due) = due.filter(|_| !self.mutants.has(Mutant::NoTimer)) else {
+                self.queue.wait(wake).await;
+                continue;
+            };
+            let zookeeper = self.zookeeper().clone();
+            let until = Time(due * 1_000).since(Time(now * 1_000));
+            match race(self.queue.wait(wake), zookeeper.sleep(until)).await {
+                Either::Left(()) if self.mutants.has(Mutant::WakeMeansDue) => past = u64::MAX,
+                Either::Left(()) => {}
+                Either::Right(()) => past = due,
+            }
+        }
+    }
+
+    /// As [`Queue::close`].
+    ///
+    /// # Errors
+    /// As [`Queue::close`].
+    pub async fn close(self) -> Result<(), Error> {
+        self.queue.close().await
+    }
+
+    /// The handle.
+    pub fn zookeeper(&self) -> &ZooKeeper {
+        self.queue.zookeeper()
+    }
+}
+
+/// All monitors of a delay queue whose items are the children of `directory`: those of a queue with
+/// priorities, whose priorities are times, and DQ1.
+pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    let mut monitors = queue::priority_monitors(directory);
+    monitors.push(Box::new(NotBeforeDue::new(directory)));
+    monitors
+}

@@ -1,0 +1,76 @@
+//! DQ1: no item is given out before it is due.
+//!
+//! When an item is due stands in its name. A search has no time, so only sweeps ask. Their clocks are all
+//! the same: there is no skew to allow for.
+
+use crate::queue::properties::{Part, item_of, parts};
+use crate::queue::{ItemName, Mark, QueueSeen};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct NotBeforeDue {
+    queue: Arc<str>,
+    /// When each item is due, in milliseconds.
+    due: BTreeMap<Arc<str>, u64>,
+}
+
+impl NotBeforeDue {
+    /// Watches the queue in this directory.
+    pub fn new(directory: &str) -> NotBeforeDue {
+        NotBeforeDue { queue: directory.into(), due: BTreeMap::new() }
+    }
+}
+
+impl Monitor for NotBeforeDue {
+    fn name(&self) -> &'static str {
+        "delay-queue DQ1 not before due"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("taken")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, QueueSeen::Taken { .. })))
+            || matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Committed { txn, .. } = event
+            && view.history.is_new(txn)
+        {
+            parts(&txn.body, &self.queue, &mut |part| {
+                let Part::Created { path, data } = part else { return };
+                let name = ItemName::parse(path::name(path));
+                if let Some(Mark::Due(due)) = name.map(|name| name.mark) {
+                    self.due.insert(item_of(data), due);
+                }
+            });
+        }
+        let Some((client, QueueSeen::Taken { queue, item })) = event.observed() else {
+            return Ok(());
+        };
+        let now = view.at().milliseconds();
+        match self.due.get(item).filter(|due| *queue == self.queue && **due > now) {
+            None => Ok(()),
+            Some(due) => {
+                let saw =
+                    format!("{client} has taken {item} at {now} ms, which is due at {due} ms");
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}

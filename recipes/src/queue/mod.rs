@@ -1,0 +1,362 @@
+//! Queues: first in, first out (recipe rule 2.4), or by priority (recipe rule 2.5).
+//!
+//! # Contract
+//!
+//! A queue is a directory, each item a persistent, sequential znode in it. Every [`Queue`] has a ledger
+//! ([`Ledger`](crate::once::Ledger)) beside the directory, by which each put and each take is one multi that
+//! is applied once.
+//!
+//! *What is promised.* An item that was put is in the queue once, until one consumer takes it, and no other
+//! gets it: exactly once, as long as the consumer lives. It is lost where a consumer's program dies between
+//! the take and its return: at most once, then. Who cannot bear that takes [`crate::ack_queue`], whose
+//! items stay until they are acknowledged. A put or take whose connection is lost, or whose session ends, is
+//! settled, never guessed: neither returns before it is known what became of it. This holds under every
+//! fault.
+//!
+//! *Order.* What one consumer takes comes in the order in which it was put; with priorities, the smallest
+//! first, and of one priority in that order. Each take goes by a list of its own: nothing that was there
+//! before this consumer's last take, and is better, is passed over. Between consumers there is no order but
+//! that of their takes.
+//!
+//! *Cancelling is safe.* Futures of this module may be dropped at any await point. A take that was dropped
+//! half-way may have its item already: the next [`Queue::take`] of the same queue value gives it out. A put
+//! that was dropped half-way has put the item or not.
+//!
+//! *Who wakes.* Every consumer that waits is woken by each put, and one of them gets the item. Nobody is
+//! woken by a lost connection.
+//!
+//! *What stays behind.* The ledger, one small znode, where a queue value is not [closed](Queue::close).
+//!
+//! The directory may be deleted while it is empty, by a container manager or by hand: puts and takes make it
+//! anew, and items have names that never come twice.
+//!
+//! What the recipe tells the monitors is a [`QueueSeen`]; its properties are in [`properties`], its
+//! published mistakes in [`mutant`].
+
+mod claim;
+pub mod mutant;
+pub mod name;
+pub mod properties;
+mod seen;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use name::{ItemName, Mark};
+pub use properties::{monitors, priority_monitors};
+pub use seen::QueueSeen;
+pub use worker::{QueueWork, queue_worker};
+
+use crate::once::{Fate, Ledger, Patient, create_persistent};
+use claim::Claiming;
+use std::future::pending;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{TimedOut, Watch, ZooKeeper};
+use vivarium_model::id::SessionId;
+use vivarium_model::op::{CreateMode, EventType, Op};
+use vivarium_model::time::Duration;
+
+/// One client's end of a queue. See the module for its contract.
+#[derive(Debug)]
+pub struct Queue {
+    pub(crate) patient: Patient,
+    pub(crate) directory: Arc<str>,
+    pub(crate) ledger: Ledger,
+    /// A take whose outcome is not known yet.
+    claiming: Option<Claiming>,
+    /// So many producers there are; `None` if nobody knows.
+    pub(crate) producers: Option<usize>,
+    /// What is left of the last list (`StalePriorityList`).
+    stale: Vec<String>,
+    mutants: Mutants,
+}
+
+/// What was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Item {
+    /// As it was put.
+    pub data: Arc<[u8]>,
+    /// How it was marked.
+    pub mark: Mark,
+}
+
+/// What a look at the queue led to.
+pub(crate) enum Look {
+    Taken(Item),
+    /// It is empty and all of its producers have said their last word.
+    Ended,
+    Nothing {
+        /// When the first of those that are there is due.
+        due: Option<u64>,
+        wake: Wake,
+    },
+}
+
+/// What tells that it is time to look again.
+pub(crate) struct Wake {
+    watch: Watch,
+    session: SessionId,
+}
+
+impl Queue {
+    /// The queue in `directory`, which is created where it is missing, when it is first used. Waits for a
+    /// session.
+    pub async fn open(
+        zookeeper: ZooKeeper,
+        directory: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> Queue {
+        let directory = directory.into();
+        let patient = Patient::connect(zookeeper).await;
+        let ledger = Ledger::new(&patient, &ledgers(&directory)).await;
+        Queue {
+            patient,
+            directory,
+            ledger,
+            claiming: None,
+            producers: None,
+            stale: Vec::new(),
+            mutants,
+        }
+    }
+
+    /// The same, of which is known how many producers it has: when so many have said their last word
+    /// ([`Queue::end`]) and it is empty, takes end.
+    #[must_use]
+    pub fn with_producers(self, producers: usize) -> Queue {
+        Queue { producers: Some(producers), ..self }
+    }
+
+    /// Puts an item behind all others.
+    ///
+    /// Dropped half-way, it is put or not.
+    ///
+    /// # Errors
+    /// The server refuses the directory or the data.
+    pub async fn put(&mut self, item: &[u8]) -> Result<(), Error> {
+        self.put_marked(item, Mark::Plain).await
+    }
+
+    /// Puts an item behind those that have no larger priority.
+    ///
+    /// Dropped half-way, it is put or not.
+    ///
+    /// # Errors
+    /// As [`Queue::put`].
+    pub async fn put_with_priority(&mut self, item: &[u8], priority: u32) -> Result<(), Error> {
+        self.put_marked(item, Mark::Priority(priority)).await
+    }
+
+    /// Says that this producer, known by its name, puts nothing any more.
+    ///
+    /// # Errors
+    /// As [`Queue::put`].
+    pub async fn end(&mut self, producer: &str) -> Result<(), Error> {
+        let end = name::child(&self.directory, &format!("{}{producer}", name::END));
+        create_persistent(&mut self.patient, &end).await
+    }
+
+    /// Takes the first item, and waits for one where there is none. `None` when there will be none
+    /// ([`Queue::with_producers`]).
+    ///
+    /// Cancel-safe: what a dropped take has taken, the next one gives out.
+    ///
+    /// # Errors
+    /// The server refuses the directory.
+    pub async fn take(&mut self) -> Result<Option<Item>, Error> {
+        loop {
+            match self.look(u64::MAX).await? {
+                Look::Taken(item) => return Ok(Some(item)),
+                Look::Ended => return Ok(None),
+                Look::Nothing { wake, .. } => self.wait(wake).await,
+            }
+        }
+    }
+
+    /// Takes the first item, but does not wait longer than `patience` for one.
+    ///
+    /// Cancel-safe as [`Queue::take`].
+    ///
+    /// # Errors
+    /// [`TimedOut`] outside, those of [`Queue::take`] inside.
+    pub async fn take_timeout(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Result<Option<Item>, Error>, TimedOut> {
+        let zookeeper = self.zookeeper().clone();
+        zookeeper.timeout(patience, self.take()).await
+    }
+
+    /// Takes the first item, if there is one.
+    ///
+    /// Cancel-safe as [`Queue::take`].
+    ///
+    /// # Errors
+    /// As [`Queue::take`].
+    pub async fn try_take(&mut self) -> Result<Option<Item>, Error> {
+        match self.look(u64::MAX).await? {
+            Look::Taken(item) => Ok(Some(item)),
+            Look::Ended | Look::Nothing { .. } => Ok(None),
+        }
+    }
+
+    /// Takes this client's ledger away. (A take that was dropped and has its item loses it here.)
+    ///
+    /// # Errors
+    /// The server refuses the path.
+    pub async fn close(mut self) -> Result<(), Error> {
+        self.ledger.close(&mut self.patient).await
+    }
+
+    /// The handle.
+    pub fn zookeeper(&self) -> &ZooKeeper {
+        self.patient.zookeeper()
+    }
+
+    /// What no item of another program, or of the same one before, is called.
+    pub(crate) fn item(&self, at: u32) -> String {
+        self.ledger.name(at)
+    }
+
+    pub(crate) async fn put_marked(&mut self, item: &[u8], mark: Mark) -> Result<(), Error> {
+        self.observe(item, |queue, item| QueueSeen::Putting { queue, item });
+        let entry = self.ledger.entry();
+        let path = self.prefix(entry, mark);
+        let mode = match self.mutants.has(Mutant::QueueEphemeralItems) {
+            true => CreateMode::EphemeralSequential,
+            false => CreateMode::PersistentSequential,
+        };
+        let create = [Op::create(path.as_str(), item, mode)];
+        while !self.is_put(entry, &create).await? {
+            // The directory may be reaped at any time.
+            self.make_directory().await?;
+        }
+        self.observe(item, |queue, item| QueueSeen::Put { queue, item });
+        Ok(())
+    }
+
+    /// False where the directory is missing.
+    async fn is_put(&mut self, entry: u32, create: &[Op; 1]) -> Result<bool, Error> {
+        // Recipe rule 2.4.2.
+        let refused = if self.mutants.has(Mutant::BlindCreateRetry) {
+            let request =
+                |zookeeper: ZooKeeper| async move { zookeeper.multi(create.to_vec()).await };
+            self.patient.repeat(request).await.err().map(|failed| failed.error)
+        } else {
+            match self.ledger.apply(&mut self.patient, entry, create).await? {
+                Fate::Applied => None,
+                Fate::Refused { error, .. } => Some(error),
+            }
+        };
+        match refused {
+            None => Ok(true),
+            Some(Error::NoNode) => Ok(false),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn prefix(&self, entry: u32, mark: Mark) -> String {
+        let id = self.ledger.name(entry);
+        match mark {
+            Mark::Priority(priority) if self.mutants.has(Mutant::PriorityUnpadded) => {
+                name::child(&self.directory, &format!("{id}-p{priority}-"))
+            }
+            _ => name::prefix(&self.directory, &id, mark),
+        }
+    }
+
+    /// Takes the first item that is due by now, or says what there is to wait for.
+    pub(crate) async fn look(&mut self, now: u64) -> Result<Look, Error> {
+        if let Some(item) = self.resume().await? {
+            return Ok(Look::Taken(item));
+        }
+        if let Some(item) = self.take_stale().await? {
+            return Ok(Look::Taken(item));
+        }
+        let (names, watch) = self.list().await?;
+        let wake = Wake { watch, session: self.patient.session() };
+        let items = match self.mutants.has(Mutant::PriorityUnpadded) {
+            true => claim::as_text(&names),
+            false => name::in_order(&names),
+        };
+        let mut due = None;
+        for (at, item) in items.iter().enumerate() {
+            if let Mark::Due(time) = item.mark
+                && time > now
+            {
+                due = Some(time);
+                break;
+            }
+            if let Some(taken) = self.claim(item).await? {
+                if self.mutants.has(Mutant::StalePriorityList) {
+                    self.stale =
+                        items[at + 1..].iter().map(|left| left.name().to_string()).collect();
+                }
+                return Ok(Look::Taken(taken));
+            }
+        }
+        let is_ended = self.producers.is_some_and(|producers| name::ends(&names) >= producers);
+        // Those that are there and could not be taken are going: the watch tells when (recipe rule 2.4.5).
+        Ok(if items.is_empty() && is_ended { Look::Ended } else { Look::Nothing { due, wake } })
+    }
+
+    /// Takes from what is left of the last list, as no queue should (`StalePriorityList`).
+    async fn take_stale(&mut self) -> Result<Option<Item>, Error> {
+        while !self.stale.is_empty() {
+            let name = self.stale.remove(0);
+            let Some(item) = ItemName::parse(&name) else { continue };
+            if let Some(taken) = self.claim(&item).await? {
+                return Ok(Some(taken));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until it is time to look again: whatever the event (recipe rule 2.4.5).
+    pub(crate) async fn wait(&mut self, mut wake: Wake) {
+        match wake.watch.changed().await {
+            Ok(event) if event.kind == EventType::NodeDeleted => {
+                if self.mutants.has(Mutant::ParentReapedUnderWatch) {
+                    pending::<()>().await;
+                }
+            }
+            Ok(_) => {}
+            Err(_) if self.mutants.has(Mutant::NoRecheckOnReconnect) => pending().await,
+            Err(_) => self.patient.leave(wake.session).await,
+        }
+    }
+
+    pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Watch), Error> {
+        loop {
+            let directory = &*self.directory;
+            let list =
+                |zookeeper: ZooKeeper| async move { zookeeper.get_children_watch(directory).await };
+            match self.patient.repeat(list).await {
+                Err(Error::NoNode) => self.make_directory().await?,
+                other => return other,
+            }
+        }
+    }
+
+    async fn make_directory(&mut self) -> Result<(), Error> {
+        let directory = Arc::clone(&self.directory);
+        if !self.mutants.has(Mutant::RootExistsEscapes) {
+            return create_persistent(&mut self.patient, &directory).await;
+        }
+        let directory = &*directory;
+        let create = |zookeeper: ZooKeeper| async move {
+            zookeeper.create(directory, b"", CreateMode::Persistent).await
+        };
+        self.patient.repeat(create).await.map(drop)
+    }
+
+    fn observe(&self, item: &[u8], make: impl FnOnce(Arc<str>, Arc<str>) -> QueueSeen) {
+        let item = String::from_utf8_lossy(item).into();
+        self.zookeeper().observe(make(Arc::clone(&self.directory), item));
+    }
+}
+
+/// Where the ledgers of a queue's clients are: beside it, so that they wake nobody who waits for items.
+pub fn ledgers(directory: &str) -> String {
+    format!("{directory}.ledgers")
+}

@@ -1,0 +1,157 @@
+//! Names of items: `<id>-<mark>-<sequence number>`, and their order.
+//!
+//! The id is that of the put, and no other put has it: the server's sequence numbers begin again where the
+//! directory is deleted and made anew (recipe rule 1.2.2), and then a name would come twice. The mark is `q`
+//! for an item that has nothing but its place, `p` with ten digits for a priority, `d` with twenty for the
+//! time at which it is due, in milliseconds.
+//!
+//! Sequence numbers are compared as serial numbers (RFC 1982), since they wrap (recipe rule 1.2.1).
+
+use std::cmp::Reverse;
+
+/// How an item is marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// It has its place only.
+    #[default]
+    Plain,
+    /// A smaller one comes first.
+    Priority(u32),
+    /// Due at this time, in milliseconds.
+    Due(u64),
+}
+
+/// The name of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemName<'a> {
+    name: &'a str,
+    stem: &'a str,
+    /// Its mark.
+    pub mark: Mark,
+    sequence: i32,
+}
+
+/// What the name of a producer's last word begins with.
+pub(crate) const END: &str = "end-";
+
+impl Mark {
+    /// As it stands in a name. Numbers are padded: whoever sorts names as text sorts them right.
+    pub fn text(self) -> String {
+        match self {
+            Mark::Plain => "q".to_string(),
+            Mark::Priority(priority) => format!("p{priority:010}"),
+            Mark::Due(due) => format!("d{due:020}"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Mark> {
+        match text.split_at_checked(1)? {
+            ("q", "") => Some(Mark::Plain),
+            ("p", digits) => digits.parse().ok().map(Mark::Priority),
+            ("d", digits) => digits.parse().ok().map(Mark::Due),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> ItemName<'a> {
+    /// Reads a child's name; `None` where it is no item's.
+    pub fn parse(name: &'a str) -> Option<ItemName<'a>> {
+        // Ten characters, or eleven of which the first is a minus.
+        let digits = name.len().checked_sub(10).filter(|at| name.is_char_boundary(*at))?;
+        let negative = name[..digits].ends_with("--");
+        let at = if negative { digits - 1 } else { digits };
+        let stem = name[..at].strip_suffix('-')?;
+        let (_id, mark) = stem.rsplit_once('-')?;
+        let sequence = name[at..].parse().ok()?;
+        Some(ItemName { name, stem, mark: Mark::parse(mark)?, sequence })
+    }
+
+    /// The child's name.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The name made anew from the number in it, which has lost its padding (`QueueUnpadded`).
+    pub(crate) fn unpadded(&self) -> String {
+        format!("{}-{}", self.stem, self.sequence)
+    }
+}
+
+/// The items among these children, the first one first.
+pub fn in_order(names: &[String]) -> Vec<ItemName<'_>> {
+    let mut items: Vec<ItemName<'_>> =
+        names.iter().filter_map(|name| ItemName::parse(name)).collect();
+    let Some(any) = items.first().map(|item| item.sequence) else { return items };
+    // The numbers of all that are there at one time span less than half of all that there are, so they
+    // are in order as seen from any one of them.
+    let ahead = |item: &ItemName<'_>| any.wrapping_sub(item.sequence);
+    items.sort_by_key(|item| (item.mark, Reverse(ahead(item))));
+    items
+}
+
+/// How many producers have said their last word.
+pub(crate) fn ends(names: &[String]) -> usize {
+    names.iter().filter(|name| name.starts_with(END)).count()
+}
+
+/// The path prefix to put an item with: the server appends the sequence number.
+pub(crate) fn prefix(directory: &str, id: &str, mark: Mark) -> String {
+    child(directory, &format!("{id}-{}-", mark.text()))
+}
+
+/// The full path of a child.
+pub(crate) fn child(directory: &str, name: &str) -> String {
+    format!("{}/{name}", if directory == "/" { "" } else { directory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(mark: Mark, sequence: i32) -> String {
+        format!("00ff.1-{}-{sequence:010}", mark.text())
+    }
+
+    #[test]
+    fn names_of_items_and_of_others() {
+        for mark in [Mark::Plain, Mark::Priority(7), Mark::Due(1_000)] {
+            for sequence in [0, 7, i32::MAX, i32::MIN, -7] {
+                let name = name(mark, sequence);
+                let item = ItemName::parse(&name).expect("an item");
+                assert_eq!((item.mark, item.sequence), (mark, sequence), "{name}");
+            }
+        }
+        for other in
+            ["", "end-3", "0000000001", "a-q-1", "q-0000000001", "a-x-0000000001", "a-p-0000000001"]
+        {
+            assert_eq!(ItemName::parse(other), None, "{other:?}");
+        }
+        let unpadded = ItemName::parse("00ff.1-q-0000000012").map(|item| item.unpadded());
+        assert_eq!(unpadded.as_deref(), Some("00ff.1-q-12"));
+    }
+
+    proptest! {
+        /// By priority, and wherever the counter stands, in order of creation.
+        #[test]
+        fn items_come_by_mark_and_then_in_order_of_creation(
+            start: i32,
+            steps in prop::collection::vec((1..1000_i32, 0..3_u32), 1..8),
+        ) {
+            let mut at = start;
+            let mut put = Vec::new();
+            for (step, priority) in steps {
+                at = at.wrapping_add(step);
+                put.push((priority, name(Mark::Priority(priority), at)));
+            }
+            let mut expected = put.clone();
+            expected.sort_by_key(|(priority, _)| *priority);
+            let mut listed: Vec<String> = put.into_iter().map(|(_, name)| name).collect();
+            listed.sort();
+            let ordered: Vec<&str> = in_order(&listed).iter().map(ItemName::name).collect();
+            let expected: Vec<&str> = expected.iter().map(|(_, name)| name.as_str()).collect();
+            prop_assert_eq!(ordered, expected);
+        }
+    }
+}

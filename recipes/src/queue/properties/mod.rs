@@ -1,0 +1,89 @@
+//! What a queue promises, as monitors (recipe rules 2.4.7 and 2.5.2).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | Q1 | no item that was put disappears without somebody who has it | at rest |
+//! | Q2 | no item is taken twice | event |
+//! | Q3 | what one consumer takes comes in the order in which it was put | event |
+//! | Q4 | no item is in the queue twice | event |
+//! | P1 | nothing better is passed over | event |
+//!
+//! All of them take one directory, whose children the items are, and ignore everything else. An item is
+//! known by its data. None looks back in the committed history: what it needs of the past is its own state.
+
+mod no_loss;
+mod once_put;
+mod order;
+mod passed_over;
+mod taken_once;
+
+pub use no_loss::NoLoss;
+pub use once_put::OncePut;
+pub use order::TakenInOrder;
+pub use passed_over::NothingPassedOver;
+pub use taken_once::TakenOnce;
+
+use std::sync::Arc;
+use vivarium_model::path::{self, ZnodePath};
+use vivarium_model::property::Monitor;
+use vivarium_model::txn::TxnBody;
+
+/// All monitors of a queue whose items are the children of `directory`: first in, first out, each item
+/// taken at most once.
+pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(NoLoss::new(directory)),
+        Box::new(TakenOnce::new(directory)),
+        Box::new(TakenInOrder::new(directory)),
+        Box::new(OncePut::new(directory)),
+    ]
+}
+
+/// The same of one with priorities, which stand in the names of the items (see
+/// [`ItemName`](super::ItemName)).
+pub fn priority_monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(NoLoss::new(directory)),
+        Box::new(TakenOnce::new(directory)),
+        Box::new(NothingPassedOver::new(directory)),
+        Box::new(OncePut::new(directory)),
+    ]
+}
+
+/// What a transaction does to a child of the directory.
+pub(crate) enum Part<'a> {
+    Created { path: &'a ZnodePath, data: &'a [u8] },
+    Deleted { path: &'a ZnodePath },
+}
+
+/// Each child of the directory that a transaction creates or deletes by name, in order. (Ephemerals that go
+/// with their session are not among these.)
+pub(crate) fn parts<'a>(body: &'a TxnBody, directory: &str, each: &mut impl FnMut(Part<'a>)) {
+    let is_in = |path: &ZnodePath| path::parent(path) == Some(directory);
+    match body {
+        TxnBody::Create { path, data, .. } if is_in(path) => {
+            each(Part::Created { path, data });
+        }
+        TxnBody::Delete { path } if is_in(path) => each(Part::Deleted { path }),
+        TxnBody::Multi(all) => all.iter().for_each(|part| parts(part, directory, each)),
+        _ => {}
+    }
+}
+
+/// An item's data as observations have it.
+pub(crate) fn item_of(data: &[u8]) -> Arc<str> {
+    String::from_utf8_lossy(data).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::property::{LooksBack, Monitors};
+
+    #[test]
+    fn a_search_for_a_queue_need_not_tell_pasts_apart() {
+        for all in [monitors("/queue"), priority_monitors("/queue")] {
+            assert_eq!(Monitors::new(all).look_back(), LooksBack::Tip);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Q4: no item is in the queue twice: not at one time, and not one after the other.
+//!
+//! One that is moved (deleted and created by one transaction, as a requeue does) is the same one.
+
+use super::{Part, item_of, parts};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::path::ZnodePath;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::Txn;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct OncePut {
+    queue: Arc<str>,
+    /// Where each item is or was last.
+    put: BTreeMap<Arc<str>, ZnodePath>,
+}
+
+impl OncePut {
+    /// Watches the queue in this directory.
+    pub fn new(directory: &str) -> OncePut {
+        OncePut { queue: directory.into(), put: BTreeMap::new() }
+    }
+
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
+        let mut deleted = Vec::new();
+        parts(&txn.body, &self.queue, &mut |part| {
+            if let Part::Deleted { path } = part {
+                deleted.push(path);
+            }
+        });
+        let mut twice = None;
+        parts(&txn.body, &self.queue, &mut |part| {
+            if let Part::Created { path, data, .. } = part
+                && !data.is_empty()
+            {
+                let before = self.put.insert(item_of(data), path.clone());
+                if let Some(before) = before.filter(|before| !deleted.contains(&before)) {
+                    twice.get_or_insert((item_of(data), path.clone(), before));
+                }
+            }
+        });
+        match twice {
+            None => Ok(()),
+            Some((item, path, before)) => {
+                let saw =
+                    format!("{} put {item} as {path}; it was put before, as {before}", txn.session);
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+impl Monitor for OncePut {
+    fn name(&self) -> &'static str {
+        "queue Q4 put once"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(txn),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Q3: what one consumer takes comes in the order in which it was put.
+//!
+//! The order is that of the czxids, wherever the sequence counter stands. An older item cannot turn up behind
+//! a younger one that a consumer has taken: the list that showed the younger one had shown it too, or it
+//! was gone.
+
+use super::{Part, item_of, parts};
+use crate::queue::QueueSeen;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct TakenInOrder {
+    queue: Arc<str>,
+    /// When each item was put, the first time.
+    put: BTreeMap<Arc<str>, Zxid>,
+    /// The youngest item that each consumer has taken.
+    youngest: BTreeMap<ClientId, Zxid>,
+}
+
+impl TakenInOrder {
+    /// Watches the queue in this directory.
+    pub fn new(directory: &str) -> TakenInOrder {
+        TakenInOrder { queue: directory.into(), put: BTreeMap::new(), youngest: BTreeMap::new() }
+    }
+
+    fn taken(&mut self, client: ClientId, item: &Arc<str>) -> Result<(), Objection> {
+        let Some(put) = self.put.get(item).copied() else {
+            let saw = format!("{client} has taken {item}, which nobody has put");
+            return Err(Objection::new(self.name(), saw));
+        };
+        let youngest = self.youngest.entry(client).or_insert(put);
+        if put < *youngest {
+            let saw = format!(
+                "{client} has taken {item}, put at {put}, after one that was put at {youngest}"
+            );
+            return Err(Objection::new(self.name(), saw));
+        }
+        *youngest = put;
+        Ok(())
+    }
+}
+
+impl Monitor for TakenInOrder {
+    fn name(&self) -> &'static str {
+        "queue Q3 taken in order"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("taken")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event.observed(), Some((_, QueueSeen::Taken { .. })))
+            || matches!(event, Event::Committed { .. } | Event::Killed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { txn, .. } if view.history.is_new(txn) => {
+                parts(&txn.body, &self.queue, &mut |part| {
+                    if let Part::Created { data, .. } = part {
+                        self.put.entry(item_of(data)).or_insert(txn.zxid);
+                    }
+                });
+                Ok(())
+            }
+            Event::Observed { client, observation, .. } => match observation.read() {
+                Some(QueueSeen::Taken { queue, item }) if *queue == self.queue => {
+                    self.taken(*client, item)
+                }
+                _ => Ok(()),
+            },
+            // The next program is another consumer.
+            Event::Killed { client } => {
+                self.youngest.remove(client);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use vivarium_model::id::{SessionId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
+    use vivarium_model::txn::TxnBody;
+
+    const QUEUE: &str = "/lock";
+
+    /// With the items `a` and `b`, put in this order.
+    fn scene() -> Scene<TakenInOrder> {
+        let mut scene = Scene::new(TakenInOrder::new(QUEUE));
+        for (at, item) in (0..).zip(["a", "b"]) {
+            let path = path(&format!("{QUEUE}/{item}-q-000000000{at}"));
+            let create = TxnBody::create(path, item.as_bytes(), EphemeralType::Void, at + 1);
+            scene.commit(S1, 2, create);
+        }
+        scene
+    }
+
+    fn take(scene: &mut Scene<TakenInOrder>, client: u8, session: SessionId, item: &str) {
+        let seen = QueueSeen::Taken { queue: QUEUE.into(), item: item.into() };
+        let observation = Observed::new(seen);
+        let session = Some(session);
+        let client = ClientId(client);
+        scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
+    }
+
+    #[test]
+    fn an_older_item_after_a_younger_one_is_refused() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "b");
+        take(&mut scene, 1, S1, "a");
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"queue Q3 taken in order: client 1 has taken a, put at 1:4, after one that was put at 1:5");
+    }
+
+    #[test]
+    fn so_is_one_that_nobody_has_put() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "c");
+        assert!(scene.end().is_some_and(|saw| saw.contains("nobody has put")));
+    }
+
+    #[test]
+    fn consumers_and_programs_have_no_order_between_them() {
+        let mut scene = scene();
+        take(&mut scene, 1, S1, "b");
+        take(&mut scene, 2, S2, "a");
+        scene.event(Event::Killed { client: ClientId(1) });
+        take(&mut scene, 1, S1, "a");
+        assert_eq!(scene.end(), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! `ack-queue`: producers and consumers at a queue whose items are claimed and acknowledged, while
+//! everything around them fails.
+//!
+//! Each client puts items, or works on them until there are none to come, or does both. The work is a write
+//! outside of ZooKeeper under the claim's token. Some claims are cancelled, requeued or released.
+//!
+//! A search has the first client put one item and all work on it. Of three and more those behind the second
+//! requeue the first that they claim: that multiplies the states.
+
+use super::queue::{MARKS, QUEUE};
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::ack_queue::{self, AckWork, Mutants, ack_worker};
+use vivarium_recipes::queue;
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = ack_queue::Mutant::ALL;
+    Entry {
+        name: "ack-queue",
+        summary: "producers and consumers at a queue whose items are acknowledged",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let clients: Vec<AckWork> =
+            (1..=drawn.clients).map(|client| work(drawn, client, mutants)).collect();
+        let producers = clients.iter().filter(|work| work.puts.is_some()).count();
+        clients.into_iter().map(|work| ack_worker(AckWork { producers, ..work })).collect()
+    };
+    let monitors = |_drawn: &Drawn| ack_queue::monitors(QUEUE);
+    let setup = Setup::of([QUEUE, &queue::ledgers(QUEUE), &ack_queue::claims(QUEUE)]);
+    Scenario {
+        rounds: Choice::from(1..=4),
+        marks: MARKS.to_vec(),
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
+/// puts, and the second works.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
+    let work = AckWork { mutants, ..AckWork::new(QUEUE) };
+    if let Some(search) = drawn.search {
+        return AckWork {
+            puts: (client == 1).then_some(1),
+            requeues: u32::from(client > 2),
+            cancel: search.cancels,
+            close: search.cancels,
+            ..work
+        };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("ack-queue work", client.into());
+    let role = random.between(0, 2);
+    AckWork {
+        puts: (client == 1 || client > 2 && role > 0).then_some(drawn.rounds),
+        takes: client == 2 || role < 2,
+        requeues: random.between(0, 2) as u32,
+        releases: random.between(0, 1) as u32,
+        guard_watch: random.chance(Ratio::one_in(2)),
+        cancel: random.chance(Ratio::one_in(3)),
+        pause: random.span(Duration::ZERO, Duration::from_millis(800)),
+        close: true,
+        ..work
+    }
+}

@@ -1,0 +1,71 @@
+//! `counter`: clients count in one znode while everything around them fails.
+//!
+//! Each client adds a power of a thousand of its own, so that one addition too many does not make up for one that
+//! is missing. Some add whatever others do, some give way; some can be cancelled; the znode keeps the ids of
+//! many changes or of one only, so that what became of a change may be unknown. A search has each client
+//! count once: those with an odd number whatever others do, the others give way.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::mark::Mark;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::counter::{self, CounterWork, Mutants, counter_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The counter's znode.
+const COUNTER: &str = "/counter";
+
+/// What a sweep must have seen: every fate of a write whose reply was lost.
+const MARKS: [Mark; 4] = [
+    Mark::LostReplyApplied,
+    Mark::LostReplyNeverApplied,
+    Mark::LostReplyPending,
+    Mark::SessionExpired,
+];
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = counter::Mutant::ALL;
+    Entry {
+        name: "counter",
+        summary: "clients count in one znode",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        (1..=drawn.clients).map(|client| counter_worker(work(drawn, client, mutants))).collect()
+    };
+    let monitors = |_drawn: &Drawn| counter::monitors(COUNTER);
+    Scenario {
+        rounds: Choice::from(1..=6),
+        marks: MARKS.to_vec(),
+        explored: Explored::Programs { setup: Setup::of([COUNTER]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> CounterWork {
+    let delta = 1_000_i64.pow(u32::from(client.min(6)) - 1);
+    let work = CounterWork { rounds: drawn.rounds, delta, mutants, ..CounterWork::new(COUNTER) };
+    if let Some(search) = drawn.search {
+        return CounterWork { tries: client % 2 == 0, cancel: search.cancels, ..work };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("counter work", client.into());
+    let keeping = Seeds::new(drawn.seed).stream("counter", 0).chance(Ratio::one_in(3));
+    CounterWork {
+        tries: random.chance(Ratio::one_in(3)),
+        cancel: random.chance(Ratio::one_in(3)),
+        keeping: keeping.then_some(1),
+        pause: random.span(Duration::ZERO, Duration::from_millis(800)),
+        ..work
+    }
+}

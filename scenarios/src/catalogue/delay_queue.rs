@@ -1,0 +1,71 @@
+//! `delay-queue`: producers and consumers at a queue whose items are due at some time, while everything
+//! around them fails.
+//!
+//! A search has the first client put one item, due at once or later, and both take.
+
+use super::queue::{MARKS, QUEUE};
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::delay_queue::{self, DelayWork, Mutants, delay_worker};
+use vivarium_recipes::queue;
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = delay_queue::Mutant::ALL;
+    Entry {
+        name: "delay-queue",
+        summary: "producers and consumers at a queue whose items are due at some time",
+        seeds: 2_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let clients: Vec<DelayWork> =
+            (1..=drawn.clients).map(|client| work(drawn, client, mutants)).collect();
+        let producers = clients.iter().filter(|work| work.puts.is_some()).count();
+        clients.into_iter().map(|work| delay_worker(DelayWork { producers, ..work })).collect()
+    };
+    let monitors = |_drawn: &Drawn| delay_queue::monitors(QUEUE);
+    let setup = Setup::of([QUEUE, &queue::ledgers(QUEUE)]).expect("they are znodes");
+    Scenario {
+        rounds: Choice::from(1..=4),
+        marks: MARKS.to_vec(),
+        explored: Explored::Programs { setup },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
+/// puts, and the second takes.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DelayWork {
+    let mut work = DelayWork {
+        directory: QUEUE.into(),
+        puts: (client == 1).then(|| vec![Duration::from_millis(500)]),
+        takes: true,
+        producers: 1,
+        cancel: drawn.search.is_some_and(|search| search.cancels),
+        pause: Duration::ZERO,
+        mutants,
+    };
+    if drawn.is_explored() {
+        return work;
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("delay-queue work", client.into());
+    let role = random.between(0, 2);
+    let delays = (0..drawn.rounds).map(|_| random.span(Duration::ZERO, Duration::from_secs(4)));
+    let delays: Vec<Duration> = delays.collect();
+    work.puts = (client == 1 || client > 2 && role > 0).then_some(delays);
+    work.takes = client == 2 || role < 2;
+    work.cancel = random.chance(Ratio::one_in(3));
+    work.pause = random.span(Duration::ZERO, Duration::from_millis(800));
+    work
+}

@@ -1,0 +1,114 @@
+//! `queue` and `priority-queue`: producers and consumers at one queue while everything around them fails.
+//!
+//! Each client puts items, or takes them until there are none to come, or does both. Who is killed begins
+//! anew, with items of its own. Some takes are cancelled, and some producers delete the directory first if it
+//! is empty, as a container manager might.
+//!
+//! A search has the first client put one item, and all of them take; with priorities the first puts three,
+//! and the others take. Where it cancels, the first one deletes the directory before.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::mark::Mark;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::queue::{self, Mutants, QueueWork, queue_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The queue's directory.
+pub(super) const QUEUE: &str = "/queue";
+
+/// What a sweep must have seen: every fate of a write whose reply was lost.
+pub(super) const MARKS: [Mark; 4] = [
+    Mark::LostReplyApplied,
+    Mark::LostReplyNeverApplied,
+    Mark::LostReplyPending,
+    Mark::SessionExpired,
+];
+
+/// The mutants that are about priorities.
+const OF_PRIORITIES: [queue::Mutant; 2] =
+    [queue::Mutant::StalePriorityList, queue::Mutant::PriorityUnpadded];
+
+/// The entry of the queue without priorities.
+pub(super) fn entry() -> Entry {
+    let is_fifo = |mutant: &queue::Mutant| !OF_PRIORITIES.contains(mutant);
+    Entry {
+        name: "queue",
+        summary: "producers and consumers at a queue, first in, first out",
+        seeds: 2_000,
+        mutants: mutants(queue::Mutant::ALL.into_iter().filter(is_fifo)),
+        build: |switches| build(&entry(), switches, false),
+    }
+}
+
+/// The entry of the one with priorities.
+pub(super) fn priority() -> Entry {
+    Entry {
+        name: "priority-queue",
+        summary: "producers and consumers at a queue with priorities",
+        seeds: 2_000,
+        mutants: mutants(OF_PRIORITIES.into_iter()),
+        build: |switches| build(&priority(), switches, true),
+    }
+}
+
+fn mutants(of: impl Iterator<Item = queue::Mutant>) -> Vec<Mutant> {
+    of.map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() }).collect()
+}
+
+fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let clients: Vec<QueueWork> =
+            (1..=drawn.clients).map(|client| work(drawn, client, priorities, mutants)).collect();
+        let producers = clients.iter().filter(|work| work.puts.is_some()).count();
+        clients.into_iter().map(|work| queue_worker(QueueWork { producers, ..work })).collect()
+    };
+    let monitors = move |_drawn: &Drawn| match priorities {
+        true => queue::priority_monitors(QUEUE),
+        false => queue::monitors(QUEUE),
+    };
+    let setup = Setup::of([QUEUE, &queue::ledgers(QUEUE)]).expect("they are znodes");
+    Scenario {
+        rounds: Choice::from(1..=4),
+        marks: MARKS.to_vec(),
+        explored: Explored::Programs { setup },
+        ..recipe::scenario(entry, switches, programs, monitors)
+    }
+}
+
+/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
+/// puts, and the second takes.
+fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
+    let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
+    if let Some(search) = drawn.search {
+        let puts = if priorities { 3 } else { 1 };
+        return QueueWork {
+            puts: (client == 1).then_some(puts),
+            priorities: if priorities { vec![10, 10, 9] } else { Vec::new() },
+            takes: client != 1 || !priorities,
+            cancel: search.cancels,
+            reap: search.cancels && !priorities,
+            ..work
+        };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("queue work", client.into());
+    let draws = [random.between(0, 2), random.between(0, 9), random.between(0, 9)];
+    let produces = client == 1 || client > 2 && draws[0] > 0;
+    let consumes = client == 2 || draws[0] < 2;
+    QueueWork {
+        puts: produces.then_some(drawn.rounds),
+        priorities: if priorities {
+            vec![10, draws[1] as u32, 9, draws[2] as u32]
+        } else {
+            Vec::new()
+        },
+        takes: consumes,
+        reap: random.chance(Ratio::one_in(2)),
+        cancel: random.chance(Ratio::one_in(3)),
+        pause: random.span(Duration::ZERO, Duration::from_millis(800)),
+        close: random.chance(Ratio::one_in(2)),
+        ..work
+    }
+}
