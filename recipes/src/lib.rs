@@ -14,3 +14,4 @@
 pub mod helpers;
 pub mod lock;
 pub mod mutants;
+pub mod two_phase_commit;

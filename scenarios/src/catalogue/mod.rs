@@ -5,6 +5,7 @@ mod churn;
 mod election;
 mod lock;
 mod recipe;
+mod two_phase_commit;
 
 use std::sync::Arc;
 use vivarium_model::property;
@@ -80,7 +81,15 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-    vec![lock::entry(), churn::entry(), broadcast::entry(), election::entry()]
+    vec![
+        lock::entry(),
+        two_phase_commit::all_to_all(),
+        two_phase_commit::coordinator(),
+        two_phase_commit::detection(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+    ]
 }
 
 /// A scenario of servers without programs.
