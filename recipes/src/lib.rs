@@ -11,7 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+mod calm;
+pub mod configuration;
 pub mod helpers;
 pub mod lock;
+pub mod membership;
 pub mod mutants;
 pub mod two_phase_commit;

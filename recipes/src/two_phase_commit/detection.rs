@@ -7,8 +7,8 @@
 
 use super::{Begun, Decision, Mutant, TwoPhaseCommit, Why};
 use crate::helpers::{ensure_deleted, until_known};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use super::tally::poll_watch;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use vivarium_model::error::Error;
@@ -185,16 +185,9 @@ impl TwoPhaseCommit {
 /// Waits until one of the watches fires, and takes it away.
 async fn any_changed(open: &mut [Open]) -> Result<(), Error> {
     poll_fn(|context| {
-        for one in open.iter_mut() {
-            for slot in [&mut one.vote, &mut one.presence] {
-                let Some(watch) = slot else { continue };
-                if let Poll::Ready(changed) = pin!(watch.changed()).poll(context) {
-                    *slot = None;
-                    return Poll::Ready(changed.map(drop));
-                }
-            }
-        }
-        Poll::Pending
+        let slots = open.iter_mut().flat_map(|one| [&mut one.vote, &mut one.presence]);
+        let mut polled = slots.map(|slot| poll_watch(slot, context));
+        polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
     })
     .await
 }

@@ -248,11 +248,21 @@ impl TwoPhaseCommit {
         self.read_decision().await
     }
 
-    /// Reads the decision that is known to stand.
+    /// Reads the decision that is known to stand. A watch event may have told of it, and the server of the next
+    /// connection not have it yet: a client goes by the replies that it has read, not by the events
+    /// (recipe rule 2.12.6).
     async fn read_decision(&self) -> Result<Decision, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.decision());
-        let (data, _) = until_known(zookeeper, || zookeeper.get_data(&path)).await?;
-        Decision::read(&data).map(|decision| self.conclude(decision)).ok_or(Error::BadArguments)
+        loop {
+            match until_known(zookeeper, || zookeeper.get_data(&path)).await {
+                Err(Error::NoNode) => self.exists(&path).await?,
+                Err(error) => return Err(error),
+                Ok((data, _)) => {
+                    let decision = Decision::read(&data).ok_or(Error::BadArguments)?;
+                    return Ok(self.conclude(decision));
+                }
+            }
+        }
     }
 
     /// Whether there is a decision; if there is none, a watch for it.

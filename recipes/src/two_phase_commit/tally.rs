@@ -5,7 +5,7 @@ use crate::helpers::until_known;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Watch, race};
 
@@ -86,14 +86,21 @@ impl TwoPhaseCommit {
 /// Waits until one of the watches fires, and takes it away.
 async fn any_voted(open: &mut [Open]) -> Result<(), Error> {
     poll_fn(|context| {
-        for one in open.iter_mut() {
-            let Some(watch) = &mut one.watch else { continue };
-            if let Poll::Ready(changed) = pin!(watch.changed()).poll(context) {
-                one.watch = None;
-                return Poll::Ready(changed.map(drop));
-            }
-        }
-        Poll::Pending
+        let mut polled = open.iter_mut().map(|one| poll_watch(&mut one.watch, context));
+        polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
     })
     .await
+}
+
+/// Polls a watch, if there is one, and takes it away when it has fired.
+pub(super) fn poll_watch(
+    slot: &mut Option<Watch>,
+    context: &mut Context<'_>,
+) -> Poll<Result<(), Error>> {
+    let Some(watch) = slot else { return Poll::Pending };
+    let polled = pin!(watch.changed()).poll(context);
+    polled.map(|changed| {
+        *slot = None;
+        changed.map(drop)
+    })
 }

@@ -2,8 +2,10 @@
 
 mod broadcast;
 mod churn;
+mod configuration;
 mod election;
 mod lock;
+mod membership;
 mod recipe;
 mod two_phase_commit;
 
@@ -86,6 +88,8 @@ pub fn catalogue() -> Vec<Entry> {
         two_phase_commit::all_to_all(),
         two_phase_commit::coordinator(),
         two_phase_commit::detection(),
+        membership::entry(),
+        configuration::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),
