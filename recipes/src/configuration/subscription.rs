@@ -100,9 +100,9 @@ impl Scope {
     async fn wait(&mut self, configuration: &Configuration) -> Result<(), Error> {
         let Some(watch) = &mut self.watch else { return Ok(()) };
         if !configuration.mutants.has(Mutant::ConfigNoRecheckOnReconnect) {
-            watch.changed().await?;
+            let changed = watch.changed().await;
             self.watch = None;
-            return Ok(());
+            return changed.map(drop);
         }
         // A client that forgets its watches when the connection is lost, and looks at nothing when it is
         // back.

@@ -67,9 +67,9 @@ impl GroupView {
         let Some(watch) = &mut self.watch else { return Ok(()) };
         if !self.group.mutants.has(Mutant::GroupNoRecheckOnReconnect) {
             // A watch outlives the connection: the client sets it again, and what it missed fires it.
-            watch.changed().await?;
+            let changed = watch.changed().await;
             self.watch = None;
-            return Ok(());
+            return changed.map(drop);
         }
         // A client that forgets its watches when the connection is lost, and looks at nothing when it is
         // back.

@@ -49,16 +49,24 @@ impl TwoPhaseCommit {
         sites: &[Arc<str>],
         session: SessionId,
     ) -> Result<Decision, Error> {
-        let presence = vec![
-            Op::create(self.present(), &b""[..], CreateMode::Persistent),
-            Op::create(self.coordinator(), &b""[..], CreateMode::Ephemeral),
-        ];
-        let begun = self.begin_with(sites, presence).await?;
+        let begun = self.begin_detecting(sites).await?;
         if begun == Begun::Before && !self.is_own(&self.coordinator(), session).await? {
             // Of an earlier session: it is gone, or goes.
             return self.abort(Why::CameBack).await;
         }
         self.count_present(sites).await
+    }
+
+    /// As [`TwoPhaseCommit::begin`], with the coordinator's presence and a place for that of sites.
+    ///
+    /// # Errors
+    /// As [`TwoPhaseCommit::begin`].
+    pub async fn begin_detecting(&self, sites: &[Arc<str>]) -> Result<Begun, Error> {
+        let presence = vec![
+            Op::create(self.present(), &b""[..], CreateMode::Persistent),
+            Op::create(self.coordinator(), &b""[..], CreateMode::Ephemeral),
+        ];
+        self.begin_with(sites, presence).await
     }
 
     /// As [`TwoPhaseCommit::obey`], and aborts when the coordinator is gone before it has decided. `session` is

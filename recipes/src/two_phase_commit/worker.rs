@@ -147,10 +147,10 @@ async fn patiently(
 /// Nobody can abort what has not begun: that is done first by whoever may do it, and waited for by the
 /// others.
 async fn give_up(commit: &TwoPhaseCommit, work: &CommitWork) -> Result<Decision, Error> {
-    if work.part.begins() {
-        commit.begin(&work.sites).await?;
-    } else {
-        commit.sites().await?;
+    match (work.part.begins(), work.way) {
+        (true, Way::Detecting) => drop(commit.begin_detecting(&work.sites).await?),
+        (true, _) => drop(commit.begin(&work.sites).await?),
+        (false, _) => drop(commit.sites().await?),
     }
     commit.give_up().await
 }

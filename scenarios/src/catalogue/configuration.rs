@@ -39,6 +39,8 @@ fn build(switches: &Switches) -> Scenario {
     let monitors = |drawn: &Drawn| configuration::monitors(PATH, recipe::calm_bound(drawn));
     Scenario {
         rounds: Choice::from(1..=6),
+        // Who follows does so for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: Setup::of([PATH]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
@@ -69,7 +71,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
         path,
         steps,
         pause: random.span(Duration::ZERO, Duration::from_secs(2)),
-        follow: Some(random.span(bound, 3 * bound) + drawn.chaos),
+        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
         cancel: random.chance(Ratio::one_in(2)),
         close: true,
         mutants,

@@ -36,6 +36,8 @@ fn build(switches: &Switches) -> Scenario {
     };
     let monitors = |drawn: &Drawn| membership::monitors(GROUP, recipe::calm_bound(drawn));
     Scenario {
+        // Its rounds last for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: Setup::of([GROUP]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
@@ -57,7 +59,10 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
         group: GROUP.into(),
         id,
         rounds: drawn.rounds,
-        stay: random.span(Duration::from_millis(200), 2 * bound),
+        stay: match random.chance(Ratio::one_in(3)) {
+            true => bound + drawn.config.tick,
+            false => random.span(Duration::from_millis(200), Duration::from_secs(5)),
+        },
         cancel: random.chance(Ratio::one_in(2)),
         linger: bound + drawn.config.tick,
         close: true,
