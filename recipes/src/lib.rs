@@ -17,4 +17,5 @@ pub mod helpers;
 pub mod lock;
 pub mod membership;
 pub mod mutants;
+pub mod published;
 pub mod two_phase_commit;

@@ -4,10 +4,11 @@
 //! itself; one that is missing by then counts as abort. Nothing makes two of them read the same.
 
 use super::{CommitSeen, Decision, TwoPhaseCommit, Why};
-use crate::helpers::until_known;
+use crate::helpers::{ensure_path, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::op::{CreateMode, Op};
+use vivarium_model::path;
 
 /// Takes part with an ephemeral vote; the coordinator has none, and begins.
 ///
@@ -51,6 +52,9 @@ async fn begin(commit: &TwoPhaseCommit, sites: &[Arc<str>]) -> Result<(), Error>
     let create = |path: String, data: &[u8]| Op::create(path, data, CreateMode::Persistent);
     let list = sites.join("\n").into_bytes();
     let ops = vec![create(commit.transaction.to_string(), &list), create(commit.votes(), b"")];
+    if let Some(parent) = path::parent(&commit.transaction) {
+        ensure_path(zookeeper, parent).await?;
+    }
     let multi = || async { zookeeper.multi(ops.clone()).await.map(drop).map_err(Error::from) };
     match until_known(zookeeper, multi).await {
         Ok(()) | Err(Error::NodeExists) => Ok(()),

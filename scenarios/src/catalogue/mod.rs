@@ -6,6 +6,7 @@ mod configuration;
 mod election;
 mod lock;
 mod membership;
+mod published_two_phase_commit;
 mod recipe;
 mod two_phase_commit;
 
@@ -93,6 +94,9 @@ pub fn catalogue() -> Vec<Entry> {
         churn::entry(),
         broadcast::entry(),
         election::entry(),
+        published_two_phase_commit::rewritable(),
+        published_two_phase_commit::ephemeral(),
+        published_two_phase_commit::prefilled(),
     ]
 }
 

@@ -122,12 +122,14 @@ fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
         false => Decision::Commit,
     });
     let part = part(votes.collect());
-    let impatient = random.chance(Ratio::one_in(3));
+    // Who votes by an ephemeral has no way to give up.
+    let can_give_up = !mutants.has(CommitMutant::TwoPcEphemeralVote);
+    let impatient = random.chance(Ratio::one_in(3)) && can_give_up;
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     CommitWork {
         transactions: drawn.rounds,
         patience: impatient.then_some(patience),
-        cancel: random.chance(Ratio::one_in(3)),
+        cancel: random.chance(Ratio::one_in(3)) && can_give_up,
         close: true,
         mutants,
         ..CommitWork::lean(DIRECTORY, sites, part, way)
