@@ -196,8 +196,7 @@ impl Calm {
     /// The clients whose time is up: each once, until its time starts again.
     fn due(&mut self, at: Time) -> Vec<ClientId> {
         let bound = self.bound;
-        let is_due =
-            |client: &Client| client.since.is_some_and(|since| at.since(since) >= bound);
+        let is_due = |client: &Client| client.since.is_some_and(|since| at.since(since) >= bound);
         if !self.clients.values().any(is_due) {
             return Vec::new();
         }

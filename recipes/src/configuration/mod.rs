@@ -50,11 +50,7 @@ pub struct Configuration {
 
 impl Configuration {
     /// The value in the znode of this path, which need not exist.
-    pub fn new(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> Configuration {
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> Configuration {
         Configuration { zookeeper, path: path.into(), mutants }
     }
 

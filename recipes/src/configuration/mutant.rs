@@ -1,5 +1,5 @@
 //! The mutants of configuration: published and likely mistakes as named switches, off by default
-//! (recipe rule 3.6).
+//! (recipe rule 3.21).
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 
@@ -20,10 +20,6 @@ named! {
         /// A changed value is read before it is watched. Breaks CF3.
         ConfigWatchAfterRead =>
             "A changed value is read first and watched afterwards: what comes between is never delivered.",
-        /// Whatever is not the last value is delivered, however old. Breaks CF1.
-        ConfigDeliversOlder =>
-            "Any value that is not the last one is delivered, also an older one that a server of the next \
-             session still has.",
     }
 }
 

@@ -168,19 +168,13 @@ impl Scope {
 
 impl Last {
     /// What was read, if it is newer than what was delivered.
-    fn newer(
-        &mut self,
-        configuration: &Configuration,
-        data: Data,
-        stat: &Stat,
-    ) -> Option<Setting> {
+    fn newer(&mut self, configuration: &Configuration, data: Data, stat: &Stat) -> Option<Setting> {
         let mutants = configuration.mutants;
         let is_newer = match self.value {
             None => true,
             Some((_, version)) if mutants.has(Mutant::ConfigVersionNotMzxid) => {
                 stat.version > version
             }
-            Some((mzxid, _)) if mutants.has(Mutant::ConfigDeliversOlder) => stat.mzxid != mzxid,
             Some((mzxid, _)) => stat.mzxid > mzxid,
         };
         if !is_newer {

@@ -80,8 +80,7 @@ async fn publish(
 
 async fn follow(zookeeper: &ZooKeeper, work: &ConfigurationWork) -> Result<(), Error> {
     let Some(span) = work.follow else { return Ok(()) };
-    let configuration =
-        Configuration::new(zookeeper.clone(), Arc::clone(&work.path), work.mutants);
+    let configuration = Configuration::new(zookeeper.clone(), Arc::clone(&work.path), work.mutants);
     let following = async {
         let mut subscription = configuration.subscribe();
         loop {

@@ -107,11 +107,7 @@ impl Group {
     ///
     /// # Errors
     /// What `work` ends with, except `SessionExpired`; the server's refusal of a path.
-    pub async fn while_member<T, F>(
-        &self,
-        id: &str,
-        work: impl Fn(Group) -> F,
-    ) -> Result<T, Error>
+    pub async fn while_member<T, F>(&self, id: &str, work: impl Fn(Group) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {

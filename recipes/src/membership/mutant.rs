@@ -1,5 +1,5 @@
 //! The mutants of group membership: published and likely mistakes as named switches, off by default
-//! (recipe rule 3.6).
+//! (recipe rule 3.21).
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 

@@ -34,7 +34,9 @@ impl Observation for MembershipSeen {
     fn words(&self) -> String {
         match self {
             MembershipSeen::Joined { member, token, session, .. } => {
-                format!("believes that it is a MEMBER from now on, by {member}, token {token}, in session {session}")
+                format!(
+                    "believes that it is a MEMBER from now on, by {member}, token {token}, in session {session}"
+                )
             }
             MembershipSeen::Leaving { member, token, .. } => {
                 format!("is no member any more by {member}, token {token}")

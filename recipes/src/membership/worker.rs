@@ -1,6 +1,7 @@
 //! A program that is a member of a group and looks at it, for scenarios and as an example.
 
 use super::{Group, Mutants};
+use crate::helpers::in_sessions;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
@@ -19,7 +20,7 @@ pub struct MemberWork {
     pub stay: Duration,
     /// Whether the engine may cancel a membership at any await point: joining, looking, or leaving.
     pub cancel: bool,
-    /// How long to stay connected after that.
+    /// How long to look at the group after that, as no member.
     pub linger: Duration,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -27,7 +28,7 @@ pub struct MemberWork {
     pub mutants: Mutants,
 }
 
-/// A program that joins a group, looks at it for a while, and leaves, round by round.
+/// A program that joins a group, looks at it for a while, and leaves, round by round; and looks on at the end.
 ///
 /// It returns the server's refusal of a path.
 pub fn member_worker(work: MemberWork) -> Program {
@@ -38,9 +39,7 @@ pub fn member_worker(work: MemberWork) -> Program {
                 take_part(&zookeeper, &work).await.map_err(|error| error.to_string())?;
                 return Ok(Round::Again(round + 1));
             }
-            if !work.linger.is_zero() {
-                zookeeper.sleep(work.linger).await;
-            }
+            look_on(&zookeeper, &work).await.map_err(|error| error.to_string())?;
             if work.close {
                 zookeeper.close().await;
             }
@@ -60,6 +59,18 @@ async fn take_part(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error
     match work.cancel {
         true => zookeeper.cancellable(member).await.unwrap_or(Ok(())),
         false => member.await,
+    }
+}
+
+/// Looks at the group from outside for a while.
+async fn look_on(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error> {
+    let looking = in_sessions(zookeeper, |zookeeper, _| {
+        let group = Group::new(zookeeper, Arc::clone(&work.group), work.mutants);
+        async move { look(&group, &work.id).await }
+    });
+    match race(looking, zookeeper.sleep(work.linger)).await {
+        Either::Left(ended) => ended,
+        Either::Right(()) => Ok(()),
     }
 }
 

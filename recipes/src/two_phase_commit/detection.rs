@@ -5,9 +5,9 @@
 //! ephemeral (`TwoPcEphemeralVote`). Presence is never adopted from another session: an earlier incarnation's is
 //! deleted, and counts as dead.
 
+use super::tally::poll_watch;
 use super::{Begun, Decision, Mutant, TwoPhaseCommit, Why};
 use crate::helpers::{ensure_deleted, until_known};
-use super::tally::poll_watch;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;

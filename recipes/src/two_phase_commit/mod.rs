@@ -307,7 +307,8 @@ impl TwoPhaseCommit {
     async fn one_by_one(&self, ops: &[Op]) -> Result<(), Error> {
         for op in ops {
             let single = || async { self.zookeeper.multi(vec![op.clone()]).await.map(drop) };
-            let created = until_known(&self.zookeeper, || async { single().await.map_err(Error::from) });
+            let created =
+                until_known(&self.zookeeper, || async { single().await.map_err(Error::from) });
             match created.await {
                 Ok(()) | Err(Error::NodeExists) => {}
                 Err(error) => return Err(error),

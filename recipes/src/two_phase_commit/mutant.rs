@@ -1,5 +1,5 @@
 //! The mutants of two-phase commit: published and likely mistakes as named switches, off by default
-//! (recipe rule 3.5).
+//! (recipe rule 3.12).
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 

@@ -74,7 +74,12 @@ pub struct CommitWork {
 
 impl CommitWork {
     /// One transaction, patiently, and nothing else.
-    pub fn lean(directory: impl Into<Arc<str>>, sites: Vec<Arc<str>>, part: Part, way: Way) -> CommitWork {
+    pub fn lean(
+        directory: impl Into<Arc<str>>,
+        sites: Vec<Arc<str>>,
+        part: Part,
+        way: Way,
+    ) -> CommitWork {
         CommitWork {
             directory: directory.into(),
             sites,
@@ -110,11 +115,19 @@ pub fn commit_worker(work: CommitWork) -> Program {
 }
 
 /// Takes part in one transaction until it is decided.
-async fn transact(zookeeper: &ZooKeeper, work: &CommitWork, number: u32) -> Result<Decision, Error> {
+async fn transact(
+    zookeeper: &ZooKeeper,
+    work: &CommitWork,
+    number: u32,
+) -> Result<Decision, Error> {
     let path: Arc<str> = format!("{}/{number}", work.directory).into();
     in_sessions(zookeeper, |zookeeper, session| {
-        let commit =
-            TwoPhaseCommit::new(zookeeper.clone(), Arc::clone(&path), work.part.name(), work.mutants);
+        let commit = TwoPhaseCommit::new(
+            zookeeper.clone(),
+            Arc::clone(&path),
+            work.part.name(),
+            work.mutants,
+        );
         async move {
             let part = take_part(&commit, work, number, session);
             match patiently(&zookeeper, work, part).await {

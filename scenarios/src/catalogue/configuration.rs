@@ -57,7 +57,8 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
         let (pause, cancel) = (Duration::ZERO, search.cancels);
         return ConfigurationWork { path, steps, pause, follow, cancel, close: false, mutants };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("configuration work", client.into());
+    let random: &mut Random =
+        &mut Seeds::new(drawn.seed).stream("configuration work", client.into());
     let mut step = || match random.chance(Ratio::one_in(3)) {
         true => Step::Remove,
         false => Step::Publish,

@@ -49,8 +49,8 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
     if let Some(search) = drawn.search {
         // Who can be cancelled leaves duties to the background, which end with the program.
         let cancel = search.cancels;
-        let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
-        let (group, rounds, stay) = (GROUP.into(), drawn.rounds, drawn.config.tick);
+        let (group, rounds, span) = (GROUP.into(), drawn.rounds, drawn.config.tick);
+        let (stay, linger) = (span, span);
         return MemberWork { group, id, rounds, stay, cancel, linger, close: cancel, mutants };
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("member work", client.into());

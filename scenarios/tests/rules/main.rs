@@ -17,10 +17,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use text::{File, Kind};
-use vivarium_model::property::{self, Asked};
+use vivarium_model::named::Named;
+use vivarium_model::property::{self, Asked, Monitor};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
-use vivarium_recipes::lock;
+use vivarium_recipes::{configuration, lock, membership, two_phase_commit};
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -83,7 +84,23 @@ fn bugs() -> BTreeSet<String> {
 }
 
 fn mutants() -> BTreeSet<String> {
-    lock::Mutant::ALL.into_iter().map(|mutant| mutant.name().to_string()).collect()
+    fn names<M: Named>() -> impl Iterator<Item = String> {
+        M::VARIANTS.iter().map(|mutant| mutant.name().to_string())
+    }
+    names::<lock::Mutant>()
+        .chain(names::<two_phase_commit::Mutant>())
+        .chain(names::<configuration::Mutant>())
+        .chain(names::<membership::Mutant>())
+        .collect()
+}
+
+/// All monitors of all recipes.
+fn of_recipes() -> Vec<Box<dyn Monitor>> {
+    let mut all = lock::monitors("/lock", Duration::ZERO);
+    all.extend(two_phase_commit::monitors("/commit"));
+    all.extend(configuration::monitors("/config", Duration::ZERO));
+    all.extend(membership::monitors("/group", Duration::ZERO));
+    all
 }
 
 #[track_caller]
@@ -194,14 +211,14 @@ fn engines_ask_what_the_register_says() {
     for monitor in property::servers() {
         assert!(servers.contains(monitor.name()), "searches over servers ask {}", monitor.name());
     }
-    let of_lock = lock::monitors("/lock", Duration::ZERO);
-    for monitor in &of_lock {
+    let of_recipes = of_recipes();
+    for monitor in &of_recipes {
         let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
     }
     let known = |name: &str| {
         property::zookeeper().iter().any(|monitor| monitor.name() == name)
-            || of_lock.iter().any(|monitor| monitor.name() == name)
+            || of_recipes.iter().any(|monitor| monitor.name() == name)
     };
     // What is asked of disks, and what an engine asks by itself, is no monitor's.
     let others = ["S6", "S7", "program", "progress", "assertion", "a function"];

@@ -37,7 +37,9 @@ impl Owed for UpToDate {
             self.delivered.remove(client);
         }
         match event.observed() {
-            Some((client, ConfigurationSeen::Delivered { path, setting })) if *path == self.path => {
+            Some((client, ConfigurationSeen::Delivered { path, setting }))
+                if *path == self.path =>
+            {
                 self.delivered.insert(client, setting.clone());
             }
             Some((client, ConfigurationSeen::Unsubscribed { path })) if *path == self.path => {
@@ -69,6 +71,8 @@ impl Owed for UpToDate {
         let [told, is] =
             [told, is].map(|mzxid| mzxid.map_or("none".to_string(), |zxid| zxid.to_string()));
         let path = &self.path;
-        Some(format!("{client} goes by the value of {path} as of {told}, and the last one is of {is}"))
+        Some(format!(
+            "{client} goes by the value of {path} as of {told}, and the last one is of {is}"
+        ))
     }
 }

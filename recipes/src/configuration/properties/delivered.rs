@@ -58,7 +58,9 @@ impl Monitor for Increasing {
             self.last.remove(client);
         }
         match event.observed() {
-            Some((client, ConfigurationSeen::Delivered { path, setting })) if *path == self.path => {
+            Some((client, ConfigurationSeen::Delivered { path, setting }))
+                if *path == self.path =>
+            {
                 let Setting::Value { mzxid, .. } = setting else { return Ok(()) };
                 match self.last.insert(client, *mzxid) {
                     Some(last) if last >= *mzxid => {
@@ -129,10 +131,60 @@ impl Monitor for RealValues {
                 client,
                 ConfigurationSeen::Delivered { path, setting: Setting::Value { mzxid, data } },
             )) if *path == self.path && self.written.get(mzxid) != Some(data) => {
-                let saw = format!("{client} is told of a value of {path} that {mzxid} has not written");
+                let saw =
+                    format!("{client} is told of a value of {path} that {mzxid} has not written");
                 Err(Objection::new(self.name(), saw))
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene, path};
+    use vivarium_model::id::Xid;
+    use vivarium_model::observation::Observed;
+    use vivarium_model::txn::TxnBody;
+    use vivarium_model::znode::EphemeralType;
+
+    const PATH: &str = "/config";
+
+    fn delivered(mzxid: Zxid, value: &str) -> Event {
+        let setting = Setting::Value { mzxid, data: value.as_bytes().into() };
+        let seen = ConfigurationSeen::Delivered { path: PATH.into(), setting };
+        Event::Observed {
+            client: ClientId(1),
+            session: Some(S1),
+            next_xid: Xid(1),
+            observation: Observed::new(seen),
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_newer_is_refused() {
+        let deliver = |second: u64| {
+            let mut scene = Scene::new(Increasing::new(PATH));
+            scene.event(delivered(Zxid(7), "a"));
+            scene.event(delivered(Zxid(second), "b"));
+            scene.end()
+        };
+        assert_eq!(deliver(8), None);
+        assert!(deliver(7).is_some_and(|saw| saw.contains("as of 0:7 after 0:7")));
+        assert!(deliver(6).is_some());
+    }
+
+    #[test]
+    fn a_value_that_was_not_written_is_refused() {
+        let deliver = |value: &str| {
+            let mut scene = Scene::new(RealValues::new(PATH));
+            let create = TxnBody::create(path(PATH), "a".as_bytes(), EphemeralType::Void, 1);
+            let zxid = scene.commit(S1, 1, create);
+            scene.event(delivered(zxid, value));
+            scene.end()
+        };
+        assert_eq!(deliver("a"), None);
+        assert!(deliver("b").is_some_and(|saw| saw.contains("has not written")));
     }
 }

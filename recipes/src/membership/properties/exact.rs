@@ -30,7 +30,6 @@ impl Exact {
         let (members, sessions) = (BTreeMap::new(), BTreeMap::new());
         Exact { group: directory.into(), members, sessions }
     }
-
 }
 
 impl Owed for Exact {

@@ -87,7 +87,6 @@ impl Converged {
     pub(super) fn new(directory: &str) -> Converged {
         Converged { group: directory.into(), views: BTreeMap::new() }
     }
-
 }
 
 impl Owed for Converged {
@@ -140,5 +139,33 @@ impl Owed for Converged {
         }
         let [seen, is] = [seen, &is].map(|members| members.join(", "));
         Some(format!("{client} takes [{seen}] for the members of {}, which are [{is}]", self.group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{LOCK, S1, S2, Scene};
+    use vivarium_model::id::Xid;
+    use vivarium_model::observation::Observed;
+
+    #[test]
+    fn a_view_that_never_was_is_refused() {
+        let looks = |members: &[&str]| {
+            let mut scene = Scene::new(RealViews::new(LOCK));
+            scene.create(S1, 2, "/lock/a");
+            scene.create(S2, 2, "/lock/b");
+            scene.close(S1);
+            let members = members.iter().copied().map(Arc::from).collect();
+            let observation = Observed::new(MembershipSeen::View { group: LOCK.into(), members });
+            let (client, session, next_xid) = (ClientId(2), Some(S2), Xid(3));
+            scene.event(Event::Observed { client, session, next_xid, observation });
+            scene.end()
+        };
+        // However long ago.
+        for was in [&[][..], &["a"], &["a", "b"], &["b"]] {
+            assert_eq!(looks(was), None);
+        }
+        assert!(looks(&["b", "c"]).is_some_and(|saw| saw.contains("at no time")));
     }
 }

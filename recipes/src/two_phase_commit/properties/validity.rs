@@ -84,7 +84,9 @@ impl Validity {
                 };
                 account.may_abort = true;
                 if !is_true {
-                    return Err(format!("{transaction} is aborted since {why}, and that is not so"));
+                    return Err(format!(
+                        "{transaction} is aborted since {why}, and that is not so"
+                    ));
                 }
             }
             CommitSeen::Decided { transaction, who, decision } => {
@@ -135,5 +137,72 @@ impl Monitor for Validity {
         }
         let Some((_, seen)) = event.observed::<CommitSeen>() else { return Ok(()) };
         self.observed(seen).map_err(|saw| Objection::new(self.name(), saw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene};
+    use vivarium_model::id::{ClientId, Xid};
+    use vivarium_model::observation::Observed;
+
+    fn says(seen: CommitSeen) -> Event {
+        let (client, observation) = (ClientId(1), Observed::new(seen));
+        Event::Observed { client, session: Some(S1), next_xid: Xid(1), observation }
+    }
+
+    fn transaction() -> Arc<str> {
+        "/lock/0".into()
+    }
+
+    fn decided(decision: Decision) -> Event {
+        says(CommitSeen::Decided { transaction: transaction(), who: "a".into(), decision })
+    }
+
+    /// A transaction of two sites.
+    fn scene() -> Scene<Validity> {
+        let mut scene = Scene::new(Validity::new("/lock"));
+        let sites = vec!["a".into(), "b".into()];
+        scene.event(says(CommitSeen::Begins { transaction: transaction(), sites }));
+        scene
+    }
+
+    #[test]
+    fn a_commit_without_a_vote_is_refused() {
+        let vote = |site: &str| {
+            let (site, vote) = (site.into(), Decision::Commit);
+            says(CommitSeen::Votes { transaction: transaction(), site, vote })
+        };
+        let mut all = scene();
+        all.event(vote("a"));
+        all.event(vote("b"));
+        all.event(decided(Decision::Commit));
+        assert_eq!(all.end(), None);
+        let mut one = scene();
+        one.event(vote("a"));
+        one.event(decided(Decision::Commit));
+        assert!(one.end().is_some_and(|saw| saw.ends_with("b has not voted for that")));
+    }
+
+    #[test]
+    fn a_reason_that_is_not_true_is_refused() {
+        let why = || Why::SiteGone("b".into());
+        let abort = |scene: &mut Scene<Validity>| {
+            scene.event(says(CommitSeen::AbortsByRule { transaction: transaction(), why: why() }));
+            scene.event(decided(Decision::Abort));
+        };
+        let mut gone = scene();
+        gone.create(S1, 2, "/lock/0/present/b");
+        gone.close(S1);
+        abort(&mut gone);
+        assert_eq!(gone.end(), None);
+        let mut there = scene();
+        there.create(S1, 2, "/lock/0/present/b");
+        abort(&mut there);
+        assert!(there.end().is_some_and(|saw| saw.ends_with("and that is not so")));
+        let mut silent = scene();
+        silent.event(decided(Decision::Abort));
+        assert!(silent.end().is_some_and(|saw| saw.ends_with("told why")));
     }
 }
