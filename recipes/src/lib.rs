@@ -13,6 +13,7 @@
 
 <<<<<<< HEAD
 <<<<<<< HEAD
+<<<<<<< HEAD
 pub mod contention;
 pub mod election;
 =======
@@ -40,3 +41,13 @@ pub mod once;
 pub mod published;
 pub mod queue;
 >>>>>>> queues
+=======
+mod calm;
+pub mod configuration;
+pub mod helpers;
+pub mod lock;
+pub mod membership;
+pub mod mutants;
+pub mod published;
+pub mod two_phase_commit;
+>>>>>>> commit

@@ -33,7 +33,9 @@ impl Service {
         let Some(standing) = self.standing(client) else { return false };
         outputs.iter().all(|output| match output {
             Output::Submit { operation, .. } => self.can_begin(client, standing, operation),
-            Output::Abandon { .. } | Output::Observe(_) => true,
+            // A client that comes back tells its server which watches it has.
+            Output::Abandon { .. } => standing != Standing::Returning,
+            Output::Observe(_) => true,
             // What is on the connection is lost with it.
             Output::Finished(_) => standing == Standing::Idle,
             Output::Send { .. } | Output::Panicked(_) => false,

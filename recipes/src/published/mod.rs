@@ -1,4 +1,5 @@
 <<<<<<< HEAD
+<<<<<<< HEAD
 //! Published texts, taken literally: programs whose steps are those of a text, in its order and with its holes,
 //! judged by the monitors of the recipe that it means.
 //!
@@ -20,3 +21,9 @@ pub mod double_barrier_tutorial;
 pub mod page_queue;
 pub mod tutorial_queue;
 >>>>>>> queues
+=======
+//! Published texts of recipes, taken literally: the steps numbered as in the text, and the observations of the
+//! recipe that is right, so that the same monitors judge them.
+
+pub mod two_phase_commit;
+>>>>>>> commit

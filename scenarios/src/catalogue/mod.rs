@@ -4,6 +4,7 @@
 mod barrier;
 mod broadcast;
 mod churn;
+<<<<<<< HEAD
 mod double_barrier;
 =======
 mod ack_queue;
@@ -12,9 +13,13 @@ mod churn;
 mod counter;
 mod delay_queue;
 >>>>>>> queues
+=======
+mod configuration;
+>>>>>>> commit
 mod election;
 mod leader;
 mod lock;
+<<<<<<< HEAD
 <<<<<<< HEAD
 <<<<<<< HEAD
 mod multilock;
@@ -28,6 +33,12 @@ mod queue;
 mod recipe;
 mod rwlock;
 mod semaphore;
+=======
+mod membership;
+mod published_two_phase_commit;
+mod recipe;
+mod two_phase_commit;
+>>>>>>> commit
 
 use std::sync::Arc;
 use vivarium_model::property;
@@ -123,6 +134,7 @@ impl Entry {
 pub fn catalogue() -> Vec<Entry> {
 <<<<<<< HEAD
 <<<<<<< HEAD
+<<<<<<< HEAD
     vec![
         lock::entry(),
         rwlock::entry(),
@@ -159,6 +171,22 @@ pub fn catalogue() -> Vec<Entry> {
 >>>>>>> barriers
 =======
 >>>>>>> queues
+=======
+    vec![
+        lock::entry(),
+        two_phase_commit::all_to_all(),
+        two_phase_commit::coordinator(),
+        two_phase_commit::detection(),
+        membership::entry(),
+        configuration::entry(),
+        churn::entry(),
+        broadcast::entry(),
+        election::entry(),
+        published_two_phase_commit::rewritable(),
+        published_two_phase_commit::ephemeral(),
+        published_two_phase_commit::prefilled(),
+    ]
+>>>>>>> commit
 }
 
 /// A scenario of servers without programs.

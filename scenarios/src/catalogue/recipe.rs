@@ -45,3 +45,16 @@ pub(super) fn scenario(
         explored: Explored::Programs { setup: Setup::NONE },
     }
 }
+
+/// So many answers what a program does at a change waits for, one after the other, while the connection holds.
+const REACTIONS: u32 = 6;
+
+/// How long a client must have been connected, undisturbed, before what a recipe owes it must be there: a server
+/// that is cut off from its leader keeps its clients for up to syncLimit ticks, a pause is not seen as a
+/// disconnection until it ends, and a program that takes long over its reactions takes long over each.
+pub(super) fn calm_bound(drawn: &Drawn) -> Duration {
+    let config = &drawn.config;
+    let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
+    let cut_off = config.tick * config.sync_limit;
+    2 * timeouts.max().unwrap_or_default().max(cut_off) + REACTIONS * drawn.pace.longest()
+}

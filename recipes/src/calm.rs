@@ -1,0 +1,219 @@
+//! What a program owes once nothing keeps it from doing it: as a property of runs, which gives it some time
+//! ([`WithinATime`]), and where nothing can happen any more but that time passes ([`AtRest`]).
+//!
+//! The time of a client starts again with every change of its connection, with every pause, and with
+//! whatever changes what is owed. While the client is disconnected, stands still or
+//! does not run, none passes.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::op::SessionState;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::txn::TxnBody;
+
+/// What programs owe: an account per client.
+pub(crate) trait Owed: Clone + Debug + Hash + Send + Sync + 'static {
+    /// The names of its properties, within a time and at rest.
+    const NAMES: [&'static str; 2];
+
+    /// Whether an event of this kind can move the account.
+    fn concerns(event: &Event) -> bool;
+
+    /// Takes an event in.
+    fn event(&mut self, event: &Event);
+
+    /// Whether such a transaction changes what is owed, by everybody.
+    fn is_changed_by(&self, body: &TxnBody) -> bool;
+
+    /// Who may owe something.
+    fn clients(&self) -> Vec<ClientId>;
+
+    /// What a client owes.
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String>;
+}
+
+/// It must be there when a client was connected, undisturbed, for some time.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct WithinATime<O> {
+    owed: O,
+    calm: Calm,
+}
+
+impl<O: Owed> WithinATime<O> {
+    pub(crate) fn new(owed: O, bound: Duration) -> WithinATime<O> {
+        WithinATime { owed, calm: Calm::new(bound) }
+    }
+
+    fn check(&mut self, view: View<'_>) -> Result<(), Objection> {
+        for client in self.calm.due(view.at()) {
+            if let Some(saw) = self.owed.owes(view, client) {
+                let saw = format!("{saw}, for {:?}", self.calm.bound);
+                return Err(Objection::new(self.name(), saw));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<O: Owed> Monitor for WithinATime<O> {
+    fn name(&self) -> &'static str {
+        O::NAMES[0]
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        // First: this event may be the one that ends the time.
+        self.check(view)?;
+        self.calm.event(view.at(), event);
+        match event {
+            Event::Committed { txn, .. } if self.owed.is_changed_by(&txn.body) => {
+                self.calm.stir_all(view.at());
+            }
+            Event::Observed { client, .. } if O::concerns(event) => {
+                self.calm.stir(view.at(), *client);
+            }
+            _ => {}
+        }
+        self.owed.event(event);
+        Ok(())
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
+    }
+}
+
+/// It must be there when nothing can happen any more but that time passes.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct AtRest<O> {
+    owed: O,
+}
+
+impl<O: Owed> AtRest<O> {
+    pub(crate) fn new(owed: O) -> AtRest<O> {
+        AtRest { owed }
+    }
+}
+
+impl<O: Owed> Monitor for AtRest<O> {
+    fn name(&self) -> &'static str {
+        O::NAMES[1]
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        O::concerns(event)
+    }
+
+    /// An account per client, read at rest only.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.owed.event(event);
+        Ok(())
+    }
+
+    fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
+        let owes = |client| self.owed.owes(view, client);
+        match self.owed.clients().into_iter().find_map(owes) {
+            None => Ok(()),
+            Some(saw) => {
+                let saw = format!("{saw}, and nobody is about to do anything");
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+/// Since when each client is undisturbed. See the module.
+#[derive(Clone, Debug, Hash)]
+struct Calm {
+    bound: Duration,
+    clients: BTreeMap<ClientId, Client>,
+}
+
+#[derive(Clone, Debug, Default, Hash)]
+struct Client {
+    connected: bool,
+    paused: bool,
+    /// `None` while no time passes, and when it has been asked for after its bound.
+    since: Option<Time>,
+}
+
+impl Calm {
+    /// Whoever is calm for `bound` must have done it.
+    fn new(bound: Duration) -> Calm {
+        Calm { bound, clients: BTreeMap::new() }
+    }
+
+    /// Takes in what happens to clients.
+    fn event(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Session { client, state, .. } => {
+                let known = self.clients.entry(*client).or_default();
+                known.connected = *state == SessionState::SyncConnected;
+                known.start(at);
+            }
+            Event::Paused { client } | Event::Resumed { client } => {
+                let known = self.clients.entry(*client).or_default();
+                known.paused = matches!(event, Event::Paused { .. });
+                known.start(at);
+            }
+            Event::Killed { client }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => self.stir(at, *client),
+            _ => {}
+        }
+    }
+
+    /// A client's time starts again.
+    fn stir(&mut self, at: Time, client: ClientId) {
+        self.clients.entry(client).or_default().start(at);
+    }
+
+    /// Everybody's does.
+    fn stir_all(&mut self, at: Time) {
+        self.clients.values_mut().for_each(|client| client.start(at));
+    }
+
+    /// The clients whose time is up: each once, until its time starts again.
+    fn due(&mut self, at: Time) -> Vec<ClientId> {
+        let bound = self.bound;
+        let is_due = |client: &Client| client.since.is_some_and(|since| at.since(since) >= bound);
+        if !self.clients.values().any(is_due) {
+            return Vec::new();
+        }
+        let mut due = Vec::new();
+        for (id, client) in &mut self.clients {
+            if is_due(client) {
+                client.since = None;
+                due.push(*id);
+            }
+        }
+        due
+    }
+}
+
+impl Client {
+    fn start(&mut self, at: Time) {
+        let runs = self.connected && !self.paused;
+        self.since = runs.then_some(at);
+    }
+}

@@ -1,0 +1,98 @@
+//! Configuration with live updates, or publish-subscribe (recipe rule 2.1.1): one znode holds a value, and
+//! whoever subscribes is told of the present one and of later ones.
+//!
+//! # Contract
+//!
+//! A [`Subscription`] delivers values in the order of their zxids, each at most once, and none older than one
+//! that it has delivered, also across sessions. Values are told apart by mzxid, not by version, which
+//! begins again when the znode is deleted and made anew (CURATOR-391). That there is no value is delivered too
+//! ([`Setting::Absent`]), and believed in a new session only after a sync: a server that lags may not have
+//! the znode yet.
+//!
+//! It does not promise every intermediate value: what is replaced before it is read is never seen. When writes
+//! stop and the client stays connected, the last value delivered is the value that there is.
+//!
+//! Every write wakes all subscribers once: that is inherent. A watch is set with every read, and survives a
+//! lost connection: the client sets it again, and a change that was missed fires it.
+//!
+//! [`Subscription::next`] may be dropped at any await point, and asked again: no value is lost by that.
+//!
+//! *Publishing* ([`Configuration::publish`]) is last-writer-wins, and repeated until its reply is known. Where a
+//! reply was lost, the value may so be written twice, the second time after another publisher's.
+
+pub mod mutant;
+pub mod properties;
+mod seen;
+mod subscription;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use seen::{ConfigurationSeen, Setting};
+pub use subscription::Subscription;
+pub use worker::{ConfigurationWork, Step, configuration_worker};
+
+use crate::helpers::{ensure_deleted, ensure_path, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::path;
+use vivarium_model::zxid::Zxid;
+
+/// A value that everybody may follow. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    zookeeper: ZooKeeper,
+    path: Arc<str>,
+    mutants: Mutants,
+}
+
+impl Configuration {
+    /// The value in the znode of this path, which need not exist.
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> Configuration {
+        Configuration { zookeeper, path: path.into(), mutants }
+    }
+
+    /// Follows the value, from the present one on, across sessions.
+    pub fn subscribe(&self) -> Subscription {
+        Subscription::new(self.clone())
+    }
+
+    /// Writes a value, and creates the znode where it is missing; the mzxid of the write.
+    ///
+    /// Cancel-safe: the write may have happened or not.
+    ///
+    /// # Errors
+    /// `SessionExpired`, after which it may have happened or not; the server's refusal of the path.
+    pub async fn publish(&self, value: &[u8]) -> Result<Zxid, Error> {
+        let (zookeeper, path) = (&self.zookeeper, &self.path);
+        loop {
+            let set = || zookeeper.set_data(path, value, Version::Any);
+            match until_known(zookeeper, set).await {
+                Ok(stat) => return Ok(stat.mzxid),
+                Err(Error::NoNode) => {}
+                Err(error) => return Err(error),
+            }
+            let create = || zookeeper.create(path, value, CreateMode::Persistent);
+            match until_known(zookeeper, create).await {
+                Ok((_, stat)) => return Ok(stat.mzxid),
+                // Somebody else's, or this one whose reply was lost: the value is written again.
+                Err(Error::NodeExists) => {}
+                Err(Error::NoNode) => match path::parent(path) {
+                    Some(parent) => ensure_path(zookeeper, parent).await?,
+                    None => return Err(Error::NoNode),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the value away.
+    ///
+    /// # Errors
+    /// As [`Configuration::publish`].
+    pub async fn remove(&self) -> Result<(), Error> {
+        ensure_deleted(&self.zookeeper, &self.path).await
+    }
+}

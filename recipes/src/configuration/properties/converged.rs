@@ -1,0 +1,78 @@
+//! CF3: the last setting delivered comes to be what there is, when neither that nor the connection changes any
+//! more. It is asked of every subscriber that was told of something, until it follows no more.
+
+use super::changes;
+use crate::calm::Owed;
+use crate::configuration::{ConfigurationSeen, Setting};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::View;
+use vivarium_model::txn::TxnBody;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct UpToDate {
+    path: Arc<str>,
+    delivered: BTreeMap<ClientId, Setting>,
+}
+
+impl UpToDate {
+    pub(super) fn new(path: &str) -> UpToDate {
+        UpToDate { path: path.into(), delivered: BTreeMap::new() }
+    }
+}
+
+impl Owed for UpToDate {
+    const NAMES: [&'static str; 2] =
+        ["configuration CF3 up to date", "configuration CF3 up to date at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        matches!(event, Event::Killed { .. }) || event.observed::<ConfigurationSeen>().is_some()
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Event::Killed { client } = event {
+            self.delivered.remove(client);
+        }
+        match event.observed() {
+            Some((client, ConfigurationSeen::Delivered { path, setting }))
+                if *path == self.path =>
+            {
+                self.delivered.insert(client, setting.clone());
+            }
+            Some((client, ConfigurationSeen::Unsubscribed { path })) if *path == self.path => {
+                self.delivered.remove(&client);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        let mut any = false;
+        changes(&self.path, body, &mut |_| any = true);
+        any
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.delivered.keys().copied().collect()
+    }
+
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+        let told = match self.delivered.get(&client)? {
+            Setting::Absent => None,
+            Setting::Value { mzxid, .. } => Some(*mzxid),
+        };
+        let is = view.history.tree().node(&self.path).map(|node| node.mzxid);
+        if told == is {
+            return None;
+        }
+        let [told, is] =
+            [told, is].map(|mzxid| mzxid.map_or("none".to_string(), |zxid| zxid.to_string()));
+        let path = &self.path;
+        Some(format!(
+            "{client} goes by the value of {path} as of {told}, and the last one is of {is}"
+        ))
+    }
+}

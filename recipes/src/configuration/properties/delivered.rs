@@ -1,0 +1,190 @@
+//! CF1 and CF2: what a subscription delivers.
+//!
+//! CF1: values of strictly growing mzxid, for as long as the subscription lasts, whatever sessions it has. CF2:
+//! a value that was delivered with an mzxid is what the transaction of that zxid has written.
+
+use super::changes;
+use crate::configuration::{ConfigurationSeen, Setting};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::op::Data;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// CF1. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Increasing {
+    path: Arc<str>,
+    last: BTreeMap<ClientId, Zxid>,
+}
+
+impl Increasing {
+    /// Watches the configuration of this path, to which each client has one subscription at a time.
+    pub fn new(path: &str) -> Increasing {
+        Increasing { path: path.into(), last: BTreeMap::new() }
+    }
+}
+
+impl Monitor for Increasing {
+    fn name(&self) -> &'static str {
+        "configuration CF1 increasing"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("delivered")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Killed { .. }) || event.observed::<ConfigurationSeen>().is_some()
+    }
+
+    /// Each client's own account.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Killed { client } = event {
+            self.last.remove(client);
+        }
+        match event.observed() {
+            Some((client, ConfigurationSeen::Delivered { path, setting }))
+                if *path == self.path =>
+            {
+                let Setting::Value { mzxid, .. } = setting else { return Ok(()) };
+                match self.last.insert(client, *mzxid) {
+                    Some(last) if last >= *mzxid => {
+                        let saw = format!("{client} is told of {path} as of {mzxid} after {last}");
+                        return Err(Objection::new(self.name(), saw));
+                    }
+                    _ => {}
+                }
+            }
+            Some((client, ConfigurationSeen::Unsubscribed { path })) if *path == self.path => {
+                self.last.remove(&client);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// CF2. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct RealValues {
+    path: Arc<str>,
+    written: BTreeMap<Zxid, Data>,
+}
+
+impl RealValues {
+    /// Watches the configuration of this path. What is there from the start has zxid 0 and no content.
+    pub fn new(path: &str) -> RealValues {
+        RealValues { path: path.into(), written: BTreeMap::from([(Zxid::ZERO, Data::default())]) }
+    }
+}
+
+impl Monitor for RealValues {
+    fn name(&self) -> &'static str {
+        "configuration CF2 real values"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("delivered")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(event.observed(), Some((_, ConfigurationSeen::Delivered { .. })))
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Committed { txn, .. } = event
+            && view.history.is_new(txn)
+        {
+            let (path, written) = (&self.path, &mut self.written);
+            changes(path, &txn.body, &mut |content| {
+                if let Some(data) = content {
+                    written.insert(txn.zxid, Arc::clone(data));
+                }
+            });
+        }
+        match event.observed() {
+            Some((
+                client,
+                ConfigurationSeen::Delivered { path, setting: Setting::Value { mzxid, data } },
+            )) if *path == self.path && self.written.get(mzxid) != Some(data) => {
+                let saw =
+                    format!("{client} is told of a value of {path} that {mzxid} has not written");
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene, path};
+    use vivarium_model::id::Xid;
+    use vivarium_model::observation::Observed;
+    use vivarium_model::txn::TxnBody;
+    use vivarium_model::znode::EphemeralType;
+
+    const PATH: &str = "/config";
+
+    fn delivered(mzxid: Zxid, value: &str) -> Event {
+        let setting = Setting::Value { mzxid, data: value.as_bytes().into() };
+        let seen = ConfigurationSeen::Delivered { path: PATH.into(), setting };
+        Event::Observed {
+            client: ClientId(1),
+            session: Some(S1),
+            next_xid: Xid(1),
+            observation: Observed::new(seen),
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_newer_is_refused() {
+        let deliver = |second: u64| {
+            let mut scene = Scene::new(Increasing::new(PATH));
+            scene.event(delivered(Zxid(7), "a"));
+            scene.event(delivered(Zxid(second), "b"));
+            scene.end()
+        };
+        assert_eq!(deliver(8), None);
+        assert!(deliver(7).is_some_and(|saw| saw.contains("as of 0:7 after 0:7")));
+        assert!(deliver(6).is_some());
+    }
+
+    #[test]
+    fn a_value_that_was_not_written_is_refused() {
+        let deliver = |value: &str| {
+            let mut scene = Scene::new(RealValues::new(PATH));
+            let create = TxnBody::create(path(PATH), "a".as_bytes(), EphemeralType::Void, 1);
+            let zxid = scene.commit(S1, 1, create);
+            scene.event(delivered(zxid, value));
+            scene.end()
+        };
+        assert_eq!(deliver("a"), None);
+        assert!(deliver("b").is_some_and(|saw| saw.contains("has not written")));
+    }
+}

@@ -1,0 +1,160 @@
+//! An attempt to join, and what a member has of it.
+
+use super::{Group, MembershipSeen, Mutant, Mutants, janitor};
+use crate::helpers::until_known;
+use std::fmt;
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
+use vivarium_model::op::EventType;
+use vivarium_model::zxid::Zxid;
+
+/// How leaving ended. Whatever it is, the znode is gone, or goes with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Leave {
+    /// The znode stood until now.
+    Left,
+    /// It was gone before.
+    AlreadyGone,
+    /// A reply was lost, or the session ended meanwhile: one of the two.
+    Unknown,
+}
+
+/// An attempt to join. Dropping it before its end is giving up.
+pub(super) struct Attempt {
+    zookeeper: ZooKeeper,
+    group: Arc<str>,
+    pub(super) path: Arc<str>,
+    /// The content of the znode, which no other attempt has.
+    nonce: Arc<str>,
+    pub(super) session: SessionId,
+    mutants: Mutants,
+    /// A create was sent, and there is no guard that knows of it.
+    open: bool,
+}
+
+impl Attempt {
+    pub(super) fn new(
+        group: &Group,
+        path: Arc<str>,
+        nonce: Arc<str>,
+        session: SessionId,
+    ) -> Attempt {
+        let (zookeeper, mutants) = (group.zookeeper.clone(), group.mutants);
+        let group = Arc::clone(&group.directory);
+        Attempt { zookeeper, group, path, nonce, session, mutants, open: false }
+    }
+
+    pub(super) fn content(&self) -> &[u8] {
+        self.nonce.as_bytes()
+    }
+
+    pub(super) fn sent(&mut self) {
+        self.open = true;
+    }
+
+    /// The znode stands, and is this attempt's.
+    pub(super) fn joined(mut self, token: Zxid) -> Membership {
+        self.open = false;
+        let (group, path) = (Arc::clone(&self.group), Arc::clone(&self.path));
+        let session = self.session;
+        self.zookeeper.observe(MembershipSeen::Joined { group, member: path, token, session });
+        Membership {
+            zookeeper: self.zookeeper.clone(),
+            group: Arc::clone(&self.group),
+            path: Arc::clone(&self.path),
+            nonce: Arc::clone(&self.nonce),
+            token,
+            believes: true,
+            done: false,
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if self.open && !self.mutants.has(Mutant::GroupLeakOnCancel) {
+            janitor::delete(&self.zookeeper, &self.path, &self.nonce);
+        }
+    }
+}
+
+/// A membership. Dropping it leaves the group in the background.
+#[must_use = "dropping it leaves the group"]
+pub struct Membership {
+    zookeeper: ZooKeeper,
+    group: Arc<str>,
+    path: Arc<str>,
+    nonce: Arc<str>,
+    token: Zxid,
+    /// Nobody has said yet that it is over.
+    believes: bool,
+    /// Nothing is left to delete.
+    done: bool,
+}
+
+impl Membership {
+    /// The czxid of the member's znode: greater for each later membership of the same id.
+    pub fn token(&self) -> Zxid {
+        self.token
+    }
+
+    /// Full path of the member's znode.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Resolves when the znode is seen to be gone. It sets a watch on it; await it once, beside the work.
+    ///
+    /// Cancel-safe.
+    ///
+    /// # Errors
+    /// `SessionExpired` when the session ended.
+    pub async fn lost(&self) -> Result<(), Error> {
+        loop {
+            match until_known(&self.zookeeper, || self.zookeeper.watch_data(&self.path)).await {
+                Ok(mut watch) => {
+                    if watch.changed().await?.kind == EventType::NodeDeleted {
+                        return Ok(());
+                    }
+                }
+                Err(Error::NoNode) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Leaves the group, however often the connection is lost meanwhile. The belief ends at the call.
+    ///
+    /// Cancel-safe: dropping the future leaves the rest to the background.
+    pub async fn leave(mut self) -> Leave {
+        self.stop_believing();
+        let left = janitor::delete_own(&self.zookeeper, &self.path, &self.nonce).await;
+        self.done = true;
+        left
+    }
+
+    fn stop_believing(&mut self) {
+        if std::mem::take(&mut self.believes) {
+            let (group, member) = (Arc::clone(&self.group), Arc::clone(&self.path));
+            self.zookeeper.observe(MembershipSeen::Leaving { group, member, token: self.token });
+        }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.stop_believing();
+        if !self.done {
+            janitor::delete(&self.zookeeper, &self.path, &self.nonce);
+        }
+    }
+}
+
+impl fmt::Debug for Membership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Membership");
+        debug.field("path", &self.path).field("token", &self.token).finish_non_exhaustive()
+    }
+}

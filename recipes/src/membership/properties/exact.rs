@@ -1,0 +1,114 @@
+//! GM4, exactness: a member that believes to be one has its znode, and nobody else's stands.
+//!
+//! A belief begins after the create and ends before the delete, and a delete from outside is told some
+//! time later. So the two may differ for a while: as long as the member's client is disconnected or stands
+//! still, and for a bound after that; at rest not at all. What belongs to a session without a running program
+//! goes with that session.
+
+use super::{children, is_change};
+use crate::calm::Owed;
+use crate::membership::MembershipSeen;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::op::SessionState;
+use vivarium_model::property::View;
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// What clients believe, and by which session each is connected. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Exact {
+    group: Arc<str>,
+    members: BTreeMap<ClientId, (Arc<str>, Zxid)>,
+    sessions: BTreeMap<ClientId, SessionId>,
+}
+
+impl Exact {
+    pub(super) fn new(directory: &str) -> Exact {
+        let (members, sessions) = (BTreeMap::new(), BTreeMap::new());
+        Exact { group: directory.into(), members, sessions }
+    }
+}
+
+impl Owed for Exact {
+    const NAMES: [&'static str; 2] =
+        ["group membership GM4 exact", "group membership GM4 exact at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        match event {
+            Event::Session { state, .. } => *state == SessionState::SyncConnected,
+            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
+            _ => matches!(
+                event.observed(),
+                Some((_, MembershipSeen::Joined { .. } | MembershipSeen::Leaving { .. }))
+            ),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Session { client, session: Some(session), state, .. }
+                if *state == SessionState::SyncConnected =>
+            {
+                self.sessions.insert(*client, *session);
+            }
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.members.remove(client);
+                self.sessions.remove(client);
+            }
+            _ => match event.observed() {
+                Some((client, MembershipSeen::Joined { group, member, token, .. }))
+                    if *group == self.group =>
+                {
+                    self.members.insert(client, (Arc::clone(member), *token));
+                }
+                Some((client, MembershipSeen::Leaving { group, .. })) if *group == self.group => {
+                    self.members.remove(&client);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        is_change(&self.group, body)
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.sessions.keys().copied().collect()
+    }
+
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+        let session = *self.sessions.get(&client)?;
+        let tree = view.history.tree();
+        if !tree.sessions().contains_key(&session) {
+            // It is over, and its client has not been told.
+            return None;
+        }
+        let belief = self.members.get(&client);
+        if let Some((member, token)) = belief
+            && tree.node(member).is_none_or(|node| node.czxid != *token)
+        {
+            return Some(format!(
+                "{client} believes that it is a member by {member} (czxid {token}), which does not stand"
+            ));
+        }
+        let own = children(view, &self.group).into_iter().find_map(|name| {
+            let path = format!("{}/{name}", self.group);
+            let node = tree.node(&path)?;
+            let is_believed =
+                belief.is_some_and(|(member, token)| **member == *path && node.czxid == *token);
+            let is_own = node.ephemeral_owner() == Some(session);
+            (is_own && !is_believed).then_some((path, node.czxid))
+        });
+        let (path, czxid) = own?;
+        Some(format!(
+            "{client} does not believe that it is a member by {path} (czxid {czxid}), which is its \
+             session's and stands"
+        ))
+    }
+}

@@ -1,0 +1,337 @@
+//! Two-phase commit (recipe rule 2.12): sites vote on a transaction, and all of them obey one decision.
+//!
+//! # Contract
+//!
+//! A transaction is a directory. Whoever begins it creates, in one multi, its znode with the list of the
+//! sites and one znode per site without content. A site votes by writing its own znode from version 0
+//! to version 1: a vote cannot be changed, and a vote sent twice is one vote. The decision is one more
+//! znode, created once. Whoever comes first with it has decided; everybody else reads what stands and
+//! obeys.
+//!
+//! *What a decision means.* All who return from a method of this module with a decision return with the
+//! same. It is [`Decision::Commit`] only if every listed site has voted for it. It is
+//! [`Decision::Abort`] only if a site has voted for that, or somebody has said why it aborts without such
+//! a vote ([`Why`]).
+//!
+//! *Three ways to take part.* They differ in who looks at the votes:
+//!
+//! | | who looks at the votes | woken per vote | blocks while |
+//! |---|---|---|---|
+//! | [`all_to_all`](TwoPhaseCommit::all_to_all) | every site | each site that waits for it | a listed site has not voted |
+//! | [`coordinate`](TwoPhaseCommit::coordinate), [`obey`](TwoPhaseCommit::obey) | the coordinator | one | the same, or the coordinator is dead |
+//! | [`coordinate_detecting`](TwoPhaseCommit::coordinate_detecting), [`obey_detecting`](TwoPhaseCommit::obey_detecting) | the coordinator, who also sees sites die, as they see it | one | a listed site has never joined |
+//!
+//! A decision wakes everybody who waits for it, in all three. Who does not want to be blocked gives up
+//! ([`give_up`](TwoPhaseCommit::give_up)): that proposes to abort, and obeys what stands, which may be
+//! a commit.
+//!
+//! *Sessions.* Votes, list and decision are persistent and idempotent: what is lost with a session or a
+//! process is simply done again, by the same names ([`in_sessions`](crate::helpers::in_sessions)). Only
+//! the presence of [the detecting way](TwoPhaseCommit::obey_detecting) is ephemeral; it decides nothing by
+//! itself, but lets others propose to abort. It goes with its session.
+//!
+//! *Cancelling is safe.* Any future of this module may be dropped at any await point. A vote or a
+//! decision that was sent may then stand or not; asking again tells.
+//!
+//! *What it does not promise.* That anything is decided while somebody is silent, except as the table
+//! says. That a site has *done* what was decided: that is the site's affair, which it can repeat from the
+//! decision. Nobody deletes the transaction; whoever knows that all sites have obeyed may.
+
+mod coordinator;
+mod detection;
+pub mod mutant;
+pub mod properties;
+mod seen;
+mod tally;
+mod variant;
+pub mod worker;
+
+pub use mutant::{Mutant, Mutants};
+pub use properties::monitors;
+pub use seen::{CommitSeen, Decision, Why};
+pub use variant::ephemeral_votes;
+pub use worker::{CommitWork, Part, Way, commit_worker};
+
+use crate::helpers::{ensure_path, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{Watch, ZooKeeper};
+use vivarium_model::op::{CreateMode, Op, Version};
+use vivarium_model::path;
+
+/// One participant's handle of one transaction. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct TwoPhaseCommit {
+    zookeeper: ZooKeeper,
+    transaction: Arc<str>,
+    /// Who takes part: a site, or the coordinator.
+    who: Arc<str>,
+    mutants: Mutants,
+}
+
+/// Who has begun a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Begun {
+    /// This call, or an earlier one whose reply was lost.
+    Here,
+    /// It was there: somebody else has, or an earlier process or session of this participant.
+    Before,
+}
+
+impl TwoPhaseCommit {
+    /// The part of `who` (a site, or a coordinator) in the transaction of this path.
+    pub fn new(
+        zookeeper: ZooKeeper,
+        transaction: impl Into<Arc<str>>,
+        who: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> TwoPhaseCommit {
+        TwoPhaseCommit { zookeeper, transaction: transaction.into(), who: who.into(), mutants }
+    }
+
+    /// Begins the transaction of these sites; one that was begun before is left as it is.
+    ///
+    /// The parent is created where it is missing.
+    ///
+    /// # Errors
+    /// `SessionExpired`, or the server's refusal of a path.
+    pub async fn begin(&self, sites: &[Arc<str>]) -> Result<Begun, Error> {
+        self.begin_with(sites, Vec::new()).await
+    }
+
+    /// All in one multi: nobody ever sees a part of the list (recipe rule 2.12.1).
+    async fn begin_with(&self, sites: &[Arc<str>], more: Vec<Op>) -> Result<Begun, Error> {
+        let transaction = Arc::clone(&self.transaction);
+        self.zookeeper.observe(CommitSeen::Begins { transaction, sites: sites.to_vec() });
+        // A site that has not voted has no content (mutant `TwoPcPrefilledVote`).
+        let unknown: &[u8] = match self.mutants.has(Mutant::TwoPcPrefilledVote) {
+            true => Decision::Commit.bytes(),
+            false => b"",
+        };
+        let list = sites.join("\n").into_bytes();
+        let create = |path: String, data: &[u8]| Op::create(path, data, CreateMode::Persistent);
+        let mut ops = vec![create(self.transaction.to_string(), &list), create(self.votes(), b"")];
+        ops.extend(sites.iter().map(|site| create(self.vote_of(site), unknown)));
+        ops.extend(more);
+        loop {
+            let all = if self.in_one() {
+                until_known(&self.zookeeper, || async {
+                    self.zookeeper.multi(ops.clone()).await.map(drop).map_err(Error::from)
+                })
+                .await
+            } else {
+                self.one_by_one(&ops).await
+            };
+            match all {
+                Ok(()) => return Ok(Begun::Here),
+                Err(Error::NodeExists) => return Ok(Begun::Before),
+                Err(Error::NoNode) => match path::parent(&self.transaction) {
+                    Some(parent) => ensure_path(&self.zookeeper, parent).await?,
+                    None => return Err(Error::NoNode),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the transaction has begun; its sites.
+    ///
+    /// # Errors
+    /// `SessionExpired`, or the server's refusal of the path.
+    pub async fn sites(&self) -> Result<Vec<Arc<str>>, Error> {
+        let zookeeper = &self.zookeeper;
+        loop {
+            let names = if self.in_one() {
+                let read = until_known(zookeeper, || zookeeper.get_data(&self.transaction)).await;
+                read.map(|(list, _)| listed(&list))
+            } else {
+                let votes = self.votes();
+                let read = until_known(zookeeper, || zookeeper.get_children(&votes)).await;
+                read.map(|names| names.into_iter().map(Arc::from).collect())
+            };
+            match names {
+                Err(Error::NoNode) => self.exists(&self.transaction).await?,
+                known => return known,
+            }
+        }
+    }
+
+    /// Votes as the site that this participant is. What it returns is the vote that stands: this one, or
+    /// one that an earlier process of the same site has cast (recipe rule 2.12.2).
+    ///
+    /// # Errors
+    /// `SessionExpired`; `NoNode` where the transaction has no such site.
+    pub async fn vote(&self, vote: Decision) -> Result<Decision, Error> {
+        let (zookeeper, path) = (&self.zookeeper, self.vote_of(&self.who));
+        let (transaction, site) = (Arc::clone(&self.transaction), Arc::clone(&self.who));
+        zookeeper.observe(CommitSeen::Votes { transaction, site, vote });
+        loop {
+            let set = || zookeeper.set_data(&path, vote.bytes(), Version::Is(0));
+            match until_known(zookeeper, set).await {
+                Ok(_) => return Ok(vote),
+                // A vote stands: this one by an earlier try, or one of this site's earlier process.
+                Err(Error::BadVersion) => {}
+                Err(error) => return Err(error),
+            }
+            let (data, _) = until_known(zookeeper, || zookeeper.get_data(&path)).await?;
+            if let Some(standing) = Decision::read(&data) {
+                return Ok(standing);
+            }
+        }
+    }
+
+    /// Proposes a decision, and obeys: what it returns is the one that stands (recipe rule 2.12.3).
+    ///
+    /// # Errors
+    /// `SessionExpired`; `NoNode` where the transaction was never begun.
+    pub async fn decide(&self, decision: Decision) -> Result<Decision, Error> {
+        let (zookeeper, path) = (&self.zookeeper, self.decision());
+        let create = || zookeeper.create(&path, decision.bytes(), CreateMode::Persistent);
+        // A decision whose reply was lost may stand, so it must be asked for again.
+        let created = match self.mutants.has(Mutant::TwoPcLostReplyIsAbort) {
+            true => match create().await {
+                Err(Error::ConnectionLoss) => return Ok(self.conclude(Decision::Abort)),
+                known => known,
+            },
+            false => until_known(zookeeper, create).await,
+        };
+        match created {
+            Ok(_) => Ok(self.conclude(decision)),
+            Err(Error::NodeExists) => self.outvoted(decision).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Aborts the transaction, unless it is decided already: for whoever does not want to wait any longer
+    /// (recipe rule 2.12.5). It may turn out to be committed.
+    ///
+    /// # Errors
+    /// As [`TwoPhaseCommit::decide`].
+    pub async fn give_up(&self) -> Result<Decision, Error> {
+        if self.mutants.has(Mutant::TwoPcMutableVote) {
+            let (zookeeper, vote) = (&self.zookeeper, self.vote_of(&self.who));
+            let bytes = Decision::Abort.bytes();
+            let take_back = || zookeeper.set_data(&vote, bytes, Version::Any);
+            match until_known(zookeeper, take_back).await {
+                Ok(_) | Err(Error::NoNode) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.abort(Why::GaveUp).await
+    }
+
+    /// Waits for the decision that somebody else makes.
+    ///
+    /// # Errors
+    /// `SessionExpired`, or the server's refusal of the path.
+    pub async fn decided(&self) -> Result<Decision, Error> {
+        self.exists(&self.decision()).await?;
+        self.read_decision().await
+    }
+
+    /// Aborts for a reason that is no vote.
+    async fn abort(&self, why: Why) -> Result<Decision, Error> {
+        let transaction = Arc::clone(&self.transaction);
+        self.zookeeper.observe(CommitSeen::AbortsByRule { transaction, why });
+        self.decide(Decision::Abort).await
+    }
+
+    /// Somebody has decided before: that stands.
+    async fn outvoted(&self, own: Decision) -> Result<Decision, Error> {
+        if self.mutants.has(Mutant::TwoPcDecisionIgnored) {
+            return Ok(self.conclude(own));
+        }
+        if self.mutants.has(Mutant::TwoPcDecisionOverwritten) {
+            let (zookeeper, path) = (&self.zookeeper, self.decision());
+            until_known(zookeeper, || zookeeper.set_data(&path, own.bytes(), Version::Any)).await?;
+        }
+        self.read_decision().await
+    }
+
+    /// Reads the decision that is known to stand. A watch event may have told of it, and the server of the next
+    /// connection not have it yet: a client goes by the replies that it has read, not by the events
+    /// (recipe rule 2.12.6).
+    async fn read_decision(&self) -> Result<Decision, Error> {
+        let (zookeeper, path) = (&self.zookeeper, self.decision());
+        loop {
+            match until_known(zookeeper, || zookeeper.get_data(&path)).await {
+                Err(Error::NoNode) => self.exists(&path).await?,
+                Err(error) => return Err(error),
+                Ok((data, _)) => {
+                    let decision = Decision::read(&data).ok_or(Error::BadArguments)?;
+                    return Ok(self.conclude(decision));
+                }
+            }
+        }
+    }
+
+    /// Whether there is a decision; if there is none, a watch for it.
+    async fn watch_decision(&self) -> Result<Option<Watch>, Error> {
+        let (zookeeper, path) = (&self.zookeeper, self.decision());
+        let (stat, watch) = until_known(zookeeper, || zookeeper.exists_watch(&path)).await?;
+        Ok(if stat.is_some() { None } else { Some(watch) })
+    }
+
+    /// Waits until a znode exists.
+    async fn exists(&self, path: &str) -> Result<(), Error> {
+        let zookeeper = &self.zookeeper;
+        if self.mutants.has(Mutant::TwoPcWatchAfterRead)
+            && until_known(zookeeper, || zookeeper.exists(path)).await?.is_none()
+        {
+            // What the second read says, nobody looks at.
+            let (_, mut watch) = until_known(zookeeper, || zookeeper.exists_watch(path)).await?;
+            return watch.changed().await.map(drop);
+        }
+        loop {
+            let (stat, mut watch) = until_known(zookeeper, || zookeeper.exists_watch(path)).await?;
+            if stat.is_some() {
+                return Ok(());
+            }
+            watch.changed().await?;
+        }
+    }
+
+    /// Takes the decision for final, and says so.
+    fn conclude(&self, decision: Decision) -> Decision {
+        let (transaction, who) = (Arc::clone(&self.transaction), Arc::clone(&self.who));
+        self.zookeeper.observe(CommitSeen::Decided { transaction, who, decision });
+        decision
+    }
+
+    /// Whether the transaction is made in one multi, and its list is read from where that has put it.
+    fn in_one(&self) -> bool {
+        !self.mutants.has(Mutant::TwoPcChildByChild)
+    }
+
+    /// Creates one znode after the other, whoever looks on (`TwoPcChildByChild`).
+    async fn one_by_one(&self, ops: &[Op]) -> Result<(), Error> {
+        for op in ops {
+            let single = || async { self.zookeeper.multi(vec![op.clone()]).await.map(drop) };
+            let created =
+                until_known(&self.zookeeper, || async { single().await.map_err(Error::from) });
+            match created.await {
+                Ok(()) | Err(Error::NodeExists) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn votes(&self) -> String {
+        properties::votes_of(&self.transaction)
+    }
+
+    fn vote_of(&self, site: &str) -> String {
+        format!("{}/{site}", self.votes())
+    }
+
+    fn decision(&self) -> String {
+        properties::decision_of(&self.transaction)
+    }
+}
+
+/// The sites as the transaction's znode lists them.
+fn listed(data: &[u8]) -> Vec<Arc<str>> {
+    let text = String::from_utf8_lossy(data);
+    text.lines().map(Arc::from).collect()
+}

@@ -1,0 +1,114 @@
+//! TP3, finality: a decision never changes.
+//!
+//! Neither what one participant takes the transaction for, also in its next process, nor the znode that
+//! says so, where there is one.
+
+use super::{Change, changes, is_in};
+use crate::two_phase_commit::{CommitSeen, Decision};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Finality {
+    directory: Arc<str>,
+    /// By transaction and participant.
+    decided: BTreeMap<(Arc<str>, Arc<str>), Decision>,
+    /// What the znode said, by transaction.
+    written: BTreeMap<Arc<str>, Option<Decision>>,
+}
+
+impl Finality {
+    /// Watches the transactions below this directory.
+    pub fn new(directory: &str) -> Finality {
+        let directory = directory.into();
+        Finality { directory, decided: BTreeMap::new(), written: BTreeMap::new() }
+    }
+
+    fn changed(&mut self, transaction: &str, change: &Change<'_>) -> Result<(), Objection> {
+        let new = match change {
+            Change::Content(data) => Decision::read(data),
+            Change::Gone => None,
+        };
+        let Some(old) = self.written.insert(transaction.into(), new) else { return Ok(()) };
+        if old == new {
+            return Ok(());
+        }
+        let say = |decision: Option<Decision>| {
+            decision.map_or("nothing".to_string(), |decision| decision.to_string())
+        };
+        let saw = format!("the decision of {transaction} was {} and is {}", say(old), say(new));
+        Err(Objection::new(self.name(), saw))
+    }
+
+    fn decided(
+        &mut self,
+        transaction: &Arc<str>,
+        who: &Arc<str>,
+        decision: Decision,
+    ) -> Result<(), Objection> {
+        let key = (Arc::clone(transaction), Arc::clone(who));
+        match self.decided.insert(key, decision) {
+            Some(before) if before != decision => {
+                let saw = format!(
+                    "{who} takes {transaction} for decided: {decision}; and has taken it for {before}"
+                );
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for Finality {
+    fn name(&self) -> &'static str {
+        "two-phase commit TP3 finality"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("decided")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(event.observed(), Some((_, CommitSeen::Decided { .. })))
+    }
+
+    /// What one participant says is compared with its own words, what is committed with what was.
+    fn minds_order(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { txn, .. } if view.history.is_new(txn) => {
+                let mut result = Ok(());
+                let directory = Arc::clone(&self.directory);
+                changes(&directory, &txn.body, &mut |transaction, rest, change| {
+                    if rest == "decision" && result.is_ok() {
+                        result = self.changed(transaction, &change);
+                    }
+                });
+                result
+            }
+            _ => match event.observed() {
+                Some((_, CommitSeen::Decided { transaction, who, decision }))
+                    if is_in(&self.directory, transaction) =>
+                {
+                    self.decided(transaction, who, *decision)
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+}

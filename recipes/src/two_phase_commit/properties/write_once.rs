@@ -1,0 +1,74 @@
+//! TP4, write-once votes: a vote that stands in the committed history never becomes another.
+//!
+//! That it goes away, as an ephemeral one does, is no other vote; what a participant makes of it is
+//! TP1's.
+
+use super::{Change, changes};
+use crate::two_phase_commit::Decision;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct WriteOnce {
+    directory: Arc<str>,
+    /// By transaction and the path below it.
+    votes: BTreeMap<(Arc<str>, Arc<str>), Decision>,
+}
+
+impl WriteOnce {
+    /// Watches the transactions below this directory.
+    pub fn new(directory: &str) -> WriteOnce {
+        WriteOnce { directory: directory.into(), votes: BTreeMap::new() }
+    }
+
+    fn voted(&mut self, transaction: &str, rest: &str, vote: Decision) -> Result<(), Objection> {
+        let key = (Arc::from(transaction), Arc::from(rest));
+        match self.votes.insert(key, vote) {
+            Some(before) if before != vote => {
+                let saw = format!("the vote {transaction}/{rest} was {before} and is {vote}");
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for WriteOnce {
+    fn name(&self) -> &'static str {
+        "two-phase commit TP4 write-once votes"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Committed { txn, .. } = event else { return Ok(()) };
+        if !view.history.is_new(txn) {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        let directory = Arc::clone(&self.directory);
+        changes(&directory, &txn.body, &mut |transaction, rest, change| {
+            let Change::Content(data) = change else { return };
+            if let Some(vote) = Decision::read(data)
+                && rest.starts_with("votes/")
+                && result.is_ok()
+            {
+                result = self.voted(transaction, rest, vote);
+            }
+        });
+        result
+    }
+}

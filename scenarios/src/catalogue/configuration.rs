@@ -1,0 +1,80 @@
+//! `configuration`: one client publishes and takes away a value, and all follow it, while everything around
+//! them fails.
+//!
+//! Each follows for long enough that it must have been told of the last value. In a search the first
+//! client replaces the value twice, once by making its znode anew, and the others follow.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::configuration::{
+    self, ConfigurationWork, Mutants, Step, configuration_worker,
+};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The configuration.
+const PATH: &str = "/config";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = configuration::Mutant::ALL;
+    Entry {
+        name: "configuration",
+        summary: "a value is published, and all follow it",
+        seeds: 4_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(configuration_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| configuration::monitors(PATH, recipe::calm_bound(drawn));
+    Scenario {
+        rounds: Choice::from(1..=6),
+        // Who follows does so for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
+        explored: Explored::Programs { setup: Setup::of([PATH]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
+    let path = PATH.into();
+    if let Some(search) = drawn.search {
+        let (steps, follow) = match client {
+            1 => (vec![Step::Remove, Step::Publish], None),
+            _ => (Vec::new(), Some(drawn.config.tick)),
+        };
+        let (pause, cancel) = (Duration::ZERO, search.cancels);
+        return ConfigurationWork { path, steps, pause, follow, cancel, close: false, mutants };
+    }
+    let random: &mut Random =
+        &mut Seeds::new(drawn.seed).stream("configuration work", client.into());
+    let mut step = || match random.chance(Ratio::one_in(3)) {
+        true => Step::Remove,
+        false => Step::Publish,
+    };
+    let steps = match client {
+        1 => (0..4 * drawn.rounds).map(|_| step()).collect(),
+        _ => Vec::new(),
+    };
+    let bound = recipe::calm_bound(drawn);
+    ConfigurationWork {
+        path,
+        steps,
+        pause: random.span(Duration::ZERO, Duration::from_secs(2)),
+        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        cancel: random.chance(Ratio::one_in(2)),
+        close: true,
+        mutants,
+    }
+}

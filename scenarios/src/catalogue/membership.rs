@@ -1,0 +1,71 @@
+//! `membership`: clients join a group, look at it and leave, while everything around them fails.
+//!
+//! Each stays for long enough that its view must have come to be what is there, if nothing changes. A search
+//! has each join once, over a directory that is there already.
+
+use super::{Entry, Mutant, Switches, recipe};
+use std::sync::Arc;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::membership::{self, MemberWork, Mutants, member_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario};
+
+/// The group's directory.
+const GROUP: &str = "/group";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = membership::Mutant::ALL;
+    Entry {
+        name: "membership",
+        summary: "clients join a group, look at it and leave",
+        seeds: 4_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(member_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| membership::monitors(GROUP, recipe::calm_bound(drawn));
+    Scenario {
+        // Its rounds last for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
+        explored: Explored::Programs { setup: Setup::of([GROUP]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
+    let id: Arc<str> = client.to_string().into();
+    if let Some(search) = drawn.search {
+        // Who can be cancelled leaves duties to the background, which end with the program.
+        let cancel = search.cancels;
+        let (group, rounds, span) = (GROUP.into(), drawn.rounds, drawn.config.tick);
+        let (stay, linger) = (span, span);
+        return MemberWork { group, id, rounds, stay, cancel, linger, close: cancel, mutants };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("member work", client.into());
+    let bound = recipe::calm_bound(drawn);
+    MemberWork {
+        group: GROUP.into(),
+        id,
+        rounds: drawn.rounds,
+        stay: match random.chance(Ratio::one_in(3)) {
+            true => bound + drawn.config.tick,
+            false => random.span(Duration::from_millis(200), Duration::from_secs(5)),
+        },
+        cancel: random.chance(Ratio::one_in(2)),
+        linger: bound + drawn.config.tick,
+        close: true,
+        mutants,
+    }
+}

@@ -1,0 +1,83 @@
+//! `published-commit-…`: two-phase commit as ZooKeeper's recipes page and its translations tell it.
+//!
+//! These are expected to be violated: which property, the program's module says.
+
+use super::{Entry, Switches, recipe};
+use std::sync::Arc;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::published::two_phase_commit::{PublishedCommit, Text, published_commit};
+use vivarium_recipes::two_phase_commit;
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The parent of the transaction.
+const DIRECTORY: &str = "/commit";
+
+/// Votes may be written again.
+pub(super) fn rewritable() -> Entry {
+    Entry {
+        name: "published-commit-rewritable",
+        summary: "two-phase commit of the recipes page: a vote may be written again",
+        seeds: 1_000,
+        mutants: Vec::new(),
+        build: |switches| build(&rewritable(), switches, Text::Rewritable),
+    }
+}
+
+/// Votes are ephemeral.
+pub(super) fn ephemeral() -> Entry {
+    Entry {
+        name: "published-commit-ephemeral",
+        summary: "two-phase commit of the recipes page: a vote goes with its site",
+        seeds: 1_000,
+        mutants: Vec::new(),
+        build: |switches| build(&ephemeral(), switches, Text::Ephemeral),
+    }
+}
+
+/// Votes have a content from the start.
+pub(super) fn prefilled() -> Entry {
+    Entry {
+        name: "published-commit-prefilled",
+        summary: "two-phase commit of a translation: votes have a content from the start",
+        seeds: 1_000,
+        mutants: Vec::new(),
+        build: |switches| build(&prefilled(), switches, Text::Prefilled),
+    }
+}
+
+fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, text));
+        work.map(published_commit).collect()
+    };
+    let monitors = |_drawn: &Drawn| two_phase_commit::monitors(DIRECTORY);
+    Scenario {
+        rounds: Choice::from(1),
+        explored: Explored::Programs { setup: Setup::of([DIRECTORY]).expect("it is a znode") },
+        ..recipe::scenario(entry, switches, programs, monitors)
+    }
+}
+
+/// What one client does, of which the last one is the coordinator too.
+fn work(drawn: &Drawn, client: u8, text: Text) -> PublishedCommit {
+    let site = |client: u8| -> Arc<str> { client.to_string().into() };
+    let lean = PublishedCommit {
+        text,
+        transaction: format!("{DIRECTORY}/0").into(),
+        sites: (1..=drawn.clients).map(site).collect(),
+        site: site(client),
+        coordinates: client == drawn.clients,
+        patience: None,
+        cancel: drawn.search.is_some_and(|search| search.cancels),
+        close: false,
+    };
+    if drawn.is_explored() {
+        return lean;
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("commit work", client.into());
+    let impatient = random.chance(Ratio::one_in(3));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
+    PublishedCommit { patience: impatient.then_some(patience), close: true, ..lean }
+}
