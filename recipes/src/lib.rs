@@ -11,43 +11,23 @@
 
 #![forbid(unsafe_code)]
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-<<<<<<< HEAD
-pub mod contention;
-pub mod election;
-=======
-pub mod barrier;
-pub mod double_barrier;
->>>>>>> barriers
-=======
 pub mod ack_queue;
-pub mod counter;
-pub mod delay_queue;
->>>>>>> queues
-pub mod helpers;
-pub mod lock;
-pub mod multilock;
-pub mod mutants;
-<<<<<<< HEAD
-<<<<<<< HEAD
-pub mod rwlock;
-pub mod semaphore;
-=======
-pub mod published;
->>>>>>> barriers
-=======
-pub mod once;
-pub mod published;
-pub mod queue;
->>>>>>> queues
-=======
+pub mod barrier;
 mod calm;
 pub mod configuration;
+pub mod contention;
+pub mod counter;
+pub mod delay_queue;
+pub mod double_barrier;
+pub mod election;
 pub mod helpers;
 pub mod lock;
 pub mod membership;
+pub mod multilock;
 pub mod mutants;
+pub mod once;
 pub mod published;
+pub mod queue;
+pub mod rwlock;
+pub mod semaphore;
 pub mod two_phase_commit;
->>>>>>> commit

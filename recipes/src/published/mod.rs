@@ -1,5 +1,3 @@
-<<<<<<< HEAD
-<<<<<<< HEAD
 //! Published texts, taken literally: programs whose steps are those of a text, in its order and with its holes,
 //! judged by the monitors of the recipe that it means.
 //!
@@ -14,16 +12,6 @@ pub mod double_barrier_chain_exit;
 pub mod double_barrier_chapter;
 pub mod double_barrier_page;
 pub mod double_barrier_tutorial;
-=======
-//! Published descriptions of recipes, taken literally: each with the steps of its text, reporting what the
-//! recipe here reports, so that the same properties judge it.
-
 pub mod page_queue;
 pub mod tutorial_queue;
->>>>>>> queues
-=======
-//! Published texts of recipes, taken literally: the steps numbered as in the text, and the observations of the
-//! recipe that is right, so that the same monitors judge them.
-
 pub mod two_phase_commit;
->>>>>>> commit

@@ -8,7 +8,7 @@
 //! requeue the first that they claim: that multiplies the states.
 
 use super::queue::{MARKS, QUEUE};
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::ack_queue::{self, AckWork, Mutants, ack_worker};
@@ -22,6 +22,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "ack-queue",
         summary: "producers and consumers at a queue whose items are acknowledged",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -4,7 +4,7 @@
 //! wait on. Some of them are impatient, some can be cancelled. A search has one barrier, in a directory that is
 //! there already.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::handle::Program;
 use vivarium_model::id::ClientId;
 use vivarium_model::setup::Setup;
@@ -22,6 +22,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "barrier",
         summary: "everybody waits at barriers that one client raises and lowers",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

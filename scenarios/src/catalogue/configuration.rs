@@ -4,7 +4,7 @@
 //! Each follows for long enough that it must have been told of the last value. In a search the first
 //! client replaces the value twice, once by making its znode anew, and the others follow.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::configuration::{
@@ -22,6 +22,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "configuration",
         summary: "a value is published, and all follow it",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -5,7 +5,7 @@
 //! many changes or of one only, so that what became of a change may be unknown. A search has each client
 //! count once: those with an odd number whatever others do, the others give way.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -30,6 +30,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "counter",
         summary: "clients count in one znode",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
@@ -57,7 +58,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> CounterWork {
     let delta = 1_000_i64.pow(u32::from(client.min(6)) - 1);
     let work = CounterWork { rounds: drawn.rounds, delta, mutants, ..CounterWork::new(COUNTER) };
     if let Some(search) = drawn.search {
-        return CounterWork { tries: client % 2 == 0, cancel: search.cancels, ..work };
+        return CounterWork { tries: client.is_multiple_of(2), cancel: search.cancels, ..work };
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("counter work", client.into());
     let keeping = Seeds::new(drawn.seed).stream("counter", 0).chance(Ratio::one_in(3));

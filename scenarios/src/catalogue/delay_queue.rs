@@ -4,7 +4,7 @@
 //! A search has the first client put one item, due at once or later, and both take.
 
 use super::queue::{MARKS, QUEUE};
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::delay_queue::{self, DelayWork, Mutants, delay_worker};
@@ -18,6 +18,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "delay-queue",
         summary: "producers and consumers at a queue whose items are due at some time",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

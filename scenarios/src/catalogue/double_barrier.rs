@@ -4,7 +4,7 @@
 //! impatient, some can be cancelled. A search has two parties to a generation, however many clients there are,
 //! over directories of the first generation that are there already.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::double_barrier::{self, DoubleBarrierWork, Mutants, double_barrier_worker};
@@ -20,6 +20,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "double-barrier",
         summary: "parties enter together and leave together",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

@@ -3,7 +3,7 @@
 //! Each stays for long enough that its view must have come to be what is there, if nothing changes. A search
 //! has each join once, over a directory that is there already.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -20,6 +20,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "membership",
         summary: "clients join a group, look at it and leave",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })

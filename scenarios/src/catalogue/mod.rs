@@ -1,44 +1,26 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
-<<<<<<< HEAD
+mod ack_queue;
 mod barrier;
 mod broadcast;
 mod churn;
-<<<<<<< HEAD
-mod double_barrier;
-=======
-mod ack_queue;
-mod broadcast;
-mod churn;
+mod configuration;
 mod counter;
 mod delay_queue;
->>>>>>> queues
-=======
-mod configuration;
->>>>>>> commit
+mod double_barrier;
 mod election;
 mod leader;
 mod lock;
-<<<<<<< HEAD
-<<<<<<< HEAD
-<<<<<<< HEAD
+mod membership;
 mod multilock;
-=======
 mod published_barriers;
->>>>>>> barriers
-=======
 mod published_queues;
+mod published_two_phase_commit;
 mod queue;
->>>>>>> queues
 mod recipe;
 mod rwlock;
 mod semaphore;
-=======
-mod membership;
-mod published_two_phase_commit;
-mod recipe;
 mod two_phase_commit;
->>>>>>> commit
 
 use std::sync::Arc;
 use vivarium_model::property;
@@ -120,7 +102,7 @@ impl Entry {
 
     /// Whether it is a published text, which goes wrong: it runs only where it is named.
     pub fn is_published(&self) -> bool {
-        self.name.starts_with("published-")
+        self.group == Group::Published
     }
 
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
@@ -132,48 +114,19 @@ impl Entry {
 
 /// All scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
-<<<<<<< HEAD
-<<<<<<< HEAD
-<<<<<<< HEAD
-    vec![
+    let mut entries = vec![
         lock::entry(),
         rwlock::entry(),
-        leader::entry(),
-        semaphore::entry(),
         multilock::entry(),
-=======
-    vec![
-        lock::entry(),
-        counter::entry(),
+        semaphore::entry(),
+        leader::entry(),
+        barrier::entry(),
+        double_barrier::entry(),
         queue::entry(),
         queue::priority(),
         ack_queue::entry(),
         delay_queue::entry(),
-        published_queues::page(),
-        published_queues::tutorial(),
->>>>>>> queues
-        churn::entry(),
-        broadcast::entry(),
-        election::entry(),
-    ]
-<<<<<<< HEAD
-=======
-    let mut entries = vec![
-        lock::entry(),
-        barrier::entry(),
-        double_barrier::entry(),
-        churn::entry(),
-        broadcast::entry(),
-        election::entry(),
-    ];
-    entries.extend(published_barriers::entries());
-    entries
->>>>>>> barriers
-=======
->>>>>>> queues
-=======
-    vec![
-        lock::entry(),
+        counter::entry(),
         two_phase_commit::all_to_all(),
         two_phase_commit::coordinator(),
         two_phase_commit::detection(),
@@ -182,11 +135,16 @@ pub fn catalogue() -> Vec<Entry> {
         churn::entry(),
         broadcast::entry(),
         election::entry(),
+    ];
+    entries.extend(published_barriers::entries());
+    entries.extend([
+        published_queues::page(),
+        published_queues::tutorial(),
         published_two_phase_commit::rewritable(),
         published_two_phase_commit::ephemeral(),
         published_two_phase_commit::prefilled(),
-    ]
->>>>>>> commit
+    ]);
+    entries
 }
 
 /// A scenario of servers without programs.

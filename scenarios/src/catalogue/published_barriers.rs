@@ -1,7 +1,7 @@
 //! `published-…`: barriers as texts print them. None of them needs a server's fault to go wrong, so there is none:
 //! who is slow and who waits for whom is all that is drawn. (One needs the crash of a program, and has it.)
 
-use super::{Entry, Switches, recipe};
+use super::{Entry, Group, Switches, recipe};
 use std::sync::Arc;
 use vivarium_model::handle::Program;
 use vivarium_model::id::ClientId;
@@ -66,7 +66,7 @@ pub(super) fn entries() -> [Entry; 7] {
 }
 
 fn entry(name: &'static str, summary: &'static str, build: fn(&Switches) -> Scenario) -> Entry {
-    Entry { name, summary, seeds: 200, mutants: Vec::new(), build }
+    Entry { name, summary, group: Group::Published, seeds: 200, mutants: Vec::new(), build }
 }
 
 fn scenario(

@@ -5,7 +5,7 @@
 //! that died with one. Each client puts or takes: the first puts.
 
 use super::queue::{MARKS, QUEUE};
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_recipes::published::{page_queue, tutorial_queue};
@@ -24,6 +24,7 @@ pub(super) fn page() -> Entry {
     Entry {
         name: "published-queue-page",
         summary: "the queue of ZooKeeper's recipes page, taken literally",
+        group: Group::Published,
         seeds: 200,
         mutants: Vec::new(),
         build: |switches| build(&page(), switches, page_programs),
@@ -35,6 +36,7 @@ pub(super) fn tutorial() -> Entry {
     Entry {
         name: "published-queue-tutorial",
         summary: "the queue of ZooKeeper's tutorial, taken literally",
+        group: Group::Published,
         seeds: 200,
         mutants: vec![PADDED],
         build: |switches| {
@@ -57,7 +59,7 @@ fn build(
     Scenario {
         clients: Choice::from(2..=3),
         marks: MARKS.to_vec(),
-        faults: scenario.faults.clone().without(Fault::ProgramCrash),
+        faults: scenario.faults.without(Fault::ProgramCrash),
         setup: Setup::of([QUEUE]).expect("it is a znode"),
         ..scenario
     }

@@ -2,7 +2,7 @@
 //!
 //! These are expected to be violated: which property, the program's module says.
 
-use super::{Entry, Switches, recipe};
+use super::{Entry, Group, Switches, recipe};
 use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -19,6 +19,7 @@ pub(super) fn rewritable() -> Entry {
     Entry {
         name: "published-commit-rewritable",
         summary: "two-phase commit of the recipes page: a vote may be written again",
+        group: Group::Published,
         seeds: 1_000,
         mutants: Vec::new(),
         build: |switches| build(&rewritable(), switches, Text::Rewritable),
@@ -30,6 +31,7 @@ pub(super) fn ephemeral() -> Entry {
     Entry {
         name: "published-commit-ephemeral",
         summary: "two-phase commit of the recipes page: a vote goes with its site",
+        group: Group::Published,
         seeds: 1_000,
         mutants: Vec::new(),
         build: |switches| build(&ephemeral(), switches, Text::Ephemeral),
@@ -41,6 +43,7 @@ pub(super) fn prefilled() -> Entry {
     Entry {
         name: "published-commit-prefilled",
         summary: "two-phase commit of a translation: votes have a content from the start",
+        group: Group::Published,
         seeds: 1_000,
         mutants: Vec::new(),
         build: |switches| build(&prefilled(), switches, Text::Prefilled),

@@ -7,7 +7,7 @@
 //! A search has the first client put one item, and all of them take; with priorities the first puts three,
 //! and the others take. Where it cancels, the first one deletes the directory before.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -36,6 +36,7 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "queue",
         summary: "producers and consumers at a queue, first in, first out",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants(queue::Mutant::ALL.into_iter().filter(is_fifo)),
         build: |switches| build(&entry(), switches, false),
@@ -47,6 +48,7 @@ pub(super) fn priority() -> Entry {
     Entry {
         name: "priority-queue",
         summary: "producers and consumers at a queue with priorities",
+        group: Group::Recipe,
         seeds: 2_000,
         mutants: mutants(OF_PRIORITIES.into_iter()),
         build: |switches| build(&priority(), switches, true),

@@ -8,7 +8,7 @@
 //! A search has one transaction, for which all sites vote, over a directory that is there already: that it is
 //! committed everywhere or aborted everywhere is in the hands of the faults.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -60,6 +60,7 @@ pub(super) fn all_to_all() -> Entry {
     Entry {
         name: "two-phase-commit",
         summary: "sites vote, and each counts the votes itself",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: listed(&OF_ALL),
         build: |switches| build(&all_to_all(), switches, Way::AllToAll),
@@ -71,6 +72,7 @@ pub(super) fn coordinator() -> Entry {
     Entry {
         name: "two-phase-commit-coordinator",
         summary: "sites vote, and a coordinator counts",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: listed(&OF_COORDINATOR),
         build: |switches| build(&coordinator(), switches, Way::Coordinator),
@@ -82,6 +84,7 @@ pub(super) fn detection() -> Entry {
     Entry {
         name: "two-phase-commit-detection",
         summary: "sites vote, a coordinator counts, and whoever dies is seen to",
+        group: Group::Recipe,
         seeds: 4_000,
         mutants: listed(&OF_DETECTION),
         build: |switches| build(&detection(), switches, Way::Detecting),

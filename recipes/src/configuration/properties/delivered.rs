@@ -147,7 +147,7 @@ mod tests {
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::txn::TxnBody;
-    use vivarium_model::znode::EphemeralType;
+    use vivarium_model::tree::EphemeralType;
 
     const PATH: &str = "/config";
 
