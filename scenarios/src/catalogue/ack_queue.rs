@@ -23,7 +23,7 @@ pub(super) fn entry() -> Entry {
         name: "ack-queue",
         summary: "producers and consumers at a queue whose items are acknowledged",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

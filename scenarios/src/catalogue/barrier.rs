@@ -23,7 +23,7 @@ pub(super) fn entry() -> Entry {
         name: "barrier",
         summary: "everybody waits at barriers that one client raises and lowers",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -23,7 +23,7 @@ pub(super) fn entry() -> Entry {
         name: "configuration",
         summary: "a value is published, and all follow it",
         group: Group::Recipe,
-        seeds: 4_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

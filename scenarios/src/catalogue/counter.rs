@@ -31,7 +31,7 @@ pub(super) fn entry() -> Entry {
         name: "counter",
         summary: "clients count in one znode",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

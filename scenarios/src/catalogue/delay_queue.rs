@@ -19,7 +19,7 @@ pub(super) fn entry() -> Entry {
         name: "delay-queue",
         summary: "producers and consumers at a queue whose items are due at some time",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

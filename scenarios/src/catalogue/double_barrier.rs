@@ -21,7 +21,7 @@ pub(super) fn entry() -> Entry {
         name: "double-barrier",
         summary: "parties enter together and leave together",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -23,7 +23,7 @@ pub(super) fn entry() -> Entry {
         name: "leader",
         summary: "candidates elect a leader, and observers follow",
         group: Group::Recipe,
-        seeds: 3_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -21,7 +21,7 @@ pub(super) fn entry() -> Entry {
         name: "membership",
         summary: "clients join a group, look at it and leave",
         group: Group::Recipe,
-        seeds: 4_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

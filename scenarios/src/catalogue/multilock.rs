@@ -20,7 +20,7 @@ pub(super) fn entry() -> Entry {
         name: "multilock",
         summary: "clients acquire the same two locks, all or none",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

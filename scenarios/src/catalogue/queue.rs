@@ -37,7 +37,7 @@ pub(super) fn entry() -> Entry {
         name: "queue",
         summary: "producers and consumers at a queue, first in, first out",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants(queue::Mutant::ALL.into_iter().filter(is_fifo)),
         build: |switches| build(&entry(), switches, false),
     }
@@ -49,7 +49,7 @@ pub(super) fn priority() -> Entry {
         name: "priority-queue",
         summary: "producers and consumers at a queue with priorities",
         group: Group::Recipe,
-        seeds: 2_000,
+        seeds: 500,
         mutants: mutants(OF_PRIORITIES.into_iter()),
         build: |switches| build(&priority(), switches, true),
     }

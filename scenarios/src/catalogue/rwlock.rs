@@ -22,7 +22,7 @@ pub(super) fn entry() -> Entry {
         name: "rwlock",
         summary: "clients read and write under a read-write lock",
         group: Group::Recipe,
-        seeds: 3_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -21,7 +21,7 @@ pub(super) fn entry() -> Entry {
         name: "semaphore",
         summary: "clients share the permits of a semaphore",
         group: Group::Recipe,
-        seeds: 3_000,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -61,7 +61,7 @@ pub(super) fn all_to_all() -> Entry {
         name: "two-phase-commit",
         summary: "sites vote, and each counts the votes itself",
         group: Group::Recipe,
-        seeds: 4_000,
+        seeds: 500,
         mutants: listed(&OF_ALL),
         build: |switches| build(&all_to_all(), switches, Way::AllToAll),
     }
@@ -73,7 +73,7 @@ pub(super) fn coordinator() -> Entry {
         name: "two-phase-commit-coordinator",
         summary: "sites vote, and a coordinator counts",
         group: Group::Recipe,
-        seeds: 4_000,
+        seeds: 500,
         mutants: listed(&OF_COORDINATOR),
         build: |switches| build(&coordinator(), switches, Way::Coordinator),
     }
@@ -85,7 +85,7 @@ pub(super) fn detection() -> Entry {
         name: "two-phase-commit-detection",
         summary: "sites vote, a coordinator counts, and whoever dies is seen to",
         group: Group::Recipe,
-        seeds: 4_000,
+        seeds: 500,
         mutants: listed(&OF_DETECTION),
         build: |switches| build(&detection(), switches, Way::Detecting),
     }

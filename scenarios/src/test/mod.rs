@@ -242,6 +242,13 @@ impl Test {
         self
     }
 
+    /// Several properties, such as those of a recipe: [`lock::monitors`](vivarium_recipes::lock::monitors). They
+    /// judge any program that makes the same observations.
+    pub fn monitors(mut self, monitors: impl IntoIterator<Item = Box<dyn Monitor>>) -> Test {
+        self.monitors.extend(monitors);
+        self
+    }
+
     /// Demands that in some run a program makes the observation of this name: what it gives to
     /// [`ZooKeeper::custom`], or as [its type](vivarium_model::observation) says, such as `granted`. What
     /// holds where nobody ever comes so far says nothing.
