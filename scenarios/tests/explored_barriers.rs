@@ -40,8 +40,8 @@ const fn text(
     Exhibit { scenario, mutant: None, budget, property, length }
 }
 
-/// Left out are `DbReadyLeftover`, which needs a second generation, and `DbLeaveSpins`, whose property is one of
-/// sweeps: the museum has both. `DbEqualsN` needs a third client.
+/// Left out are `DbReadyLeftover` and `DbNeverCloses`, which need a second generation, and `DbLeaveSpins`, whose property is one of
+/// sweeps: the museum has them. `DbEqualsN` needs a third client.
 const EXHIBITS: &[Exhibit] = &[
     exhibit("barrier", "BarrierInvertedRecheck", |two| two, "barrier B1 witness", 29),
     exhibit("barrier", "EventTypeFilterNoRearm", |two| two, "progress", 36),

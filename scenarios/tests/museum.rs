@@ -57,6 +57,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("double-barrier", "DbAnyWakeOpens", "double barrier DB1", 0, 100),
     exhibit("double-barrier", "DbReadyCounts", "progress", 0, 100),
     exhibit("double-barrier", "DbLeaveUnconditional", "double barrier DB2", 0, 400),
+    exhibit("double-barrier", "DbNeverCloses", "double barrier DB3", 0, 2_000),
     exhibit("double-barrier", "DbLeaveSpins", "double barrier DB5", 0, 400),
     exhibit("churn", "RefuseNewerZxid", "progress", 125, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 7, 1_000),

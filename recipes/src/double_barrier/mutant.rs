@@ -24,7 +24,7 @@ named! {
             "A waiter that is woken counts again, and sleeps on where faster members have left already \
              (ZOOKEEPER-1011, Curator GH-1290).",
         /// No generation in the paths, and nobody removes the verdict: the next time one alone walks in (kazoo,
-        /// the official page). Breaks DB1 and DB3.
+        /// the official page). Breaks DB1.
         DbReadyLeftover =>
             "The verdict of the last time is still there, and lets in whoever comes first the next time \
              (kazoo, Curator, the official page).",
@@ -49,6 +49,12 @@ named! {
         /// more: it asks again and again until all are out (CURATOR-536, CURATOR-233). Breaks DB5.
         DbLeaveSpins =>
             "A leaver whose time is up stays in its loop and asks again and again (CURATOR-536, CURATOR-233).",
+        /// For who leaves, a list without members is the end, and nothing closes the generation: where more parties
+        /// take part than are asked for, one that comes late walks in behind the old verdict, while the others are
+        /// inside the next generation. No published double barrier closes. Breaks DB3.
+        DbNeverCloses =>
+            "An empty list is the end, and nothing closes the generation: who comes late is inside an old one \
+             while others are inside the next (found here).",
     }
 }
 

@@ -65,7 +65,8 @@ impl Place {
             directory: directory.into(),
             members: members.into(),
             verdict: verdict.into(),
-            closes: !shared,
+            // Who comes late walks in behind the old verdict (`DbNeverCloses`).
+            closes: !shared && !mutants.has(Mutant::DbNeverCloses),
         }
     }
 
