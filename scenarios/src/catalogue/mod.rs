@@ -94,6 +94,7 @@ pub fn catalogue() -> Vec<Entry> {
         delay_queue::entry(),
         published_queues::page(),
         published_queues::tutorial(),
+        published_queues::padded_tutorial(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),
