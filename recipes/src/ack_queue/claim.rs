@@ -191,11 +191,7 @@ impl Claim {
                     }
                 }
                 // Whoever ignores what the servers say takes any answer for the right one.
-                Err(MultiError { index: Some(_), .. })
-                    if self.mutants.has(Mutant::MultiResultIgnored) =>
-                {
-                    return Ack::Acked;
-                }
+                Err(_) if self.mutants.has(Mutant::MultiResultIgnored) => return Ack::Acked,
                 Err(MultiError { error: Error::SessionExpired, .. }) => {
                     return if lost { Ack::Unknown } else { Ack::Lost };
                 }

@@ -11,7 +11,7 @@ named! {
         /// An acknowledgement is taken for done whatever the servers answer (kazoo
         /// `LockingQueue.consume`). Breaks LQ3.
         MultiResultIgnored =>
-            "An acknowledgement counts as done although its multi failed \
+            "An acknowledgement counts as done whatever its multi was answered \
              (kazoo LockingQueue.consume).",
         /// A claim whose reply was lost finds its own znode, and takes it for somebody else's (Curator
         /// `DistributedQueue` with a lock path). The item is stuck behind a ghost.

@@ -1,23 +1,18 @@
-//! `published-queue-page`, `published-queue-tutorial`: queues as their texts have them, judged by the
-//! properties of `queue`.
+//! `published-queue-page`, `published-queue-tutorial` and `…-padded`: queues as their texts have them, judged
+//! by the properties of `queue`, which they violate: the headers of the texts say where.
 //!
 //! No program is killed, since the tutorial's consumer takes as many items as were put, and would miss those
 //! that died with one. Each client puts or takes: the first puts.
 
 use super::queue::{MARKS, QUEUE};
 use super::{Entry, Group, Mutant, Switches, recipe};
+use super::{Entry, Switches, recipe};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
-use vivarium_recipes::published::{page_queue, tutorial_queue};
+use vivarium_recipes::published::page_queue;
+use vivarium_recipes::published::tutorial_queue::{self, Padding};
 use vivarium_recipes::queue;
 use vivarium_sim::{Choice, Drawn, Fault, Scenario};
-
-/// The switch that gives the tutorial its padding back.
-const PADDED: Mutant = Mutant {
-    name: "PaddingKept",
-    summary: "The tutorial's queue with the padding of the names that it must have meant, so that \
-              what is wrong besides can be seen.",
-};
 
 /// The entry of the page's queue.
 pub(super) fn page() -> Entry {
@@ -38,14 +33,22 @@ pub(super) fn tutorial() -> Entry {
         summary: "the queue of ZooKeeper's tutorial, taken literally",
         group: Group::Published,
         seeds: 200,
-        mutants: vec![PADDED],
+        mutants: Vec::new(),
         build: |switches| {
-            let padding = match switches.mutants.contains(&PADDED.name) {
-                true => tutorial_queue::Padding::Kept,
-                false => tutorial_queue::Padding::Lost,
-            };
-            let programs = move |drawn: &Drawn| tutorial_programs(drawn, padding);
-            build(&tutorial(), switches, programs)
+            build(&tutorial(), switches, |drawn| tutorial_programs(drawn, Padding::Lost))
+        },
+    }
+}
+
+/// The entry of the same with the padding that it must have meant.
+pub(super) fn padded_tutorial() -> Entry {
+    Entry {
+        name: "published-queue-tutorial-padded",
+        summary: "the queue of ZooKeeper's tutorial, with the padding of names that it lost",
+        seeds: 200,
+        mutants: Vec::new(),
+        build: |switches| {
+            build(&padded_tutorial(), switches, |drawn| tutorial_programs(drawn, Padding::Kept))
         },
     }
 }
@@ -76,7 +79,7 @@ fn page_programs(drawn: &Drawn) -> Vec<Program> {
 }
 
 /// One producer, one consumer of as much; more clients are more of both.
-fn tutorial_programs(drawn: &Drawn, padding: tutorial_queue::Padding) -> Vec<Program> {
+fn tutorial_programs(drawn: &Drawn, padding: Padding) -> Vec<Program> {
     (1..=drawn.clients)
         .map(|client| match client % 2 {
             1 => tutorial_queue::producer(QUEUE, drawn.rounds),
