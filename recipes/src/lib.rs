@@ -17,5 +17,6 @@ pub mod helpers;
 pub mod lock;
 pub mod membership;
 pub mod mutants;
+pub mod names;
 pub mod published;
 pub mod two_phase_commit;

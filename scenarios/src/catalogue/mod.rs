@@ -6,6 +6,7 @@ mod configuration;
 mod election;
 mod lock;
 mod membership;
+mod names;
 mod published_two_phase_commit;
 mod recipe;
 mod two_phase_commit;
@@ -91,6 +92,7 @@ pub fn catalogue() -> Vec<Entry> {
         two_phase_commit::detection(),
         membership::entry(),
         configuration::entry(),
+        names::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),

@@ -21,7 +21,7 @@ use vivarium_model::named::Named;
 use vivarium_model::property::{self, Asked, Monitor};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
-use vivarium_recipes::{configuration, lock, membership, two_phase_commit};
+use vivarium_recipes::{configuration, lock, membership, names, two_phase_commit};
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -84,13 +84,14 @@ fn bugs() -> BTreeSet<String> {
 }
 
 fn mutants() -> BTreeSet<String> {
-    fn names<M: Named>() -> impl Iterator<Item = String> {
+    fn of<M: Named>() -> impl Iterator<Item = String> {
         M::VARIANTS.iter().map(|mutant| mutant.name().to_string())
     }
-    names::<lock::Mutant>()
-        .chain(names::<two_phase_commit::Mutant>())
-        .chain(names::<configuration::Mutant>())
-        .chain(names::<membership::Mutant>())
+    of::<lock::Mutant>()
+        .chain(of::<two_phase_commit::Mutant>())
+        .chain(of::<configuration::Mutant>())
+        .chain(of::<membership::Mutant>())
+        .chain(of::<names::Mutant>())
         .collect()
 }
 
@@ -100,6 +101,7 @@ fn of_recipes() -> Vec<Box<dyn Monitor>> {
     all.extend(two_phase_commit::monitors("/commit"));
     all.extend(configuration::monitors("/config", Duration::ZERO));
     all.extend(membership::monitors("/group", Duration::ZERO));
+    all.extend(names::monitors("/names"));
     all
 }
 
