@@ -18,5 +18,6 @@ pub mod lock;
 pub mod membership;
 pub mod mutants;
 pub mod names;
+pub mod persistent_node;
 pub mod published;
 pub mod two_phase_commit;

@@ -225,7 +225,7 @@ mod tests {
     use crate::lock::properties::scene::{S1, Scene, path};
     use vivarium_model::id::{ClientId, Xid};
     use vivarium_model::observation::Observed;
-    use vivarium_model::znode::EphemeralType;
+    use vivarium_model::tree::EphemeralType;
 
     #[test]
     fn an_address_that_was_never_given_is_refused() {

@@ -7,6 +7,7 @@ mod election;
 mod lock;
 mod membership;
 mod names;
+mod persistent_node;
 mod published_two_phase_commit;
 mod recipe;
 mod two_phase_commit;
@@ -93,6 +94,7 @@ pub fn catalogue() -> Vec<Entry> {
         membership::entry(),
         configuration::entry(),
         names::entry(),
+        persistent_node::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),

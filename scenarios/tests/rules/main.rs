@@ -21,7 +21,7 @@ use vivarium_model::named::Named;
 use vivarium_model::property::{self, Asked, Monitor};
 use vivarium_model::release::Bug;
 use vivarium_model::time::Duration;
-use vivarium_recipes::{configuration, lock, membership, names, two_phase_commit};
+use vivarium_recipes::{configuration, lock, membership, names, persistent_node, two_phase_commit};
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
@@ -92,6 +92,7 @@ fn mutants() -> BTreeSet<String> {
         .chain(of::<configuration::Mutant>())
         .chain(of::<membership::Mutant>())
         .chain(of::<names::Mutant>())
+        .chain(of::<persistent_node::Mutant>())
         .collect()
 }
 
@@ -102,6 +103,7 @@ fn of_recipes() -> Vec<Box<dyn Monitor>> {
     all.extend(configuration::monitors("/config", Duration::ZERO));
     all.extend(membership::monitors("/group", Duration::ZERO));
     all.extend(names::monitors("/names"));
+    all.extend(persistent_node::monitors("/kept", Duration::ZERO));
     all
 }
 
