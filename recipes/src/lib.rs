@@ -26,6 +26,8 @@ pub mod membership;
 pub mod multilock;
 pub mod mutants;
 pub mod once;
+pub mod names;
+pub mod persistent_node;
 pub mod published;
 pub mod queue;
 pub mod rwlock;

@@ -15,6 +15,8 @@ mod membership;
 mod multilock;
 mod published_barriers;
 mod published_queues;
+mod names;
+mod persistent_node;
 mod published_two_phase_commit;
 mod queue;
 mod recipe;
@@ -135,6 +137,8 @@ pub fn catalogue() -> Vec<Entry> {
         published_queues::page(),
         published_queues::tutorial(),
         published_queues::padded_tutorial(),
+        names::entry(),
+        persistent_node::entry(),
         churn::entry(),
         broadcast::entry(),
         election::entry(),

@@ -146,6 +146,7 @@ mod tests {
     use crate::lock::properties::scene::{S1, Scene, path};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
     use vivarium_model::txn::TxnBody;
     use vivarium_model::tree::EphemeralType;
 

@@ -194,7 +194,7 @@ mod tests {
         };
         let mut gone = scene();
         gone.create(S1, 2, "/lock/0/present/b");
-        gone.close(S1);
+        gone.delete(S1, 3, "/lock/0/present/b");
         abort(&mut gone);
         assert_eq!(gone.end(), None);
         let mut there = scene();

@@ -1,0 +1,96 @@
+//! The right to change or to end a binding.
+
+use super::{Claim, NONCE, Names};
+use crate::helpers::{reconnected, settle, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Version;
+
+/// A name that is bound. It stays bound when this is dropped.
+#[derive(Debug)]
+pub struct Binding {
+    zookeeper: ZooKeeper,
+    path: Arc<str>,
+    /// What the znode's content begins with.
+    nonce: Arc<[u8]>,
+    version: i32,
+}
+
+/// How the end of a binding went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ended {
+    /// It was bound until now.
+    Unbound,
+    /// It was not any more.
+    AlreadyGone,
+    /// It is not, but a reply was lost: one of the two.
+    Unknown,
+}
+
+impl Binding {
+    pub(super) fn new(names: &Names, path: Arc<str>, claim: &Claim, version: i32) -> Binding {
+        let nonce = claim.content[..NONCE].into();
+        Binding { zookeeper: names.zookeeper.clone(), path, nonce, version }
+    }
+
+    /// Gives the name another address; `false` where the binding is gone.
+    ///
+    /// # Errors
+    /// `SessionExpired`, after which the name may have either address.
+    pub async fn rebind(&mut self, address: &str) -> Result<bool, Error> {
+        let content = [&*self.nonce, address.as_bytes()].concat();
+        loop {
+            let set = || self.zookeeper.set_data(&self.path, &content, Version::Is(self.version));
+            match until_known(&self.zookeeper, set).await {
+                Ok(stat) => {
+                    self.version = stat.version;
+                    return Ok(true);
+                }
+                Err(Error::NoNode) => return Ok(false),
+                // By this one, whose reply was lost; or it is another binding's.
+                Err(Error::BadVersion) => {}
+                Err(error) => return Err(error),
+            }
+            let Some((standing, version)) = self.standing().await? else { return Ok(false) };
+            self.version = version;
+            if *standing == *content {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Ends the binding.
+    ///
+    /// # Errors
+    /// `SessionExpired`, after which it may have ended or not.
+    pub async fn unbind(self) -> Result<Ended, Error> {
+        let mut lost_reply = false;
+        // Only this binding ends itself, so what is its own now is what is deleted.
+        while self.standing().await?.is_some() {
+            let mut events = self.zookeeper.session_events();
+            match self.zookeeper.delete(&self.path, Version::Any).await {
+                Ok(()) => return Ok(Ended::Unbound),
+                Err(Error::ConnectionLoss) => {
+                    lost_reply = true;
+                    reconnected(&mut events).await?;
+                    settle(&self.zookeeper).await?;
+                }
+                Err(Error::NoNode) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(if lost_reply { Ended::Unknown } else { Ended::AlreadyGone })
+    }
+
+    /// Content and version of the znode, if that is still this binding's.
+    async fn standing(&self) -> Result<Option<(Arc<[u8]>, i32)>, Error> {
+        match until_known(&self.zookeeper, || self.zookeeper.get_data(&self.path)).await {
+            Ok((content, stat)) if content.starts_with(&self.nonce) => {
+                Ok(Some((content, stat.version)))
+            }
+            Ok(_) | Err(Error::NoNode) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

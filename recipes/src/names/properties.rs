@@ -1,0 +1,247 @@
+//! What a name service promises, as monitors (recipe rule 2.1).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | NS1 | who takes a name for its own has bound it, by the znode's first content; who takes it for somebody else's has not | event |
+//! | NS2 | a name that is bound is given another address by its own binding only | event |
+//! | NS3 | an address that is resolved was the name's at that mzxid | event |
+//!
+//! All of them take one directory and ignore everything else. Whose a content is, its first sixteen characters
+//! say.
+
+use super::{NONCE, NameSeen, address};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::op::Data;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// All monitors of the names in this directory.
+pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    let written = Written { directory: directory.into(), contents: BTreeMap::new() };
+    vec![
+        Box::new(Truth { written: written.clone() }),
+        Box::new(OwnAddress { directory: directory.into(), bound: BTreeMap::new() }),
+        Box::new(RealAddress { written }),
+    ]
+}
+
+/// What was written to names, by zxid.
+#[derive(Clone, Debug, Hash)]
+struct Written {
+    directory: Arc<str>,
+    contents: BTreeMap<(Zxid, Arc<str>), Data>,
+}
+
+impl Written {
+    fn see(&mut self, view: View<'_>, event: &Event) {
+        let Event::Committed { txn, .. } = event else { return };
+        if view.history.is_new(txn) {
+            let contents = &mut self.contents;
+            changes(&self.directory, &txn.body, &mut |path, content| {
+                if let Some(content) = content {
+                    contents.insert((txn.zxid, path.into()), Arc::clone(content));
+                }
+            });
+        }
+    }
+
+    fn at(&self, zxid: Zxid, name: &Arc<str>) -> Option<&Data> {
+        self.contents.get(&(zxid, Arc::clone(name)))
+    }
+}
+
+/// Each content that a transaction gives a name; `None` where it takes the name away.
+fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, Option<&Data>)) {
+    let mut name = |path: &str, content: Option<&Data>| {
+        if path::parent(path) == Some(directory) {
+            each(path, content);
+        }
+    };
+    match body {
+        TxnBody::Create { path, data, .. } | TxnBody::SetData { path, data, .. } => {
+            name(path, Some(data));
+        }
+        TxnBody::Delete { path } => name(path, None),
+        TxnBody::Multi(parts) => parts.iter().for_each(|part| changes(directory, part, each)),
+        _ => {}
+    }
+}
+
+/// NS1. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Truth {
+    written: Written,
+}
+
+impl Monitor for Truth {
+    fn name(&self) -> &'static str {
+        "name service NS1 truth"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(
+                event.observed(),
+                Some((_, NameSeen::Bound { .. } | NameSeen::Taken { .. }))
+            )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.written.see(view, event);
+        let Some((client, seen)) = event.observed() else { return Ok(()) };
+        let (name, czxid, own, takes_it) = match seen {
+            NameSeen::Bound { name, czxid, content } => (name, czxid, content, true),
+            NameSeen::Taken { name, czxid, own } => (name, czxid, own, false),
+            NameSeen::Resolved { .. } => return Ok(()),
+        };
+        let is_own = self.written.at(*czxid, name) == Some(own);
+        if is_own == takes_it || path::parent(name) != Some(&*self.written.directory) {
+            return Ok(());
+        }
+        let saw = match takes_it {
+            true => {
+                format!("{client} takes {name} (czxid {czxid}) for its own, and has not bound it")
+            }
+            false => {
+                format!(
+                    "{client} takes {name} (czxid {czxid}) for somebody else's, and has bound it"
+                )
+            }
+        };
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+/// NS2. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct OwnAddress {
+    directory: Arc<str>,
+    /// Whose each name is.
+    bound: BTreeMap<Arc<str>, Data>,
+}
+
+impl Monitor for OwnAddress {
+    fn name(&self) -> &'static str {
+        "name service NS2 own address"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Committed { txn, .. } = event else { return Ok(()) };
+        if !view.history.is_new(txn) {
+            return Ok(());
+        }
+        let (bound, mut stolen) = (&mut self.bound, None);
+        changes(&self.directory, &txn.body, &mut |path, content| match content {
+            None => drop(bound.remove(path)),
+            Some(content) => {
+                let owner: Data = content.get(..NONCE).unwrap_or(content).into();
+                let before = bound.insert(path.into(), Arc::clone(&owner));
+                if before.is_some_and(|before| before != owner) {
+                    stolen = Some(path.to_string());
+                }
+            }
+        });
+        match stolen {
+            None => Ok(()),
+            Some(name) => {
+                let saw = format!("{name} is bound, and is given an address by somebody else");
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+/// NS3. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct RealAddress {
+    written: Written,
+}
+
+impl Monitor for RealAddress {
+    fn name(&self) -> &'static str {
+        "name service NS3 real address"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(event.observed(), Some((_, NameSeen::Resolved { .. })))
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.written.see(view, event);
+        let Some((client, NameSeen::Resolved { name, address: told, mzxid })) = event.observed()
+        else {
+            return Ok(());
+        };
+        if path::parent(name) != Some(&*self.written.directory) {
+            return Ok(());
+        }
+        let was = self.written.at(*mzxid, name).map(|content| address(content));
+        if was.as_ref() == Some(told) {
+            return Ok(());
+        }
+        let saw = format!(
+            "{client} takes {told} for the address of {name}, which {mzxid} has not given it"
+        );
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene, path};
+    use vivarium_model::id::{ClientId, Xid};
+    use vivarium_model::observation::Observed;
+    use vivarium_model::tree::EphemeralType;
+
+    #[test]
+    fn an_address_that_was_never_given_is_refused() {
+        let resolve = |told: &str| {
+            let written = Written { directory: "/names".into(), contents: BTreeMap::new() };
+            let mut scene = Scene::new(RealAddress { written });
+            let content = "0123456789abcdefhere".as_bytes();
+            let create = TxnBody::create(path("/names/a"), content, EphemeralType::Void, 1);
+            let mzxid = scene.commit(S1, 1, create);
+            let (name, address) = ("/names/a".into(), told.into());
+            let observation = Observed::new(NameSeen::Resolved { name, address, mzxid });
+            let (client, session, next_xid) = (ClientId(1), Some(S1), Xid(2));
+            scene.event(Event::Observed { client, session, next_xid, observation });
+            scene.end()
+        };
+        assert_eq!(resolve("here"), None);
+        assert!(resolve("there").is_some_and(|saw| saw.contains("has not given it")));
+    }
+}

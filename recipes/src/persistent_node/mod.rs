@@ -1,0 +1,189 @@
+//! The persistent node (recipe rule 2.17.1): an ephemeral znode that is kept there across sessions.
+//!
+//! # Contract
+//!
+//! While [`PersistentNode::keep`] runs, the znode is there with its data whenever the client has been connected for
+//! a while: it is made anew in each session, and when somebody deletes it, and its data is restored when
+//! somebody changes it. A znode of another session under the same name is an earlier incarnation's, or
+//! somebody else's mistake: it is replaced in one transaction, and never adopted, since it would vanish with
+//! that session.
+//!
+//! After [`PersistentNode::close`] it is gone, and stays so: also a create that was in flight when the keeping
+//! was dropped is settled first. When the session ends it goes by itself.
+//!
+//! `keep` may be dropped at any await point; what it leaves is there until `close`, or until its session
+//! ends. Nobody is woken but the keeper, by changes of its own znode.
+
+pub mod properties;
+mod seen;
+pub mod worker;
+
+pub use properties::monitors;
+pub use seen::PersistentSeen;
+pub use worker::{PersistentWork, Role, persistent_worker};
+
+use crate::helpers::{ensure_path, in_sessions, reconnected, settle, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::id::SessionId;
+use vivarium_model::named;
+use vivarium_model::op::{CreateMode, Data, Op, Version};
+use vivarium_model::path;
+
+named! {
+    /// A published or likely mistake of a persistent node: a named switch, off by default (recipe rule 3.17),
+    /// asked for at the one place in the recipe where the rule that it breaks is kept.
+    pub enum Mutant ("mutant") {
+        /// A znode of another session is taken for one's own (read in Curator's `PersistentNode`). Breaks PN1.
+        PersistentAdopts =>
+            "A znode that another session has left is taken for one's own, and vanishes with that \
+             session (read in Curator's PersistentNode).",
+        /// A znode that somebody has deleted is not made anew. Breaks PN1.
+        PersistentNotRecreated =>
+            "A znode that somebody has deleted is not made anew.",
+        /// What others write is left there (CURATOR-154, CURATOR-241). Breaks PN3.
+        PersistentDataNotRestored =>
+            "Data that somebody has overwritten is left there (CURATOR-154, CURATOR-241).",
+        /// A close looks for the znode without settling a create in flight. Breaks PN2.
+        PersistentCloseWithoutSettle =>
+            "A close looks for the znode and misses a create that is still pending, which then stays.",
+    }
+}
+
+/// A set of the mutants of the persistent node.
+pub type Mutants = crate::mutants::Mutants<Mutant>;
+
+/// A znode that is kept there. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct PersistentNode {
+    zookeeper: ZooKeeper,
+    path: Arc<str>,
+    data: Data,
+    mutants: Mutants,
+}
+
+impl PersistentNode {
+    /// The znode of this path with this data; nothing is done yet.
+    pub fn new(
+        zookeeper: ZooKeeper,
+        path: impl Into<Arc<str>>,
+        data: impl Into<Data>,
+        mutants: Mutants,
+    ) -> PersistentNode {
+        PersistentNode { zookeeper, path: path.into(), data: data.into(), mutants }
+    }
+
+    /// Keeps the znode there, for as long as this runs.
+    ///
+    /// # Errors
+    /// The server's refusal of the path; it ends in no other way.
+    pub async fn keep(&self) -> Error {
+        let (path, data) = (Arc::clone(&self.path), Arc::clone(&self.data));
+        self.zookeeper.observe(PersistentSeen::Keeps { path, data });
+        let kept: Result<(), Error> = in_sessions(&self.zookeeper, |zookeeper, session| {
+            let node = PersistentNode { zookeeper, ..self.clone() };
+            async move { node.attend_for_ever(session).await }
+        })
+        .await;
+        kept.expect_err("it never ends well")
+    }
+
+    /// Sees to it that the znode is gone, in the session that there is. No [`PersistentNode::keep`] may run.
+    ///
+    /// # Errors
+    /// `SessionExpired`, with which it goes.
+    pub async fn close(&self) -> Result<(), Error> {
+        self.zookeeper.observe(PersistentSeen::Closes { path: Arc::clone(&self.path) });
+        let session = self.zookeeper.connect().await;
+        let zookeeper = self.zookeeper.scope(session);
+        if !self.mutants.has(Mutant::PersistentCloseWithoutSettle) {
+            settle(&zookeeper).await?;
+        }
+        loop {
+            let stat = until_known(&zookeeper, || zookeeper.exists(&self.path)).await?;
+            if stat.is_none_or(|stat| stat.ephemeral_owner != Some(session)) {
+                return Ok(());
+            }
+            let mut events = zookeeper.session_events();
+            match zookeeper.delete(&self.path, Version::Any).await {
+                Ok(()) | Err(Error::NoNode) => return Ok(()),
+                Err(Error::ConnectionLoss) => {
+                    reconnected(&mut events).await?;
+                    settle(&zookeeper).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn attend_for_ever(&self, session: SessionId) -> Result<(), Error> {
+        loop {
+            self.attend(session).await?;
+        }
+    }
+
+    /// Looks after the znode once: makes it what it should be, or waits until somebody changes it.
+    async fn attend(&self, session: SessionId) -> Result<(), Error> {
+        let zookeeper = &self.zookeeper;
+        let read = until_known(zookeeper, || zookeeper.get_data_watch(&self.path)).await;
+        let (data, stat, mut watch) = match read {
+            Err(Error::NoNode) => return self.create().await,
+            known => known?,
+        };
+        let is_own = stat.ephemeral_owner == Some(session);
+        if !is_own && !self.mutants.has(Mutant::PersistentAdopts) {
+            return self.replace(stat.version).await;
+        }
+        if data != self.data && !self.mutants.has(Mutant::PersistentDataNotRestored) {
+            let set = || zookeeper.set_data(&self.path, &self.data, Version::Is(stat.version));
+            return changed_meanwhile(until_known(zookeeper, set).await.map(drop));
+        }
+        watch.changed().await?;
+        if self.mutants.has(Mutant::PersistentNotRecreated) {
+            // It is seen to be gone, and that is that: until the session ends.
+            while until_known(zookeeper, || zookeeper.exists_watch(&self.path)).await?.0.is_none() {
+                let (_, mut watch) =
+                    until_known(zookeeper, || zookeeper.exists_watch(&self.path)).await?;
+                watch.changed().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates the znode; whether this has succeeded, the next look tells.
+    async fn create(&self) -> Result<(), Error> {
+        let zookeeper = &self.zookeeper;
+        let create = || zookeeper.create(&self.path, &self.data, CreateMode::Ephemeral);
+        match until_known(zookeeper, create).await {
+            Err(Error::NoNode) => match path::parent(&self.path) {
+                Some(parent) => ensure_path(zookeeper, parent).await,
+                None => Err(Error::NoNode),
+            },
+            other => changed_meanwhile(other.map(drop)),
+        }
+    }
+
+    /// Takes the place of another session's znode (recipe rule 2.17.1).
+    async fn replace(&self, version: i32) -> Result<(), Error> {
+        let zookeeper = &self.zookeeper;
+        let ops = vec![
+            Op::delete(Arc::clone(&self.path), Version::Is(version)),
+            Op::create(Arc::clone(&self.path), Arc::clone(&self.data), CreateMode::Ephemeral),
+        ];
+        let mut events = zookeeper.session_events();
+        let replaced = zookeeper.multi(ops).await.map(drop).map_err(Error::from);
+        if replaced == Err(Error::ConnectionLoss) {
+            return reconnected(&mut events).await;
+        }
+        changed_meanwhile(replaced)
+    }
+}
+
+/// Somebody was quicker: look again.
+fn changed_meanwhile(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(Error::NoNode | Error::NodeExists | Error::BadVersion) => Ok(()),
+        other => other,
+    }
+}

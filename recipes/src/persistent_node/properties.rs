@@ -1,0 +1,126 @@
+//! What a persistent node promises, as monitors (recipe rule 2.17).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | PN1 | while it is kept, it is there, by its keeper's session | run; event |
+//! | PN2 | after it is closed, it is not, by that session | run; event |
+//! | PN3 | while it is kept, its data is what it should be | run; event |
+//!
+//! All three are one monitor, asked within a time and at rest.
+
+use super::PersistentSeen;
+use crate::calm::{AtRest, Owed, WithinATime};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::op::{Data, SessionState};
+use vivarium_model::property::{Monitor, View};
+use vivarium_model::time::Duration;
+use vivarium_model::txn::TxnBody;
+
+/// All monitors of persistent nodes below `directory`. `bound` is how long a keeper must have been connected,
+/// undisturbed, before its znode has to be as it should; where time stands still, the same is asked at rest.
+pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(WithinATime::new(Kept::new(directory), bound)),
+        Box::new(AtRest::new(Kept::new(directory))),
+    ]
+}
+
+/// What keepers want. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Kept {
+    directory: Arc<str>,
+    /// What each client wants of which znode: this data, or that it is gone.
+    wanted: BTreeMap<ClientId, (Arc<str>, Option<Data>)>,
+    sessions: BTreeMap<ClientId, SessionId>,
+}
+
+impl Kept {
+    fn new(directory: &str) -> Kept {
+        let (wanted, sessions) = (BTreeMap::new(), BTreeMap::new());
+        Kept { directory: directory.into(), wanted, sessions }
+    }
+
+    fn is_ours(&self, path: &str) -> bool {
+        vivarium_model::path::parent(path) == Some(&*self.directory)
+    }
+}
+
+impl Owed for Kept {
+    const NAMES: [&'static str; 2] =
+        ["persistent node PN1 to PN3 kept", "persistent node PN1 to PN3 kept at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        match event {
+            Event::Session { state, .. } => *state == SessionState::SyncConnected,
+            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
+            _ => event.observed::<PersistentSeen>().is_some(),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Session { client, session: Some(session), state, .. }
+                if *state == SessionState::SyncConnected =>
+            {
+                self.sessions.insert(*client, *session);
+            }
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.wanted.remove(client);
+                self.sessions.remove(client);
+            }
+            _ => match event.observed() {
+                Some((client, PersistentSeen::Keeps { path, data })) if self.is_ours(path) => {
+                    let wanted = (Arc::clone(path), Some(Arc::clone(data)));
+                    self.wanted.insert(client, wanted);
+                }
+                Some((client, PersistentSeen::Closes { path })) if self.is_ours(path) => {
+                    self.wanted.insert(client, (Arc::clone(path), None));
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        match body {
+            TxnBody::Create { path, .. }
+            | TxnBody::SetData { path, .. }
+            | TxnBody::Delete { path } => self.is_ours(path),
+            TxnBody::CloseSession { ephemerals } => {
+                ephemerals.iter().any(|path| self.is_ours(path))
+            }
+            TxnBody::Multi(parts) => parts.iter().any(|part| self.is_changed_by(part)),
+            _ => false,
+        }
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.wanted.keys().copied().collect()
+    }
+
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+        let session = *self.sessions.get(&client)?;
+        let (path, wanted) = self.wanted.get(&client)?;
+        let tree = view.history.tree();
+        if !tree.sessions().contains_key(&session) {
+            // It is over, and its client has not been told.
+            return None;
+        }
+        let own = tree.node(path).filter(|node| node.ephemeral_owner() == Some(session));
+        match (wanted, own) {
+            (Some(_), None) => {
+                Some(format!("{client} keeps {path}, which is not there by its session"))
+            }
+            (Some(data), Some(node)) if node.data != *data => {
+                Some(format!("{client} keeps {path}, which holds something else"))
+            }
+            (None, Some(_)) => Some(format!("{client} has closed {path}, which is still there")),
+            _ => None,
+        }
+    }
+}

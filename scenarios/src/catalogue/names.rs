@@ -1,0 +1,59 @@
+//! `names`: clients bind the same names, move them, and give them up, while everything around them fails.
+//!
+//! A search has each bind one name, the same for all, over a directory that is there already.
+
+use super::{Entry, Mutant, Switches, recipe};
+use std::sync::Arc;
+use vivarium_model::setup::Setup;
+use vivarium_recipes::names::{self, Mutants, NameWork, name_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The names' directory.
+const NAMES: &str = "/names";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = names::Mutant::ALL;
+    Entry {
+        name: "names",
+        summary: "clients bind, move and give up the same names",
+        seeds: 4_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(name_worker).collect()
+    };
+    let monitors = |_drawn: &Drawn| names::monitors(NAMES);
+    Scenario {
+        rounds: Choice::from(1..=8),
+        explored: Explored::Programs { setup: Setup::of([NAMES]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> NameWork {
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("name work", client.into());
+    let mut name = || -> Arc<str> {
+        let is_first = drawn.is_explored() || random.chance(Ratio::one_in(2));
+        if is_first { "a".into() } else { "b".into() }
+    };
+    let names = (0..drawn.rounds).map(|_| name()).collect();
+    NameWork {
+        directory: NAMES.into(),
+        names,
+        address: format!("host{client}").into(),
+        moves: drawn.is_explored() || random.chance(Ratio::one_in(2)),
+        close: !drawn.is_explored(),
+        mutants,
+    }
+}

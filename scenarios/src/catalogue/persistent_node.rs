@@ -1,0 +1,81 @@
+//! `persistent-node`: a client keeps a znode there, others delete and overwrite it, while everything around
+//! them fails.
+//!
+//! In a search the first client keeps it once, the second deletes it, and a third overwrites it.
+
+use super::{Entry, Mutant, Switches, recipe};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::persistent_node::{self, Mutants, PersistentWork, Role, persistent_worker};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario};
+
+/// The znode's directory.
+const DIRECTORY: &str = "/kept";
+
+/// The znode.
+const NODE: &str = "/kept/node";
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let mutants = persistent_node::Mutant::ALL;
+    Entry {
+        name: "persistent-node",
+        summary: "a client keeps a znode there, and others disturb it",
+        seeds: 4_000,
+        mutants: mutants
+            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
+            .to_vec(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(persistent_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| persistent_node::monitors(DIRECTORY, recipe::calm_bound(drawn));
+    Scenario {
+        // Its rounds last for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
+        explored: Explored::Programs { setup: Setup::of([DIRECTORY]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PersistentWork {
+    let role = match client {
+        1 => Role::Keeper,
+        2 => Role::Deletes,
+        _ => Role::Overwrites,
+    };
+    let span = if role == Role::Keeper { drawn.config.tick } else { Duration::ZERO };
+    let lean = PersistentWork {
+        path: NODE.into(),
+        role,
+        rounds: drawn.rounds,
+        span,
+        cancel: drawn.search.is_some_and(|search| search.cancels),
+        linger: drawn.config.tick,
+        close: false,
+        mutants,
+    };
+    if drawn.is_explored() {
+        return lean;
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("keeper work", client.into());
+    let bound = recipe::calm_bound(drawn);
+    let is_long = role == Role::Keeper && random.chance(Ratio::one_in(2));
+    let short = random.span(Duration::from_millis(100), Duration::from_secs(5));
+    PersistentWork {
+        span: if is_long { bound + short } else { short },
+        rounds: if role == Role::Keeper { drawn.rounds } else { 3 * drawn.rounds },
+        cancel: random.chance(Ratio::one_in(2)),
+        linger: bound + drawn.config.tick,
+        close: true,
+        ..lean
+    }
+}
