@@ -13,10 +13,10 @@ mod leader;
 mod lock;
 mod membership;
 mod multilock;
-mod published_barriers;
-mod published_queues;
 mod names;
 mod persistent_node;
+mod published_barriers;
+mod published_queues;
 mod published_two_phase_commit;
 mod queue;
 mod recipe;
@@ -134,9 +134,6 @@ pub fn catalogue() -> Vec<Entry> {
         two_phase_commit::detection(),
         membership::entry(),
         configuration::entry(),
-        published_queues::page(),
-        published_queues::tutorial(),
-        published_queues::padded_tutorial(),
         names::entry(),
         persistent_node::entry(),
         churn::entry(),
@@ -147,6 +144,7 @@ pub fn catalogue() -> Vec<Entry> {
     entries.extend([
         published_queues::page(),
         published_queues::tutorial(),
+        published_queues::padded_tutorial(),
         published_two_phase_commit::rewritable(),
         published_two_phase_commit::ephemeral(),
         published_two_phase_commit::prefilled(),

@@ -2,7 +2,7 @@
 //!
 //! A search has each bind one name, the same for all, over a directory that is there already.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_recipes::names::{self, Mutants, NameWork, name_worker};
@@ -18,7 +18,8 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "names",
         summary: "clients bind, move and give up the same names",
-        seeds: 4_000,
+        group: Group::Recipe,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -3,7 +3,7 @@
 //!
 //! In a search the first client keeps it once, the second deletes it, and a third overwrites it.
 
-use super::{Entry, Mutant, Switches, recipe};
+use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::persistent_node::{self, Mutants, PersistentWork, Role, persistent_worker};
@@ -22,7 +22,8 @@ pub(super) fn entry() -> Entry {
     Entry {
         name: "persistent-node",
         summary: "a client keeps a znode there, and others disturb it",
-        seeds: 4_000,
+        group: Group::Recipe,
+        seeds: 500,
         mutants: mutants
             .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
             .to_vec(),

@@ -5,8 +5,7 @@
 //! that died with one. Each client puts or takes: the first puts.
 
 use super::queue::{MARKS, QUEUE};
-use super::{Entry, Group, Mutant, Switches, recipe};
-use super::{Entry, Switches, recipe};
+use super::{Entry, Group, Switches, recipe};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_recipes::published::page_queue;
@@ -45,6 +44,7 @@ pub(super) fn padded_tutorial() -> Entry {
     Entry {
         name: "published-queue-tutorial-padded",
         summary: "the queue of ZooKeeper's tutorial, with the padding of names that it lost",
+        group: Group::Published,
         seeds: 200,
         mutants: Vec::new(),
         build: |switches| {

@@ -148,7 +148,6 @@ mod tests {
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;
     use vivarium_model::txn::TxnBody;
-    use vivarium_model::tree::EphemeralType;
 
     const PATH: &str = "/config";
 
