@@ -7,9 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Config;
+use vivarium_model::id::{LearnerConnection, ServerId};
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::step::Step;
-use vivarium_model::{id::ServerId, time::Time};
+use vivarium_model::time::Time;
+use vivarium_model::timer::{ServerTimer, Timer};
 use vivarium_reports::case_file::{CaseFileError, from_text, load, save, to_text};
 
 /// A directory of its own for each test, under the one that cargo provides.
@@ -100,6 +102,8 @@ fn another_version_says_what_to_do() {
         "the case file `some.json` has version 4, but this build of Vivarium reads up to version 3: \
          replay it with the build that wrote it, or replay its seed"
     );
+    let text = to_text(&case()).replace("\"version\": 3", "\"version\": 0");
+    assert!(refusal(&text).contains("has version 0, but"), "{}", refusal(&text));
     let text = to_text(&case()).replace("\"version\": 3", "\"version\": \"new\"");
     assert_eq!(refusal(&text), "the case file `some.json` is damaged: its version is no number");
 }
@@ -116,6 +120,17 @@ fn a_damaged_case_says_where() {
         "the case file `some.json` is damaged: step 4 names server 8, but the configuration has \
          3 servers"
     );
+    // Every machine that a step names is looked at, wherever it names it.
+    for (one, other) in [(1, 8), (8, 1)] {
+        let connection = LearnerConnection { learner: ServerId(other), slot: 0 };
+        let silent = Timer::Server(ServerId(one), ServerTimer::LearnerSilent(connection));
+        let followers = [ServerId(one), ServerId(other)].into_iter().collect();
+        for step in [Step::Fire(silent), Step::Elect { leader: ServerId(2), followers }] {
+            *case.steps.last_mut().expect("the fourth") = (Time(99), step);
+            let sentence = refusal(&to_text(&case));
+            assert!(sentence.contains("step 4 names server 8, but"), "{sentence}");
+        }
+    }
     let text = to_text(&common::case()).replace("fffffffffffffff8", "xyz");
     assert!(refusal(&text).contains("is not a fingerprint of 32 hexadecimal digits"));
 }

@@ -49,20 +49,24 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
             for packets in 0..=ensemble.most_under_way(server) {
                 let tail = Tail { survive, torn: false, snapshots: false, packets };
                 steps.push(Step::Crash { server, tail });
+                if ensemble.disk(server).snapshots().iter().any(|snapshot| !snapshot.durable) {
+                    steps.push(Step::Crash { server, tail: Tail { snapshots: true, ..tail } });
+                }
             }
         }
         steps.extend(servers().map(|from| Step::Vote { from, to: server }));
         for slot in 0..SLOTS {
             let connection = LearnerConnection { learner: server, slot };
             let (up, down) = ensemble.under_way_learner(connection);
-            let (to_leader, to_learner) = (up as u8, down as u8);
             steps.extend([
                 Step::ToLeader(connection),
                 Step::ToLearner(connection),
                 Step::Stream(connection),
-                Step::BreakLearner { connection, to_leader, to_learner },
-                Step::BreakLearner { connection, to_leader: 0, to_learner: 0 },
             ]);
+            for to_leader in 0..=up as u8 {
+                let breaks = |to_learner| Step::BreakLearner { connection, to_leader, to_learner };
+                steps.extend((0..=down as u8).map(breaks));
+            }
         }
         for chosen in 0..1_u32 << servers().count() {
             let followers: ServerSet =

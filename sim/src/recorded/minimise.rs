@@ -119,4 +119,36 @@ mod tests {
         let both = minimise(&whole, &[&is_own], &mut shows).expect("it shows").0;
         assert_eq!(both, vec![0, 1, 2]);
     }
+
+    /// Of two kinds with a third between them, whose items all stay: some of a kind show nothing, fewer do.
+    #[test]
+    fn of_each_kind_the_first_ones_stay() {
+        let whole = vec![10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33];
+        let kinds = [1, 2, 3].map(|kind| move |item: &u32| item / 10 == kind);
+        let mut shows = |items: &[u32]| {
+            let of = |kind: usize| items.iter().copied().filter(|item| kinds[kind](item)).collect();
+            let shown = [vec![10], vec![10, 11, 12, 13]].contains(&of(0))
+                && [vec![20, 21], vec![20, 21, 22, 23]].contains(&of(1))
+                && of(2) == [30, 31, 32, 33];
+            shown.then(|| (items.to_vec(), ()))
+        };
+        let shorter = minimise(&whole, &[&kinds[0], &kinds[1]], &mut shows).expect("it shows").0;
+        assert_eq!(shorter, vec![10, 20, 30, 21, 31, 32, 33]);
+    }
+
+    #[test]
+    fn each_item_is_tried_and_again_when_others_are_gone_and_with_its_neighbour() {
+        let left = |can_go: &dyn Fn(&[u32]) -> bool| {
+            let mut shows = |items: &[u32]| can_go(items).then(|| (items.to_vec(), ()));
+            minimise(&[0, 1, 2, 3], &[], &mut shows).expect("it shows").0
+        };
+        for one in 0..4 {
+            let others: Vec<u32> = (0..4).filter(|item| *item != one).collect();
+            assert_eq!(left(&|items| others.iter().all(|item| items.contains(item))), others);
+        }
+        // The last one can go when the first has, which is tried later.
+        let is_needed = |items: &[u32]| items.contains(&3) || !items.contains(&0);
+        assert_eq!(left(&|items| items.contains(&1) && is_needed(items)), vec![1]);
+        assert_eq!(left(&|items| matches!(items, [0, 1] | [0, 1, 2, 3])), vec![0, 1]);
+    }
 }
