@@ -47,17 +47,19 @@ async fn run(zookeeper: ZooKeeper, work: &DelayWork) -> Result<(), Error> {
         }
         queue.end(&zookeeper.client().0.to_string()).await?;
     }
-    while work.takes {
-        let taken = match work.cancel {
-            true => match zookeeper.cancellable(queue.take()).await {
-                Ok(taken) => taken,
-                // What it has taken, the next one gives out.
-                Err(_cancelled) => continue,
-            },
-            false => queue.take().await,
-        };
-        if taken?.is_none() {
-            break;
+    if work.takes {
+        loop {
+            let taken = match work.cancel {
+                true => match zookeeper.cancellable(queue.take()).await {
+                    Ok(taken) => taken,
+                    // What it has taken, the next one gives out.
+                    Err(_cancelled) => continue,
+                },
+                false => queue.take().await,
+            };
+            if taken?.is_none() {
+                break;
+            }
         }
     }
     Ok(())

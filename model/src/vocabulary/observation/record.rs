@@ -53,8 +53,13 @@ impl fmt::Display for Record {
     }
 }
 
-/// The last name of a path of names, without its parameters.
+/// The last name of a path of names, without its parameters; lists and tuples have no name of their own.
 pub(super) fn last_of(type_name: &str) -> &str {
+    match type_name.chars().next() {
+        Some('[') => return "list",
+        Some('(') => return "tuple",
+        _ => {}
+    }
     let plain = type_name.split('<').next().unwrap_or(type_name);
     plain.rsplit("::").next().unwrap_or(plain)
 }

@@ -282,6 +282,15 @@ fn what_has_a_part_that_cannot_be_written_down_has_its_name() {
 }
 
 #[test]
+fn a_type_without_a_name_is_called_by_its_kind() {
+    let name = |record: Result<Record, String>| record.expect("it is written").name.to_string();
+    assert_eq!(name(Record::of(&[1_u8, 2])), "list");
+    assert_eq!(name(Record::of(&(1_u8, "two"))), "tuple");
+    assert_eq!(name(Record::of(&vec![1_u8])), "vec");
+    assert_eq!(Record::name_of(&[Some(1_u8)]), "list");
+}
+
+#[test]
 fn zxids_are_renumbered_wherever_they_stand() {
     let nested = Value::List(vec![Value::Fields(vec![("at".into(), Zxid(4).into())]), 4.into()]);
     let renumbered = nested.with_zxids(&|zxid| Zxid(zxid.0 + 1));
