@@ -39,7 +39,7 @@ fn overview(entries: &[Entry]) -> String {
                 number => format!(" ({number} mutants)"),
             };
             let summary = format!("{}{mutants}", entry.summary);
-            text.push_str(&paragraph(&format!("  {:<18} ", entry.name), &summary));
+            text.push_str(&paragraph(&format!("  {:<36} ", entry.name), &summary));
         }
     }
     text.push_str(&format!(
