@@ -43,9 +43,9 @@ const fn text(
 /// Left out are `DbReadyLeftover` and `DbNeverCloses`, which need a second generation, and `DbLeaveSpins`, whose property is one of
 /// sweeps: the museum has them. `DbEqualsN` needs a third client.
 const EXHIBITS: &[Exhibit] = &[
-    exhibit("barrier", "BarrierInvertedRecheck", |two| two, "barrier B1 witness", 29),
-    exhibit("barrier", "EventTypeFilterNoRearm", |two| two, "progress", 36),
-    exhibit("barrier", "NoSyncBeforeRead", |two| two, "barrier B1 witness", 22),
+    exhibit("barrier", "BarrierInvertedRecheck", |two| two, "barrier B1 witness", 36),
+    exhibit("barrier", "EventTypeFilterNoRearm", |two| two, "progress", 43),
+    exhibit("barrier", "NoSyncBeforeRead", |two| two, "barrier B1 witness", 29),
     exhibit("double-barrier", "ReadyExistsIgnored", |two| two, "progress", 48),
     exhibit("double-barrier", "DbEqualsN", |two| two.clients(3), "progress", 51),
     exhibit("double-barrier", "DbRecount", |two| two, "progress", 48),
@@ -69,7 +69,7 @@ const EXHIBITS: &[Exhibit] = &[
 
 /// The published texts.
 const TEXTS: &[Exhibit] = &[
-    text("published-barrier-chapter", |two| two, "barrier B1 witness", 22),
+    text("published-barrier-chapter", |two| two, "barrier B1 witness", 29),
     text("published-barrier-as-lock", |two| two.kills(1), "progress", 29),
     text("published-double-barrier-page", |two| two, "progress", 59),
     text("published-double-barrier-tutorial", |two| two, "progress", 31),

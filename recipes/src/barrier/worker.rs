@@ -2,7 +2,7 @@
 //! raises and lowers barriers, and tells the others of each beside ZooKeeper; and waiters.
 
 use super::{Barrier, BarrierSeen, Mutants, WaitError};
-use crate::helpers::{ensure_path, in_sessions, settle, until_known};
+use crate::helpers::{ensure_path, in_sessions, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
@@ -24,9 +24,6 @@ pub struct BarrierWork {
     pub rounds: u32,
     /// Who is told of each.
     pub waiters: Vec<ClientId>,
-    /// Whether the owner makes the directory first, and lowers what it finds in it: what it left when its process
-    /// died.
-    pub prepare: bool,
     /// Whether the owner writes into the znode while the barrier is up.
     pub touch: bool,
     /// How long the barrier stays up.
@@ -48,7 +45,6 @@ impl BarrierWork {
             directory,
             rounds: 1,
             waiters,
-            prepare: true,
             touch: true,
             hold: Duration::from_millis(10),
             patience: None,
@@ -57,9 +53,9 @@ impl BarrierWork {
         }
     }
 
-    /// The least work that uses the barrier. The directory is there already.
+    /// The least work that uses the barrier.
     pub fn lean(directory: impl Into<Arc<str>>, waiters: Vec<ClientId>) -> BarrierWork {
-        BarrierWork { prepare: false, hold: Duration::ZERO, ..BarrierWork::new(directory, waiters) }
+        BarrierWork { hold: Duration::ZERO, ..BarrierWork::new(directory, waiters) }
     }
 
     fn barrier(&self, zookeeper: &ZooKeeper, node: &str) -> Barrier {
@@ -97,9 +93,7 @@ async fn own(
 ) -> Result<Round<Stage>, Error> {
     match stage {
         Stage::Prepare => {
-            if work.prepare {
-                prepare(zookeeper, work).await?;
-            }
+            prepare(zookeeper, work).await?;
             Ok(Round::Again(Stage::Raise(0)))
         }
         Stage::Raise(round) if round < work.rounds => {
@@ -120,9 +114,9 @@ async fn own(
 /// Makes the directory, and lowers what an earlier process has left in it.
 async fn prepare(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<(), Error> {
     let left = in_sessions(zookeeper, |zookeeper, _| async move {
+        // That is a write, also where the directory is there: of what the process before has told to others, all is
+        // seen behind it (recipe rule 1.1.3).
         ensure_path(&zookeeper, &work.directory).await?;
-        // Of what the process before has told to others, all is seen from here on.
-        settle(&zookeeper).await?;
         until_known(&zookeeper, || zookeeper.get_children(&work.directory)).await
     });
     for name in left.await? {

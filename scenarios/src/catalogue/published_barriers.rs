@@ -96,7 +96,6 @@ fn barrier_chapter(switches: &Switches) -> Scenario {
     let programs = |drawn: &Drawn| {
         let work = |client: u8| BarrierWork {
             hold: hold(drawn, client),
-            prepare: !drawn.is_explored(),
             ..BarrierWork::new(
                 BARRIERS,
                 (1..drawn.clients).map(|client| ClientId::at(client.into())).collect(),
