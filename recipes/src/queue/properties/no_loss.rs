@@ -39,12 +39,16 @@ impl NoLoss {
         }
     }
 
+    fn put(&mut self, item: &Arc<str>) {
+        if !self.early.remove(item) {
+            self.due.insert(Arc::clone(item));
+        }
+    }
+
     fn observed(&mut self, client: ClientId, seen: &QueueSeen) {
         match seen {
             QueueSeen::Put { queue, item } if *queue == self.queue => {
-                if !self.early.remove(item) {
-                    self.due.insert(Arc::clone(item));
-                }
+                self.put(item);
             }
             QueueSeen::Taking { queue, item } if *queue == self.queue => {
                 self.taking.insert(client, Arc::clone(item));
