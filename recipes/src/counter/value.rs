@@ -197,7 +197,7 @@ impl Current {
         Current { value: value.to_vec(), version: stat.version, recent }
     }
 
-    /// The data after this one's next change.
+    /// The data after this one's next change (recipe rule 2.15.1).
     fn encode_next(&self, id: &Arc<str>, value: &[u8], kept: usize) -> Vec<u8> {
         let recent: Vec<&str> =
             std::iter::once(id).chain(&self.recent).take(kept).map(|id| &**id).collect();

@@ -85,7 +85,7 @@ impl DelayQueue {
     /// As [`Queue::put`].
     pub async fn put_after(&mut self, item: &[u8], delay: Duration) -> Result<(), Error> {
         let now = self.zookeeper().now().await;
-        // A part of a millisecond counts as one: not before.
+        // A part of a millisecond counts as one: not before (recipe rule 2.7.1).
         let due = (now + delay).0.div_ceil(1_000);
         self.queue.put_marked(item, Mark::Due(due)).await
     }

@@ -48,19 +48,23 @@ async fn run(zookeeper: ZooKeeper, work: &DelayWork) -> Result<(), Error> {
         queue.end(&zookeeper.client().0.to_string()).await?;
     }
     if work.takes {
-        loop {
-            let taken = match work.cancel {
-                true => match zookeeper.cancellable(queue.take()).await {
-                    Ok(taken) => taken,
-                    // What it has taken, the next one gives out.
-                    Err(_cancelled) => continue,
-                },
-                false => queue.take().await,
-            };
-            if taken?.is_none() {
-                break;
-            }
-        }
+        while consume(&zookeeper, &mut queue, work).await? {}
     }
     Ok(())
+}
+
+/// Whether there may be more.
+async fn consume(
+    zookeeper: &ZooKeeper,
+    queue: &mut DelayQueue,
+    work: &DelayWork,
+) -> Result<bool, Error> {
+    if !work.cancel {
+        return Ok(queue.take().await?.is_some());
+    }
+    match zookeeper.cancellable(queue.take()).await {
+        Ok(taken) => Ok(taken?.is_some()),
+        // What it has taken, the next one gives out.
+        Err(_cancelled) => Ok(true),
+    }
 }

@@ -222,13 +222,14 @@ impl Queue {
         self.observe(item, |queue, item| QueueSeen::Putting { queue, item });
         let entry = self.ledger.entry();
         let path = self.prefix(entry, mark);
+        // Recipe rule 2.4.1.
         let mode = match self.mutants.has(Mutant::QueueEphemeralItems) {
             true => CreateMode::EphemeralSequential,
             false => CreateMode::PersistentSequential,
         };
         let create = [Op::create(path.as_str(), item, mode)];
         while !self.is_put(entry, &create).await? {
-            // The directory may be reaped at any time.
+            // The directory may be reaped at any time (recipe rule 2.4.6).
             self.make_directory().await?;
         }
         self.observe(item, |queue, item| QueueSeen::Put { queue, item });

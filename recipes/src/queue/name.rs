@@ -35,7 +35,8 @@ pub struct ItemName<'a> {
 pub(crate) const END: &str = "end-";
 
 impl Mark {
-    /// As it stands in a name. Numbers are padded: whoever sorts names as text sorts them right.
+    /// As it stands in a name. Numbers are padded (recipe rule 2.5.1): whoever sorts names as text sorts them
+    /// right.
     pub fn text(self) -> String {
         match self {
             Mark::Plain => "q".to_string(),

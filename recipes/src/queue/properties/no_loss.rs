@@ -47,7 +47,9 @@ impl NoLoss {
 
     fn observed(&mut self, client: ClientId, seen: &QueueSeen) {
         match seen {
-            QueueSeen::Put { queue, item } if *queue == self.queue => self.put(item),
+            QueueSeen::Put { queue, item } if *queue == self.queue => {
+                self.put(item);
+            }
             QueueSeen::Taking { queue, item } if *queue == self.queue => {
                 self.taking.insert(client, Arc::clone(item));
             }
