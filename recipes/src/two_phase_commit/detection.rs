@@ -6,7 +6,7 @@
 //! deleted, and counts as dead.
 
 use super::tally::poll_watch;
-use super::{Begun, Decision, Mutant, TwoPhaseCommit, Why};
+use super::{Begun, CommitSeen, Decision, Mutant, TwoPhaseCommit, Why};
 use crate::helpers::{ensure_deleted, until_known};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -94,6 +94,9 @@ impl TwoPhaseCommit {
             if stat.is_none() {
                 // It may have decided before, so that has to be asked.
                 if self.mutants.has(Mutant::TwoPcUnilateralAbort) {
+                    let transaction = Arc::clone(&self.transaction);
+                    let why = Why::CoordinatorGone;
+                    zookeeper.observe(CommitSeen::AbortsByRule { transaction, why });
                     return Ok(self.conclude(Decision::Abort));
                 }
                 return self.abort(Why::CoordinatorGone).await;

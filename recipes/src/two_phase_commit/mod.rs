@@ -141,17 +141,13 @@ impl TwoPhaseCommit {
     pub async fn sites(&self) -> Result<Vec<Arc<str>>, Error> {
         let zookeeper = &self.zookeeper;
         loop {
-            let names = if self.in_one() {
-                let read = until_known(zookeeper, || zookeeper.get_data(&self.transaction)).await;
-                read.map(|(list, _)| listed(&list))
-            } else {
-                let votes = self.votes();
-                let read = until_known(zookeeper, || zookeeper.get_children(&votes)).await;
-                read.map(|names| names.into_iter().map(Arc::from).collect())
-            };
-            match names {
+            if !self.in_one() {
+                return self.found().await;
+            }
+            match until_known(zookeeper, || zookeeper.get_data(&self.transaction)).await {
+                Ok((list, _)) => return Ok(listed(&list)),
                 Err(Error::NoNode) => self.exists(&self.transaction).await?,
-                known => return known,
+                Err(error) => return Err(error),
             }
         }
     }
@@ -315,6 +311,14 @@ impl TwoPhaseCommit {
             }
         }
         Ok(())
+    }
+
+    /// Takes the children for the list, once it is one of them itself (`TwoPcChildByChild`).
+    async fn found(&self) -> Result<Vec<Arc<str>>, Error> {
+        let (zookeeper, votes) = (&self.zookeeper, self.votes());
+        self.exists(&self.vote_of(&self.who)).await?;
+        let names = until_known(zookeeper, || zookeeper.get_children(&votes)).await?;
+        Ok(names.into_iter().map(Arc::from).collect())
     }
 
     fn votes(&self) -> String {
