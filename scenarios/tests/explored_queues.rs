@@ -82,9 +82,12 @@ fn mutants_are_found_by_a_shortest_way() {
     }
 }
 
+/// What can go wrong in a search.
+type Budget = fn(Exploration) -> Exploration;
+
 #[test]
 fn the_recipes_hold_within_small_budgets() {
-    let questions: [(&str, fn(Exploration) -> Exploration); 7] = [
+    let questions: [(&str, Budget); 7] = [
         ("counter", LOST),
         ("counter", EXPIRY),
         ("queue", LOST),
