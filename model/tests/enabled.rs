@@ -2,7 +2,8 @@
 //!
 //! Random runs with faults; at each of many moments every step that one can think of, possible or not,
 //! is asked about and taken in a copy. (That nothing is done where a step is refused, the engine of
-//! these tests checks of every step.)
+//! these tests checks of every step.) Since both sides of that ask one predicate, what can be told of a step
+//! by looking from outside is said here once more, in other words.
 
 mod support;
 
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::{Dice, Engine, busy_script};
 use vivarium_model::config::{Config, Election};
-use vivarium_model::effect::{Effects, Status};
+use vivarium_model::effect::{Blocker, Effects, Status};
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
@@ -124,6 +125,84 @@ fn is_apart(ensemble: &Ensemble, step: &Step) -> bool {
     }
 }
 
+/// What can be told of a step without asking about it: `Some(true)` if it must be possible, `Some(false)` if it
+/// cannot be, and `None` where it takes more to know.
+fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
+    use Machine::{Client, Server};
+    let is_up = |server: ServerId| ensemble.is_up(server);
+    let is_role =
+        |server: ServerId| ensemble.server(server).is_some_and(|server| !server.is_looking());
+    let impossible = |is: bool| is.then_some(false);
+    let cut = |from: Machine, to: Machine| ensemble.is_cut(from, to);
+    match *step {
+        Step::Crash { server, .. } => Some(is_up(server)),
+        Step::Restart(server) => Some(!is_up(server)),
+        Step::Cut { from, to } => Some(!cut(from, to)),
+        Step::Heal { from, to } => Some(cut(from, to)),
+        Step::Rejoin(server) => Some(is_role(server)),
+        Step::Append(server) | Step::Write(server) | Step::Snapshot(server) => {
+            impossible(!is_up(server))
+        }
+        Step::Fsync(server) => impossible(!is_up(server) || ensemble.unsynced(server) == 0),
+        Step::Vote { from, to } => {
+            let waits = ensemble.network().has_mail(from, to);
+            Some(waits && is_up(to) && !cut(Server(from), Server(to)))
+        }
+        Step::ToLeader(connection) => match ensemble.leader_of(connection) {
+            None => Some(false),
+            Some(leader) => impossible(cut(Server(connection.learner), Server(leader))),
+        },
+        Step::ToLearner(connection) => match ensemble.leader_of(connection) {
+            None => Some(false),
+            Some(leader) => impossible(cut(Server(leader), Server(connection.learner))),
+        },
+        Step::ToServer(connection) => match ensemble.server_of(connection) {
+            None => Some(false),
+            Some(server) => impossible(cut(Client(connection.client), Server(server))),
+        },
+        Step::ToClient(connection) => match ensemble.server_of(connection) {
+            None => Some(false),
+            Some(server) => impossible(
+                cut(Server(server), Client(connection.client))
+                    || ensemble.is_paused(connection.client),
+            ),
+        },
+        Step::BreakClient { connection, .. } => {
+            impossible(ensemble.server_of(connection).is_none())
+        }
+        Step::BreakLearner { connection, .. } => {
+            impossible(ensemble.leader_of(connection).is_none())
+        }
+        Step::Fire(Timer::Server(server, ServerTimer::InitLimit)) => {
+            impossible(!is_role(server) || ensemble.is_serving(server))
+        }
+        Step::Elect { leader, followers } => {
+            let looking = |server: ServerId| ensemble.looking().contains(server);
+            let joins = followers.len() == 1 && !looking(leader);
+            impossible(!followers.iter().all(looking) || !looking(leader) && !joins)
+        }
+        _ => None,
+    }
+}
+
+/// A link that is said to be in the way is cut, and leads from the packet's sender to its reader.
+fn is_in_the_way(ensemble: &Ensemble, step: &Step, blocker: Blocker) -> bool {
+    use Machine::{Client, Server};
+    let link = match *step {
+        Step::ToLeader(it) => ensemble.leader_of(it).map(|to| (Server(it.learner), Server(to))),
+        Step::ToLearner(it) => ensemble.leader_of(it).map(|by| (Server(by), Server(it.learner))),
+        Step::ToServer(it) => ensemble.server_of(it).map(|to| (Client(it.client), Server(to))),
+        Step::ToClient(it) => ensemble.server_of(it).map(|by| (Server(by), Client(it.client))),
+        Step::Vote { from, to } => Some((Server(from), Server(to))),
+        _ => None,
+    };
+    match blocker {
+        Blocker::Cut { from, to } => link == Some((from, to)) && ensemble.is_cut(from, to),
+        Blocker::Paused(client) => ensemble.is_paused(client),
+        Blocker::Busy(server) => ensemble.is_up(server),
+    }
+}
+
 /// Asks about every conceivable step; how many can happen, are blocked and are not enabled.
 fn check(engine: &Engine) -> [usize; 3] {
     let ensemble = engine.world.ensemble();
@@ -140,6 +219,12 @@ fn check(engine: &Engine) -> [usize; 3] {
         let status = copy.apply(Time(engine.now), &step, &mut effects);
         assert_eq!(status, said, "{step}");
         let is_listed = listed.contains(&step);
+        if let Some(possible) = from_outside(ensemble, &step) {
+            assert_eq!(status == Status::Done, possible, "{step}, seen from outside");
+        }
+        if let Status::Blocked(blocker) = status {
+            assert!(is_in_the_way(ensemble, &step, blocker), "{step}: {blocker:?}");
+        }
         if status == Status::Done {
             counts[0] += 1;
             assert!(is_listed || is_apart(ensemble, &step), "{step} can happen and is not listed");
