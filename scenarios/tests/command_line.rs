@@ -199,7 +199,9 @@ fn help_and_version_are_no_errors() {
         assert!(!outcome.stdout.is_empty() && outcome.stderr.is_empty(), "{arguments:?}");
     }
     assert!(vivarium(&["--help"]).stdout.contains("0 held, 1 violated, 2 inconclusive, 3 error"));
-    assert!(vivarium(&["list"]).stdout.contains("--bug NoGuid"));
+    assert!(vivarium(&["list"]).stdout.contains("  lock "));
+    assert!(vivarium(&["list", "lock"]).stdout.contains("--bug NoGuid"));
+    assert!(vivarium(&["list", "defects"]).stdout.contains("--bug RefuseNewerZxid"));
 }
 
 #[test]
