@@ -92,6 +92,88 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("ack-queue", "NoLookAfterClaim", "ack-queue LQ2", 0, 200),
     exhibit("delay-queue", "WakeMeansDue", "delay-queue DQ1", 0, 200),
     exhibit("delay-queue", "NoTimer", "progress", 0, 400),
+    exhibit("two-phase-commit", "TwoPcMutableVote", "two-phase commit TP4 write-once votes", 0, 50),
+    exhibit("two-phase-commit", "TwoPcPrefilledVote", "two-phase commit TP2 validity", 0, 50),
+    exhibit("two-phase-commit", "TwoPcChildByChild", "two-phase commit TP2 validity", 0, 50),
+    exhibit("two-phase-commit", "TwoPcDecisionIgnored", "two-phase commit TP1 agreement", 0, 50),
+    exhibit("two-phase-commit", "TwoPcDecisionOverwritten", "two-phase commit TP3 finality", 0, 50),
+    exhibit("two-phase-commit", "TwoPcLostReplyIsAbort", "progress", 0, 50),
+    exhibit("two-phase-commit", "TwoPcWatchAfterRead", "progress", 0, 100),
+    exhibit(
+        "two-phase-commit-coordinator",
+        "TwoPcMutableVote",
+        "two-phase commit TP4 write-once votes",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-coordinator",
+        "TwoPcPrefilledVote",
+        "two-phase commit TP2 validity",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-coordinator",
+        "TwoPcDecisionIgnored",
+        "two-phase commit TP1 agreement",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-coordinator",
+        "TwoPcDecisionOverwritten",
+        "two-phase commit TP3 finality",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-coordinator",
+        "TwoPcLostReplyIsAbort",
+        "two-phase commit TP2 validity",
+        0,
+        50,
+    ),
+    exhibit("two-phase-commit-coordinator", "TwoPcWatchAfterRead", "progress", 0, 50),
+    exhibit("two-phase-commit-detection", "TwoPcEphemeralVote", "progress", 0, 50),
+    exhibit(
+        "two-phase-commit-detection",
+        "TwoPcUnilateralAbort",
+        "two-phase commit TP1 agreement",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-detection",
+        "TwoPcDecisionIgnored",
+        "two-phase commit TP1 agreement",
+        0,
+        50,
+    ),
+    exhibit(
+        "two-phase-commit-detection",
+        "TwoPcDecisionOverwritten",
+        "two-phase commit TP3 finality",
+        0,
+        50,
+    ),
+    exhibit("membership", "GroupAdoptsOtherSession", "group membership GM1 own znode", 0, 50),
+    exhibit("membership", "GroupDoesNotRejoin", "group membership GM2 rejoined", 0, 50),
+    exhibit("membership", "GroupInsertsItself", "group membership GM3 real views", 0, 50),
+    exhibit("membership", "GroupLeakOnCancel", "group membership GM4 exact", 0, 200),
+    exhibit("configuration", "ConfigVersionNotMzxid", "configuration CF3 up to date", 0, 50),
+    exhibit("configuration", "ConfigNoRecheckOnReconnect", "configuration CF3 up to date", 0, 200),
+    exhibit("configuration", "ConfigWatchAfterRead", "configuration CF3 up to date", 0, 50),
+    exhibit("names", "NameExistsMeansOther", "name service NS1 truth", 0, 50),
+    exhibit("names", "NameOverwritten", "name service NS2 own address", 0, 50),
+    exhibit("persistent-node", "PersistentNotRecreated", "persistent node PN1 to PN3 kept", 0, 50),
+    exhibit(
+        "persistent-node",
+        "PersistentDataNotRestored",
+        "persistent node PN1 to PN3 kept",
+        0,
+        50,
+    ),
     exhibit("churn", "RefuseNewerZxid", "progress", 125, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 7, 1_000),
     exhibit("churn", "TruncKeepsRecordBeyond", "S5", 567, 1_400),
@@ -127,12 +209,17 @@ fn assert_holds(entry: &Entry, seeds: Range<u64>) {
     }
 }
 
+/// Mutants that no sweep of some hundred seeds shows: `vivarium mutants` finds them by searches, and of
+/// `PersistentAdopts` it says that nothing finds it, for what it does wrong mends itself.
+const SEARCHED: [&str; 3] =
+    ["GroupNoRecheckOnReconnect", "PersistentAdopts", "PersistentCloseWithoutSettle"];
+
 #[test]
 fn every_defect_and_every_mutant_has_its_place() {
     for entry in catalogue() {
         let shown = |exhibit: &&Exhibit| exhibit.scenario == entry.name;
         let shown: BTreeSet<&str> = MUSEUM.iter().filter(shown).map(|each| each.switch).collect();
-        for mutant in &entry.mutants {
+        for mutant in entry.mutants.iter().filter(|mutant| !SEARCHED.contains(&mutant.name)) {
             assert!(shown.contains(mutant.name), "{} of {} is missing", mutant.name, entry.name);
         }
     }
