@@ -1,4 +1,4 @@
-//! The multi-lock (recipe rule 2.17): several exclusive locks, all of them or none.
+//! The multi-lock (recipe rule 2.18): several exclusive locks, all of them or none.
 //!
 //! # Contract
 //!
@@ -66,7 +66,7 @@ impl MultiLock {
         MultiLock { zookeeper, directories, mutants }
     }
 
-    /// Waits for all of the locks, for as long as it takes (recipe rule 2.17.1).
+    /// Waits for all of the locks, for as long as it takes (recipe rule 2.18.1).
     ///
     /// Cancel-safe: dropping the future gives back what was acquired.
     ///

@@ -1,4 +1,4 @@
-//! Published mistakes of multi-locks (recipe rule 3.17).
+//! Published mistakes of multi-locks (recipe rule 3.18).
 
 use vivarium_model::named;
 

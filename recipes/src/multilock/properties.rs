@@ -1,4 +1,4 @@
-//! What a multi-lock promises, as monitors (recipe rule 2.17.2).
+//! What a multi-lock promises, as monitors (recipe rule 2.18.2).
 //!
 //! | | property |
 //! |---|---|
