@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //!
-//! Items are put as into a [`Queue`](crate::queue::Queue), and an item that was put is in the queue once. A consumer
+//! Items are put as into a [`Queue`], and an item that was put is in the queue once. A consumer
 //! *claims* the first item that nobody has claimed, by an ephemeral znode of the item's name in a directory
 //! beside the queue; does what the item asks for; and *acknowledges* it, by which item and claim go at once.
 //!

@@ -3,7 +3,7 @@
 //! # Contract
 //!
 //! A queue is a directory, each item a persistent, sequential znode in it. Every [`Queue`] has a ledger
-//! ([`Ledger`](crate::once::Ledger)) beside the directory, by which each put and each take is one multi that
+//! ([`Ledger`]) beside the directory, by which each put and each take is one multi that
 //! is applied once.
 //!
 //! *What is promised.* An item that was put is in the queue once, until one consumer takes it, and no other

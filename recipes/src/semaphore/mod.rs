@@ -3,7 +3,7 @@
 //! # Contract
 //!
 //! A permit is a *lease*: an ephemeral znode in the directory `leases`. Whoever wants one first takes the turn,
-//! an exclusive [lock](crate::lock) in the directory `turns`, creates its lease in a transaction that checks
+//! an exclusive [lock] in the directory `turns`, creates its lease in a transaction that checks
 //! the turn's znode, waits until there are no more leases than permits, and gives the turn to the next one. So
 //! leases are created one at a time, and permits are had in order of arrival.
 //!
