@@ -96,6 +96,26 @@ fn names_without_a_near_one_get_the_list() {
 }
 
 #[test]
+fn a_table_is_of_its_own_scenarios_only() {
+    assert_eq!(
+        refused(&["mutants", "churn"]),
+        "`churn` belongs to ZooKeeper itself: this table is of recipes as they should be"
+    );
+    let sentence = refused(&["recipes", "broadcast"]);
+    assert!(sentence.starts_with("`broadcast` belongs to ZooKeeper itself"), "{sentence}");
+    assert_eq!(
+        refused(&["published", "lock"]),
+        "`lock` belongs to recipes as they should be: this table is of recipes as published"
+    );
+    assert_eq!(
+        refused(&["recipes", "--max-states", "none"]),
+        "`--max-states none` is not a number of states"
+    );
+    let sentence = refused(&["mutants", "lock", "--seeds", "0"]);
+    assert_eq!(sentence, "`0` seeds are none at all: run at least 1");
+}
+
+#[test]
 fn malformed_seeds() {
     let cases = [
         ("", "the seed range is empty: write a number, such as `42` or `0x2a`"),

@@ -41,6 +41,12 @@ pub trait Named: Copy + FromStr<Err = UnknownName> + 'static {
     fn name(self) -> &'static str;
 }
 
+/// An enum that [`named!`](crate::named!) has declared with summaries.
+pub trait Summarised: Named {
+    /// What one of them does, in one line.
+    fn summary(self) -> &'static str;
+}
+
 /// Declares an enum whose variants have names.
 ///
 /// The kind in brackets is what a sentence about an unknown name calls one of them. There are three forms:
@@ -51,7 +57,7 @@ pub trait Named: Copy + FromStr<Err = UnknownName> + 'static {
 ///
 /// The enum gets `ALL` (every variant, in the order of their declaration), `name`, `Display` and `FromStr`
 /// by the name, serde by the name, and the trait [`Named`](crate::named::Named); with summaries `summary`
-/// too.
+/// and the trait [`Summarised`](crate::named::Summarised) too.
 ///
 /// ```
 /// vivarium_model::named! {
@@ -104,6 +110,12 @@ macro_rules! named {
                 match self {
                     $($enum::$variant => $summary,)+
                 }
+            }
+        }
+
+        impl $crate::named::Summarised for $enum {
+            fn summary(self) -> &'static str {
+                $enum::summary(self)
             }
         }
     };

@@ -18,15 +18,12 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = ack_queue::Mutant::ALL;
     Entry {
         name: "ack-queue",
         summary: "producers and consumers at a queue whose items are acknowledged",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<ack_queue::Mutant>(),
         build,
     }
 }

@@ -18,15 +18,12 @@ const BARRIERS: &str = "/barriers";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = barrier::Mutant::ALL;
     Entry {
         name: "barrier",
         summary: "everybody waits at barriers that one client raises and lowers",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<barrier::Mutant>(),
         build,
     }
 }

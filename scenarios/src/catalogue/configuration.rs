@@ -18,15 +18,12 @@ const PATH: &str = "/config";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = configuration::Mutant::ALL;
     Entry {
         name: "configuration",
         summary: "a value is published, and all follow it",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<configuration::Mutant>(),
         build,
     }
 }

@@ -26,15 +26,12 @@ const MARKS: [Mark; 4] = [
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = counter::Mutant::ALL;
     Entry {
         name: "counter",
         summary: "clients count in one znode",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<counter::Mutant>(),
         build,
     }
 }

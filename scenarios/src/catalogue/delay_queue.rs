@@ -14,15 +14,12 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = delay_queue::Mutant::ALL;
     Entry {
         name: "delay-queue",
         summary: "producers and consumers at a queue whose items are due at some time",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<delay_queue::Mutant>(),
         build,
     }
 }

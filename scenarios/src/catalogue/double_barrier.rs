@@ -16,15 +16,12 @@ const BARRIER: &str = "/double";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = double_barrier::Mutant::ALL;
     Entry {
         name: "double-barrier",
         summary: "parties enter together and leave together",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<double_barrier::Mutant>(),
         build,
     }
 }

@@ -18,15 +18,12 @@ const ELECTION: &str = "/election";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = election::Mutant::ALL;
     Entry {
         name: "leader",
         summary: "candidates elect a leader, and observers follow",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<election::Mutant>(),
         build,
     }
 }

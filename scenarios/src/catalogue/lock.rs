@@ -42,15 +42,12 @@ const MARKS: [Mark; 10] = [
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = lock::Mutant::ALL;
     Entry {
         name: "lock",
         summary: "clients fight over an exclusive lock",
         group: Group::Recipe,
         seeds: 4_000,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<lock::Mutant>(),
         build,
     }
 }

@@ -16,15 +16,12 @@ const GROUP: &str = "/group";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = membership::Mutant::ALL;
     Entry {
         name: "membership",
         summary: "clients join a group, look at it and leave",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<membership::Mutant>(),
         build,
     }
 }

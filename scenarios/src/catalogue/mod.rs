@@ -25,6 +25,7 @@ mod semaphore;
 mod two_phase_commit;
 
 use std::sync::Arc;
+use vivarium_model::named::Summarised;
 use vivarium_model::property;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
@@ -66,6 +67,14 @@ pub struct Mutant {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
+}
+
+impl Mutant {
+    /// All that a recipe declares.
+    fn all_of<M: Summarised>() -> Vec<Mutant> {
+        let mutant = |it: &M| Mutant { name: it.name(), summary: it.summary() };
+        M::VARIANTS.iter().map(mutant).collect()
+    }
 }
 
 /// What is switched on: nothing, unless a reader wants to see the checkers object.

@@ -15,15 +15,12 @@ const LOCKS: [&str; 2] = ["/multilock-a", "/multilock-b"];
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = multilock::Mutant::ALL;
     Entry {
         name: "multilock",
         summary: "clients acquire the same two locks, all or none",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<multilock::Mutant>(),
         build,
     }
 }

@@ -14,15 +14,12 @@ const NAMES: &str = "/names";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = names::Mutant::ALL;
     Entry {
         name: "names",
         summary: "clients bind, move and give up the same names",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<names::Mutant>(),
         build,
     }
 }

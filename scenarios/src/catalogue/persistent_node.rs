@@ -18,15 +18,12 @@ const NODE: &str = "/kept/node";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = persistent_node::Mutant::ALL;
     Entry {
         name: "persistent-node",
         summary: "a client keeps a znode there, and others disturb it",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<persistent_node::Mutant>(),
         build,
     }
 }

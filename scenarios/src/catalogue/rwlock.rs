@@ -17,15 +17,12 @@ const LOCK: &str = "/rwlock";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = rwlock::Mutant::ALL;
     Entry {
         name: "rwlock",
         summary: "clients read and write under a read-write lock",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<rwlock::Mutant>(),
         build,
     }
 }

@@ -16,15 +16,12 @@ const SEMAPHORE: &str = "/semaphore";
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    let mutants = semaphore::Mutant::ALL;
     Entry {
         name: "semaphore",
         summary: "clients share the permits of a semaphore",
         group: Group::Recipe,
         seeds: 500,
-        mutants: mutants
-            .map(|mutant| Mutant { name: mutant.name(), summary: mutant.summary() })
-            .to_vec(),
+        mutants: Mutant::all_of::<semaphore::Mutant>(),
         build,
     }
 }

@@ -136,6 +136,6 @@ mod tests {
     #[test]
     fn the_overview_fits_a_screen() {
         let lines = overview(&catalogue()).lines().count();
-        assert!(lines <= 64, "{lines} lines");
+        assert!(lines <= 48, "{lines} lines");
     }
 }

@@ -78,7 +78,24 @@ fn chosen<'a>(
     if arguments.scenarios.is_empty() {
         return Ok(entries.iter().filter(|entry| entry.group == group).collect());
     }
-    arguments.scenarios.iter().map(|name| select::entry(name, entries)).collect()
+    let of_group = |name: &String| match select::entry(name, entries)? {
+        entry if entry.group == group => Ok(entry),
+        entry => Err(format!(
+            "`{}` belongs to {}: this table is of {}",
+            entry.name,
+            words(entry.group),
+            words(group)
+        )),
+    };
+    arguments.scenarios.iter().map(of_group).collect()
+}
+
+fn words(group: Group) -> &'static str {
+    match group {
+        Group::ZooKeeper => "ZooKeeper itself",
+        Group::Recipe => "recipes as they should be",
+        Group::Published => "recipes as published",
+    }
 }
 
 /// Every recipe, swept and searched as it should be. The exit code is the worst verdict's.
