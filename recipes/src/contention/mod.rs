@@ -15,6 +15,7 @@ mod lease;
 mod mutant;
 mod office;
 mod recovery;
+mod routine;
 mod seen;
 
 pub use contender::Kind;
@@ -22,6 +23,7 @@ pub(crate) use downgrade::ReadersPlace;
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub(crate) use lease::LeaseAttempt;
 pub use mutant::{Mutant, Mutants};
+pub use routine::Routine;
 pub use seen::LockSeen;
 
 use crate::helpers::ended;

@@ -1,10 +1,9 @@
 //! A program that uses the read-write lock as its contract asks for, for scenarios and as an example.
 
 use super::{Mutants, RwLock};
-use crate::contention::{AcquireError, Guard};
+use crate::contention::{AcquireError, Guard, Routine};
 use std::sync::Arc;
-use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
-use vivarium_model::time::Duration;
+use vivarium_model::handle::{Program, ZooKeeper};
 
 /// What a [`rw_lock_worker`] does in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,87 +28,49 @@ pub struct RwLockWork {
     pub resource: Option<Arc<str>>,
     /// Whether the holder stops when it is told that the lock is lost ([`Guard::while_held`]).
     pub guard_watch: bool,
-    /// How long to hold the lock.
-    pub hold: Duration,
-    /// How long to wait before a turn is given up; `None` for ever.
-    pub patience: Option<Duration>,
-    /// Whether waiting may be cancelled by the engine.
-    pub cancel: bool,
-    /// How long to stay connected after the last turn, so that a leak can be seen.
-    pub linger: Duration,
-    /// Whether to close the session at the end.
-    pub close: bool,
+    /// How it goes about it. Its rounds are the turns, and there are no more rounds than turns.
+    pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-impl RwLockWork {
-    /// The least that takes these turns.
-    pub fn lean(directory: impl Into<Arc<str>>, turns: Vec<Turn>) -> RwLockWork {
-        RwLockWork {
-            directory: directory.into(),
-            turns,
-            resource: None,
-            guard_watch: false,
-            hold: Duration::ZERO,
-            patience: None,
-            cancel: false,
-            linger: Duration::ZERO,
-            close: false,
-            mutants: Mutants::NONE,
-        }
-    }
-}
-
-/// A program that takes its turns, one after the other. One whose session ends is taken again in the next
-/// session; one that is cancelled, or not granted in time, is left out.
+/// A program that takes its turns, one after the other.
 ///
 /// It returns the server's refusal of a path.
 pub fn rw_lock_worker(work: RwLockWork) -> Program {
-    rounds(0_usize, move |zookeeper, turn| {
+    let routine = work.routine;
+    routine.program(move |zookeeper, at| {
         let work = work.clone();
-        async move { next(&zookeeper, &work, turn).await }
+        async move {
+            match work.turns.get(at as usize) {
+                Some(turn) => take(&zookeeper, &work, *turn).await,
+                None => Ok(()),
+            }
+        }
     })
-}
-
-async fn next(zookeeper: &ZooKeeper, work: &RwLockWork, at: usize) -> Result<Round<usize>, String> {
-    let Some(turn) = work.turns.get(at) else {
-        if !work.linger.is_zero() {
-            zookeeper.sleep(work.linger).await;
-        }
-        if work.close {
-            zookeeper.close().await;
-        }
-        return Ok(Round::Done);
-    };
-    match take(zookeeper, work, *turn).await {
-        Ok(()) | Err(AcquireError::TimedOut) => Ok(Round::Again(at + 1)),
-        Err(AcquireError::SessionExpired) => Ok(Round::Again(at)),
-        Err(refused) => Err(refused.to_string()),
-    }
 }
 
 async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<(), AcquireError> {
     let lock = RwLock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
     if turn == Turn::Read {
         let read = async {
-            match work.patience {
+            match work.routine.patience {
                 Some(patience) => lock.read_timeout(patience).await,
                 None => lock.read().await,
             }
         };
-        let Some(guard) = cancellable(zookeeper, work, read).await? else { return Ok(()) };
+        let Some(guard) = work.routine.cancellable(zookeeper, read).await? else { return Ok(()) };
         hold(zookeeper, &guard, work).await;
         guard.release().await;
         return Ok(());
     }
     let write = async {
-        match work.patience {
+        match work.routine.patience {
             Some(patience) => lock.write_timeout(patience).await,
             None => lock.write().await,
         }
     };
-    let Some(guard) = cancellable(zookeeper, work, write).await? else { return Ok(()) };
+    let Some(guard) = work.routine.cancellable(zookeeper, write).await? else { return Ok(()) };
     if !write_resource(zookeeper, work, &guard).await {
         // A zombie: somebody was granted the lock since.
         guard.release().await;
@@ -127,19 +88,6 @@ async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<()
     Ok(())
 }
 
-/// `None` when the engine cancelled.
-async fn cancellable<G>(
-    zookeeper: &ZooKeeper,
-    work: &RwLockWork,
-    acquire: impl Future<Output = Result<G, AcquireError>>,
-) -> Result<Option<G>, AcquireError> {
-    if work.cancel {
-        zookeeper.cancellable(acquire).await.map_or(Ok(None), |acquired| acquired.map(Some))
-    } else {
-        acquire.await.map(Some)
-    }
-}
-
 /// Whether the resource took it.
 async fn write_resource(zookeeper: &ZooKeeper, work: &RwLockWork, guard: &Guard) -> bool {
     let Some(resource) = &work.resource else { return true };
@@ -148,15 +96,11 @@ async fn write_resource(zookeeper: &ZooKeeper, work: &RwLockWork, guard: &Guard)
 
 /// Holds the lock for a while, or until it is lost.
 async fn hold(zookeeper: &ZooKeeper, guard: &Guard, work: &RwLockWork) {
-    let time = async {
-        if !work.hold.is_zero() {
-            zookeeper.sleep(work.hold).await;
-        }
-    };
+    let stay = work.routine.stay(zookeeper);
     if work.guard_watch {
         // A lost lock ends the turn, and the release finds nothing.
-        let _ = guard.while_held(time).await;
+        let _ = guard.while_held(stay).await;
     } else {
-        time.await;
+        stay.await;
     }
 }

@@ -4,14 +4,14 @@
 //! In a sweep the last client may be an observer, and each of the others leads some times. In a search each
 //! leads once.
 
-use super::lock::leak_bound;
-use super::{Entry, Group, Mutant, Switches, recipe};
+use super::recipe::{self, calm_bound, explored_routine, routine};
+use super::{Entry, Group, Mutant, Switches};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::election::{self, CandidateWork, Mutants, candidate, observer};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario, Search};
+use vivarium_sim::{Drawn, Explored, Scenario};
 
 /// The election's directory.
 const ELECTION: &str = "/election";
@@ -36,7 +36,7 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         explored: Explored::Programs { setup: Setup::of([ELECTION]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            election::monitors(ELECTION, leak_bound(drawn))
+            election::monitors(ELECTION, calm_bound(drawn))
         })
     }
 }
@@ -44,32 +44,21 @@ fn build(switches: &Switches) -> Scenario {
 /// What one client does: drawn from a stream of its own, or the least there is, for a search.
 fn program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
     if let Some(search) = drawn.search {
-        return candidate(explored_work(drawn, search, mutants));
+        return candidate(CandidateWork {
+            directory: ELECTION.into(),
+            resource: None,
+            routine: explored_routine(drawn, search),
+            mutants,
+        });
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("leader work", client.into());
     if client > 0 && client + 1 == drawn.clients && random.chance(Ratio::one_in(2)) {
         return observer(ELECTION, random.span(Duration::from_secs(1), Duration::from_secs(20)));
     }
-    let impatient = random.chance(Ratio::one_in(4));
-    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     candidate(CandidateWork {
-        terms: drawn.rounds,
+        directory: ELECTION.into(),
         resource: Some("resource".into()),
-        lead: random.span(Duration::ZERO, Duration::from_millis(400)),
-        patience: impatient.then_some(patience),
-        cancel: random.chance(Ratio::one_in(2)),
-        linger: leak_bound(drawn) + drawn.config.tick,
-        close: true,
+        routine: routine(drawn, random),
         mutants,
-        ..CandidateWork::lean(ELECTION)
     })
-}
-
-/// What one client does in a search.
-fn explored_work(drawn: &Drawn, search: Search, mutants: Mutants) -> CandidateWork {
-    // Who can be cancelled leaves duties to the background, which end with the program.
-    let cancel = search.cancels;
-    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
-    let terms = drawn.rounds;
-    CandidateWork { terms, cancel, linger, close: cancel, mutants, ..CandidateWork::lean(ELECTION) }
 }

@@ -11,7 +11,8 @@
 //! line up. Where a search cancels, programs stay for a while at the end, so that there is a moment
 //! at which nothing but time can pass and nothing may be left behind, and then close their sessions.
 
-use super::{Entry, Group, Mutant, Switches, recipe};
+use super::recipe::{self, calm_bound};
+use super::{Entry, Group, Mutant, Switches};
 use vivarium_model::mark::Mark;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -58,7 +59,7 @@ fn build(switches: &Switches) -> Scenario {
         let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
         work.map(lock_worker).collect()
     };
-    let monitors = |drawn: &Drawn| lock::monitors(LOCK, leak_bound(drawn));
+    let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
     Scenario {
         rounds: Choice::from(1..=4),
         marks: MARKS.to_vec(),
@@ -83,7 +84,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
         hold: random.span(Duration::ZERO, Duration::from_millis(400)),
         patience: impatient.then_some(patience),
         cancel: random.chance(Ratio::one_in(2)),
-        linger: leak_bound(drawn) + drawn.config.tick,
+        linger: calm_bound(drawn) + drawn.config.tick,
         ..lock
     }
 }
@@ -103,20 +104,4 @@ fn explored_work(drawn: &Drawn, search: Search, whole: LockWork) -> LockWork {
     let cancel = search.cancels;
     let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
     LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }
-}
-
-/// So many answers a cleanup waits for, one after the other, while the connection holds: to the write that
-/// settles a lost create, to a list, and to a delete; and there may be some before it.
-const CLEANUP_REACTIONS: u32 = 6;
-
-/// How long a session must have been connected before what an ended attempt left is a leak: what
-/// one cleanup can take while the connection holds. A server that is cut off from its leader keeps
-/// its clients for up to syncLimit ticks, and a pause is not seen as a disconnection until it ends. A program
-/// that takes long over its reactions takes long over each of those that a cleanup needs.
-pub(super) fn leak_bound(drawn: &Drawn) -> Duration {
-    let config = &drawn.config;
-    let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
-    let cut_off = config.tick * config.sync_limit;
-    let at_its_pace = CLEANUP_REACTIONS * drawn.pace.longest();
-    2 * timeouts.max().unwrap_or_default().max(cut_off) + at_its_pace
 }

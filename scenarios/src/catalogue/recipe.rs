@@ -7,7 +7,9 @@ use vivarium_model::handle::Program;
 use vivarium_model::property::{self, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
+use vivarium_recipes::contention::Routine;
+use vivarium_sim::random::{Random, Ratio};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search, Settings};
 
 /// A scenario of a recipe: three servers, two to four clients, up to three rounds, every fault. What is
 /// special about one, its entry changes.
@@ -43,6 +45,32 @@ pub(super) fn scenario(
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(120),
         explored: Explored::Programs { setup: Setup::NONE },
+    }
+}
+
+/// How one of several that contend goes about it in a sweep: for a while or not, patiently or not, in time for
+/// whatever it leaves behind to be seen.
+pub(super) fn routine(drawn: &Drawn, random: &mut Random) -> Routine {
+    let impatient = random.chance(Ratio::one_in(4));
+    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
+    Routine {
+        rounds: drawn.rounds,
+        patience: impatient.then_some(patience),
+        hold: random.span(Duration::ZERO, Duration::from_millis(400)),
+        cancel: random.chance(Ratio::one_in(2)),
+        linger: calm_bound(drawn) + drawn.config.tick,
+        close: true,
+    }
+}
+
+/// How it goes about it in a search: who can be cancelled leaves duties to the background, and ends after them.
+pub(super) fn explored_routine(drawn: &Drawn, search: Search) -> Routine {
+    Routine {
+        rounds: drawn.rounds,
+        cancel: search.cancels,
+        linger: if search.cancels { drawn.config.tick } else { Duration::ZERO },
+        close: search.cancels,
+        ..Routine::ONCE
     }
 }
 

@@ -4,10 +4,9 @@
 //! can be cancelled. In a search the first client writes and reads on, the second writes, the others read, once
 //! each.
 
-use super::lock::leak_bound;
-use super::{Entry, Group, Mutant, Switches, recipe};
+use super::recipe::{self, calm_bound, explored_routine, routine};
+use super::{Entry, Group, Mutant, Switches};
 use vivarium_model::setup::Setup;
-use vivarium_model::time::Duration;
 use vivarium_recipes::rwlock::{self, Mutants, RwLockWork, Turn, rw_lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
 use vivarium_sim::{Drawn, Explored, Scenario, Search};
@@ -36,7 +35,7 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         explored: Explored::Programs { setup: Setup::of([LOCK]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            rwlock::monitors(LOCK, leak_bound(drawn))
+            rwlock::monitors(LOCK, calm_bound(drawn))
         })
     }
 }
@@ -52,19 +51,13 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
         2 => Turn::Write,
         _ => Turn::Downgrade,
     });
-    let turns = turns.collect();
-    let impatient = random.chance(Ratio::one_in(4));
-    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     RwLockWork {
+        directory: LOCK.into(),
+        turns: turns.collect(),
         resource: Some("resource".into()),
         guard_watch: random.chance(Ratio::one_in(2)),
-        hold: random.span(Duration::ZERO, Duration::from_millis(400)),
-        patience: impatient.then_some(patience),
-        cancel: random.chance(Ratio::one_in(2)),
-        linger: leak_bound(drawn) + drawn.config.tick,
-        close: true,
+        routine: routine(drawn, random),
         mutants,
-        ..RwLockWork::lean(LOCK, turns)
     }
 }
 
@@ -75,9 +68,12 @@ fn explored_work(drawn: &Drawn, search: Search, client: u8, mutants: Mutants) ->
         1 => Turn::Write,
         _ => Turn::Read,
     };
-    // Who can be cancelled leaves duties to the background, which end with the program.
-    let cancel = search.cancels;
-    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
-    let turns = vec![turn; drawn.rounds as usize];
-    RwLockWork { cancel, linger, close: cancel, mutants, ..RwLockWork::lean(LOCK, turns) }
+    RwLockWork {
+        directory: LOCK.into(),
+        turns: vec![turn; drawn.rounds as usize],
+        resource: None,
+        guard_watch: false,
+        routine: explored_routine(drawn, search),
+        mutants,
+    }
 }

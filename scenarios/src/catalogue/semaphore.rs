@@ -3,13 +3,12 @@
 //! In a sweep there are two permits, or one, for two to four clients; some are impatient, some can be
 //! cancelled. In a search there is one permit less than clients, and each gets one once.
 
-use super::lock::leak_bound;
-use super::{Entry, Group, Mutant, Switches, recipe};
+use super::recipe::{self, calm_bound, explored_routine, routine};
+use super::{Entry, Group, Mutant, Switches};
 use vivarium_model::setup::Setup;
-use vivarium_model::time::Duration;
 use vivarium_recipes::semaphore::{self, Mutants, SemaphoreWork, semaphore_worker};
-use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario, Search};
+use vivarium_sim::random::{Random, Seeds};
+use vivarium_sim::{Drawn, Explored, Scenario};
 
 /// The semaphore's directory.
 const SEMAPHORE: &str = "/semaphore";
@@ -36,7 +35,7 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         explored: Explored::Programs { setup: Setup::of(there).expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            semaphore::monitors(SEMAPHORE, permits(drawn), leak_bound(drawn))
+            semaphore::monitors(SEMAPHORE, permits(drawn), calm_bound(drawn))
         })
     }
 }
@@ -52,28 +51,9 @@ fn permits(drawn: &Drawn) -> u32 {
 
 /// What one client does: drawn from a stream of its own, or the least there is, for a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SemaphoreWork {
-    let lean = SemaphoreWork { mutants, ..SemaphoreWork::lean(SEMAPHORE, permits(drawn)) };
-    if let Some(search) = drawn.search {
-        return explored_work(drawn, search, lean);
-    }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("semaphore work", client.into());
-    let impatient = random.chance(Ratio::one_in(4));
-    let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
-    SemaphoreWork {
-        rounds: drawn.rounds,
-        hold: random.span(Duration::ZERO, Duration::from_millis(400)),
-        patience: impatient.then_some(patience),
-        cancel: random.chance(Ratio::one_in(2)),
-        linger: leak_bound(drawn) + drawn.config.tick,
-        close: true,
-        ..lean
-    }
-}
-
-/// What one client does in a search.
-fn explored_work(drawn: &Drawn, search: Search, lean: SemaphoreWork) -> SemaphoreWork {
-    // Who can be cancelled leaves duties to the background, which end with the program.
-    let cancel = search.cancels;
-    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
-    SemaphoreWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..lean }
+    let routine = match drawn.search {
+        Some(search) => explored_routine(drawn, search),
+        None => routine(drawn, &mut Seeds::new(drawn.seed).stream("semaphore work", client.into())),
+    };
+    SemaphoreWork { directory: SEMAPHORE.into(), permits: permits(drawn), routine, mutants }
 }

@@ -11,6 +11,7 @@ pub(super) fn list(name: Option<&str>, entries: &[Entry]) -> Result<u8, String> 
     let text = match name {
         None => overview(entries),
         Some(DEFECTS) => defects(),
+        Some(PUBLISHED) => published(entries),
         Some(name) => details(select::entry(name, entries)?),
     };
     Ok(emit(&text, 0))
@@ -19,33 +20,32 @@ pub(super) fn list(name: Option<&str>, entries: &[Entry]) -> Result<u8, String> 
 /// What the defects of the servers are listed as.
 const DEFECTS: &str = "defects";
 
-/// All scenarios by what they are about, a line each.
+/// What the recipes as published are listed as.
+const PUBLISHED: &str = "published";
+
+/// The scenarios by what they are about, a line each. Those of published texts have a list of their own.
 fn overview(entries: &[Entry]) -> String {
-    let groups = [
-        (Group::Recipe, "Recipes"),
-        (Group::Published, "Recipes as published"),
-        (Group::ZooKeeper, "ZooKeeper itself"),
-    ];
-    let mut text = String::new();
-    for (group, title) in groups {
-        let mut of_group = entries.iter().filter(|entry| entry.group == group).peekable();
-        if of_group.peek().is_none() {
-            continue;
-        }
-        text.push_str(&format!("{title}:\n"));
-        for entry in of_group {
-            let mutants = match entry.mutants.len() {
-                0 => String::new(),
-                number => format!(" ({number} mutants)"),
-            };
-            let summary = format!("{}{mutants}", entry.summary);
-            text.push_str(&paragraph(&format!("  {:<36} ", entry.name), &summary));
-        }
-    }
+    let mut text = group(entries, Group::Recipe, "Recipes");
+    text.push_str(&group(entries, Group::ZooKeeper, "ZooKeeper itself"));
+    let published = entries.iter().filter(|entry| entry.group == Group::Published).count();
     text.push_str(&format!(
-        "`vivarium list NAME` shows a scenario's mutants, `vivarium list {DEFECTS}` the servers'.\n"
+        "`vivarium list NAME` shows a scenario's mutants, `vivarium list {DEFECTS}` the servers',\n\
+         `vivarium list {PUBLISHED}` the {published} recipes as published texts have them.\n"
     ));
     text
+}
+
+/// The scenarios of published texts, a line each.
+fn published(entries: &[Entry]) -> String {
+    group(entries, Group::Published, "Recipes as published")
+}
+
+/// The scenarios of one group, a line each, where the names are not too long for that.
+fn group(entries: &[Entry], group: Group, title: &str) -> String {
+    let of_group = || entries.iter().filter(|entry| entry.group == group);
+    let widest = of_group().map(|entry| entry.name.len()).max().unwrap_or_default();
+    let line = |entry: &Entry| paragraph(&format!("  {:<widest$} ", entry.name), entry.summary);
+    format!("{title}:\n{}", of_group().map(line).collect::<String>())
 }
 
 /// One scenario with its faults, marks and mutants.
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn the_listings_name_every_scenario_and_every_switch() {
         let entries = catalogue();
-        let all = overview(&entries);
+        let all = overview(&entries) + &published(&entries);
         let whole = defects();
         for entry in &entries {
             assert!(all.contains(&format!("  {} ", entry.name)), "{all}");
