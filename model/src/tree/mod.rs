@@ -15,7 +15,7 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::path::{CONFIG, RESERVED, ZnodePath, parent};
-use crate::vocabulary::setup::Setup;
+use crate::vocabulary::setup::{Prepared, Setup};
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
@@ -66,7 +66,7 @@ impl Entry {
 impl Setup {
     /// The database that every server begins with.
     pub fn tree(&self) -> DataTree {
-        DataTree::beginning_with(self.paths())
+        DataTree::beginning_with(self.znodes())
     }
 }
 
@@ -95,14 +95,22 @@ impl DataTree {
     }
 
     /// A database as a server first starts with it, and these znodes, parents first.
-    pub(crate) fn beginning_with(znodes: &[ZnodePath]) -> DataTree {
+    pub(crate) fn beginning_with(znodes: &[Prepared]) -> DataTree {
         let mut tree = DataTree::new();
-        for path in znodes {
-            tree.put(path.clone(), Arc::new(Znode::primordial(AclList::OPEN)));
+        for Prepared { path, container } in znodes {
+            let mut znode = Znode::primordial(AclList::OPEN);
+            if let Some(creates) = container {
+                znode.ephemeral_type = EphemeralType::Container;
+                znode.cversion = *creates;
+            }
+            tree.put(path.clone(), Arc::new(znode));
             // Somebody has created it once: sequential names go by how often that was done.
             let parent = path.parent().and_then(|parent| ZnodePath::new(parent).ok());
             let parent = parent.expect("a setup does not name the root");
-            tree.change(parent.as_str(), |entry| entry.znode().cversion += 1);
+            tree.change(parent.as_str(), |entry| {
+                let znode = entry.znode();
+                znode.cversion = znode.cversion.saturating_add(1);
+            });
         }
         tree
     }
@@ -312,6 +320,11 @@ impl DataTree {
         if let Some(quota) = quota::limited_by(path) {
             self.quotas.remove(quota);
         }
+    }
+
+    /// Has a parent's counter of creates say something else.
+    pub(crate) fn set_counter(&mut self, parent: &str, counter: i32) {
+        self.change(parent, |entry| entry.znode().cversion = counter);
     }
 
     /// Changes a znode in place, keeping the digest; `None` where there is none.

@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// Persistent znodes without data that are in every server's database before anything happens, like the
-/// root: no view of ZooKeeper, however stale, is without them. Parents come first.
+/// Znodes without data that are in every server's database before anything happens, like the root: no view
+/// of ZooKeeper, however stale, is without them. Parents come first.
+///
+/// They are persistent. Those whose children come and go may be [containers](Setup::containers), which the
+/// leader deletes when they have lost their last child (rule 1.5.3).
 ///
 /// ```
 /// use vivarium_model::setup::Setup;
@@ -17,8 +20,26 @@ use thiserror::Error;
 /// # Ok::<(), vivarium_model::setup::SetupError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub struct Setup(Vec<ZnodePath>);
+#[serde(try_from = "Vec<Written>", into = "Vec<Written>")]
+pub struct Setup(Vec<Prepared>);
+
+/// One znode of a setup.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Prepared {
+    /// Where it is.
+    pub path: ZnodePath,
+    /// The counter of a container: so many creates there were below it, beside those of the setup. Its next
+    /// sequential child gets that number (rule 1.4.1). `None` for a znode that is no container.
+    pub container: Option<i32>,
+}
+
+/// A znode as it is written to a case file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Path(String),
+    Container { container: String, creates: i32 },
+}
 
 /// Why a znode cannot be there from the start: a clause behind its path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,6 +82,38 @@ impl Setup {
     /// # Errors
     /// It cannot be there.
     pub fn add(&mut self, path: &str) -> Result<(), SetupError> {
+        self.prepare(path, None)
+    }
+
+    /// The same, and each of these znodes is a container, below which nothing was ever created. One that is
+    /// there already becomes one.
+    ///
+    /// # Errors
+    /// It cannot be there.
+    pub fn containers<P: AsRef<str>>(
+        mut self,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Result<Setup, SetupError> {
+        for path in paths {
+            let path = path.as_ref();
+            match self.0.iter_mut().find(|znode| znode.path.as_str() == path) {
+                Some(znode) => znode.container = Some(0),
+                None => self.prepare(path, Some(0))?,
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same, and so many creates there were below each of the containers.
+    #[must_use]
+    pub fn with_creates(mut self, creates: i32) -> Setup {
+        for counter in self.0.iter_mut().filter_map(|znode| znode.container.as_mut()) {
+            *counter = creates;
+        }
+        self
+    }
+
+    fn prepare(&mut self, path: &str, container: Option<i32>) -> Result<(), SetupError> {
         let own = || path.to_string();
         let znode = ZnodePath::new(path).map_err(|_refused| SetupError::NoPath(own()))?;
         if RESERVED.contains(&path) || path.starts_with("/zookeeper/") {
@@ -73,47 +126,60 @@ impl Setup {
         if parent != "/" && !self.has(parent) {
             return Err(SetupError::Orphan { path: own(), parent: parent.to_string() });
         }
-        self.0.push(znode);
+        self.0.push(Prepared { path: znode, container });
         Ok(())
     }
 
     fn has(&self, path: &str) -> bool {
-        self.0.iter().any(|znode| znode.as_str() == path)
+        self.0.iter().any(|znode| znode.path.as_str() == path)
     }
 
     /// These znodes and those of another setup that are not among them.
     #[must_use]
     pub fn and(mut self, other: &Setup) -> Setup {
-        let new = other.0.iter().filter(|znode| !self.0.contains(znode));
-        let new: Vec<ZnodePath> = new.cloned().collect();
+        let new = other.0.iter().filter(|znode| !self.has(znode.path.as_str()));
+        let new: Vec<Prepared> = new.cloned().collect();
         self.0.extend(new);
         self
     }
 
     /// The znodes, parents first.
-    pub fn paths(&self) -> &[ZnodePath] {
+    pub fn znodes(&self) -> &[Prepared] {
         &self.0
     }
 }
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let paths: Vec<&str> = self.0.iter().map(ZnodePath::as_str).collect();
+        let paths: Vec<&str> = self.0.iter().map(|znode| znode.path.as_str()).collect();
         f.write_str(&paths.join(", "))
     }
 }
 
-impl TryFrom<Vec<String>> for Setup {
+impl TryFrom<Vec<Written>> for Setup {
     type Error = SetupError;
 
-    fn try_from(paths: Vec<String>) -> Result<Setup, SetupError> {
-        Setup::of(paths)
+    fn try_from(znodes: Vec<Written>) -> Result<Setup, SetupError> {
+        let mut setup = Setup::NONE;
+        for znode in znodes {
+            match znode {
+                Written::Path(path) => setup.prepare(&path, None)?,
+                Written::Container { container, creates } => {
+                    setup.prepare(&container, Some(creates))?;
+                }
+            }
+        }
+        Ok(setup)
     }
 }
 
-impl From<Setup> for Vec<String> {
-    fn from(setup: Setup) -> Vec<String> {
-        setup.0.iter().map(ZnodePath::to_string).collect()
+impl From<Setup> for Vec<Written> {
+    fn from(setup: Setup) -> Vec<Written> {
+        let written = |znode: Prepared| match znode.container {
+            None => Written::Path(znode.path.to_string()),
+            Some(creates) => Written::Container { container: znode.path.to_string(), creates },
+        };
+        setup.0.into_iter().map(written).collect()
     }
 }
 
@@ -157,5 +223,24 @@ mod tests {
         assert_eq!(serde_json::from_str::<Setup>(&text).expect("it is sound"), setup);
         let error = serde_json::from_str::<Setup>(r#"["/a/b"]"#).expect_err("an orphan");
         assert!(error.to_string().contains("has no parent"), "{error}");
+
+        let setup = setup.containers(["/a/b"]).expect("it is sound").with_creates(7);
+        let text = serde_json::to_string(&setup).expect("it is text");
+        assert_eq!(text, r#"["/a",{"container":"/a/b","creates":7}]"#);
+        assert_eq!(serde_json::from_str::<Setup>(&text).expect("it is sound"), setup);
+    }
+
+    #[test]
+    fn containers_have_their_counters_and_are_looked_after() {
+        let setup = Setup::of(["/a"]).and_then(|setup| setup.containers(["/a/b", "/c"]));
+        let tree = setup.expect("it is sound").with_creates(i32::MAX).tree();
+        let created = |path: &str| tree.node(path).map(|znode| znode.cversion);
+        assert_eq!((created("/a"), created("/a/b")), (Some(1), Some(i32::MAX)));
+        let reaped: Vec<&str> = tree.reaped().map(ZnodePath::as_str).collect();
+        assert_eq!(reaped, ["/a/b", "/c"]);
+        assert_eq!(tree.digest(), tree.recomputed_digest());
+        // One below another: what the setup itself creates counts too.
+        let nested = Setup::NONE.containers(["/a", "/a/b"]).expect("it is sound").with_creates(5);
+        assert_eq!(nested.tree().node("/a").map(|znode| znode.cversion), Some(6));
     }
 }

@@ -1,13 +1,14 @@
 //! One attempt to claim one item, in one session (recipe rule 2.6.1).
 
 use super::{AckQueue, AckSeen, Claim, Mutant, Mutants};
-use crate::helpers::{reconnected, settle, until_known};
+use crate::helpers::{ensure_path, reconnected, settle, until_known};
 use crate::queue::name;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
 /// An attempt. Dropping it before its end is giving up.
@@ -96,6 +97,11 @@ impl Attempt {
                     Claimed::Others => return Ok(None),
                     Claimed::Gone => {}
                 },
+                // The directory of the claims may be deleted while it is empty.
+                Err(Error::NoNode) => {
+                    let claims = path::parent(&self.path).ok_or(Error::NoNode)?;
+                    ensure_path(&self.zookeeper, claims).await?;
+                }
                 Err(error) => return Err(error),
             }
         }

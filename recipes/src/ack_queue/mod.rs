@@ -44,13 +44,12 @@ pub use properties::monitors;
 pub use seen::AckSeen;
 pub use worker::{AckWork, ack_worker};
 
-use crate::once::create_persistent;
-use crate::queue::{self, Queue, name};
+use crate::queue::{self, Queue, Wake, name};
 use attempt::Attempt;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{TimedOut, Watch, ZooKeeper, race};
+use vivarium_model::handle::{TimedOut, ZooKeeper, race};
 use vivarium_model::time::Duration;
 
 /// One client's end of a queue. See the module for its contract.
@@ -68,9 +67,9 @@ enum Look {
     /// Nothing is left, and nothing will come.
     Ended,
     /// No items now. This tells when to look again.
-    Empty(Watch),
+    Empty(Wake),
     /// All items are claimed now. One of these tells when to look again.
-    Claimed(Watch, Watch),
+    Claimed(Wake, Wake),
 }
 
 impl AckQueue {
@@ -130,9 +129,9 @@ impl AckQueue {
                 }
                 Look::Ended => return Ok(None),
                 // Watches end with their session, which the next look finds out.
-                Look::Empty(mut items) => drop(items.changed().await),
+                Look::Empty(mut items) => drop(items.wakes().await),
                 Look::Claimed(mut items, mut claims) => {
-                    race(items.changed(), claims.changed()).await;
+                    race(items.wakes(), claims.wakes()).await;
                 }
             }
         }
@@ -174,31 +173,20 @@ impl AckQueue {
     /// with it.
     async fn look(&mut self) -> Result<Look, Error> {
         let (items, of_items) = self.queue.list().await?;
-        let items_in_order = name::in_order(&items);
+        let items_in_order = self.queue.in_order(&items).await?;
         if items_in_order.is_empty() {
             let producers = self.queue.producers;
             let is_ended = producers.is_some_and(|producers| name::ends(&items) >= producers);
             return Ok(if is_ended { Look::Ended } else { Look::Empty(of_items) });
         }
-        let (claims, of_claims) = self.list_claims().await?;
+        let claims = Arc::clone(&self.claims);
+        let (claims, of_claims) = self.queue.list_of(&claims).await?;
         let claims: BTreeSet<&str> = claims.iter().map(String::as_str).collect();
         let free = items_in_order.iter().find(|item| !claims.contains(item.name()));
         Ok(match free {
             Some(item) => Look::Free(item.name().to_string()),
             None => Look::Claimed(of_items, of_claims),
         })
-    }
-
-    async fn list_claims(&mut self) -> Result<(Vec<String>, Watch), Error> {
-        loop {
-            let claims = &*self.claims;
-            let list =
-                |zookeeper: ZooKeeper| async move { zookeeper.get_children_watch(claims).await };
-            match self.queue.patient.repeat(list).await {
-                Err(Error::NoNode) => create_persistent(&mut self.queue.patient, claims).await?,
-                other => return other,
-            }
-        }
     }
 }
 

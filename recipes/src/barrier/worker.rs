@@ -117,7 +117,11 @@ async fn prepare(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<(), Error>
         // That is a write, also where the directory is there: of what the process before has told to others, all is
         // seen behind it (recipe rule 1.1.3).
         ensure_path(&zookeeper, &work.directory).await?;
-        until_known(&zookeeper, || zookeeper.get_children(&work.directory)).await
+        match until_known(&zookeeper, || zookeeper.get_children(&work.directory)).await {
+            // It may be deleted while it is empty.
+            Err(Error::NoNode) => Ok(Vec::new()),
+            other => other,
+        }
     });
     for name in left.await? {
         work.barrier(zookeeper, &format!("{}/{name}", work.directory)).lower().await?;

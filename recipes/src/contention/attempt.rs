@@ -1,7 +1,8 @@
 //! One attempt to acquire, in one session: make a znode, wait until it is the first (recipe rule 2.8).
 
 use super::contender::{self, Contender, Kind, Node};
-use super::recovery::{Lost, Recovered, list};
+use super::line::Line;
+use super::recovery::{Lost, Recovered};
 use super::{AcquireError, Contest, Guard, LockSeen, Mutant, Mutants, Predecessor, janitor};
 use crate::helpers::{ensure_path, reconnected};
 use std::future::pending;
@@ -166,8 +167,8 @@ impl Attempt {
 
     /// Lists. The list sets no watch: only the predecessor matters (recipe rule 2.8.2).
     async fn place(&self, own: &str) -> Result<Place, AcquireError> {
-        let names = list(&self.zookeeper, &self.lock).await?.unwrap_or_default();
-        Ok(place(&names, own, self.predecessor))
+        let line = Line::read(&self.zookeeper, &self.lock).await?;
+        Ok(place(&line.contenders(), own, self.predecessor))
     }
 
     /// Returns when it is time to list again (recipe rules 2.8.3 and 2.8.4).
@@ -239,14 +240,12 @@ impl Drop for Attempt {
     }
 }
 
-/// Where the child `own` stands among the children `names`.
-fn place(names: &[String], own: &str, predecessor: Predecessor) -> Place {
-    let contenders: Vec<Contender<'_>> =
-        names.iter().filter_map(|name| Contender::parse(name)).collect();
+/// Where the child `own` stands in the line.
+fn place(contenders: &[Contender<'_>], own: &str, predecessor: Predecessor) -> Place {
     let Some(mine) = contenders.iter().find(|contender| contender.name() == own) else {
         return Place::Gone;
     };
-    match predecessor(mine, &contenders) {
+    match predecessor(mine, contenders) {
         None => Place::First,
         Some(predecessor) => Place::Behind(predecessor.name().to_owned()),
     }
@@ -259,8 +258,10 @@ mod tests {
     #[test]
     fn places_in_the_line() {
         let names = ["0b-lock-0000000007", "other", "0a-lock-0000000005", "0c-lock-0000000009"];
-        let names = names.map(str::to_owned);
-        let place = |names: &[String], own| super::place(names, own, contender::predecessor);
+        let place = |names: &[&str], own| {
+            let line: Vec<_> = names.iter().filter_map(|name| Contender::parse(name)).collect();
+            super::place(&line, own, contender::predecessor)
+        };
         let behind = |name: &str| Place::Behind(name.to_owned());
         assert_eq!(place(&names, "0a-lock-0000000005"), Place::First);
         assert_eq!(place(&names, "0b-lock-0000000007"), behind("0a-lock-0000000005"));

@@ -1,14 +1,13 @@
 //! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order. Those of a read-write lock
 //! say `read` or `write` in place of `lock`, those of a semaphore `lease`.
 //!
-//! Contenders are ordered by sequence number, compared as serial numbers (RFC 1982): the number is
-//! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipe rule 1.2.1), where text and
-//! plain integers both put the newcomer before the present holder (`OrderAtWrap`). Serial order is
-//! right as long as the numbers of the contenders present at one time span less than 2^31 creates.
-//! Order by czxid would need no such limit, but costs one read per contender in every deciding
-//! list. The two orders agree: a directory cannot be deleted, and so its counter cannot restart,
-//! while a contender is in it.
+//! Contenders are ordered by the creates of their znodes. Their sequence numbers say that order as long as the
+//! directory's counter is not at its end (recipe rule 1.2.6): a directory cannot be deleted, and so its counter
+//! cannot begin again, while a contender is in it. From then on numbers come again or are negative, where
+//! text, integers and serial numbers all go wrong (`OrderAtWrap`), and two can be the first. So the czxids
+//! say the order where the number of any contender does not, which takes a read of each.
 
+use crate::helpers::is_exhausted;
 use std::sync::Arc;
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
@@ -52,7 +51,16 @@ pub struct Contender<'a> {
     name: &'a str,
     attempt: Option<&'a str>,
     kind: Kind,
-    sequence: i32,
+    place: Place,
+}
+
+/// Where a contender stands in the line. Those of one line all have the same kind of place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// By its sequence number.
+    Number(i32),
+    /// By the transaction that created its znode, or the writer's whose place it has.
+    Created(Zxid),
 }
 
 impl<'a> Contender<'a> {
@@ -64,7 +72,7 @@ impl<'a> Contender<'a> {
             "" => None,
             _ => Some(prefix.strip_suffix('-').filter(|id| !id.is_empty())?),
         };
-        Some(Contender { name, attempt, kind, sequence: sequence(digits)? })
+        Some(Contender { name, attempt, kind, place: Place::Number(sequence(digits)?) })
     }
 
     /// Reads a full path; `None` where it is not a contender in `directory`.
@@ -98,22 +106,40 @@ impl<'a> Contender<'a> {
         format!("{}{number}", prefix(directory, self.attempt, kind))
     }
 
-    /// How many creates lie between this contender and a later one; `None` where `other` is not
-    /// later.
-    pub fn ahead_of(&self, other: &Contender<'_>) -> Option<u32> {
-        let distance = other.sequence.wrapping_sub(self.sequence);
-        u32::try_from(distance).ok().filter(|distance| *distance > 0)
+    /// Whether its number says its place (recipe rule 1.2.6).
+    pub fn is_placed_by_number(&self) -> bool {
+        matches!(self.place, Place::Number(number) if !is_exhausted(number))
+    }
+
+    /// The same contender, placed by the transaction that created its znode. Where one contender of a directory
+    /// is not [placed by its number](Contender::is_placed_by_number), all of them must be placed like that.
+    #[must_use]
+    pub fn created_at(self, czxid: Zxid) -> Contender<'a> {
+        Contender { place: Place::Created(czxid), ..self }
+    }
+
+    /// Whether it came before another one.
+    pub fn is_ahead_of(&self, other: &Contender<'_>) -> bool {
+        self.place < other.place
+    }
+
+    /// Of these, the one that came last.
+    pub fn last<'b>(contenders: impl Iterator<Item = Contender<'b>>) -> Option<Contender<'b>> {
+        contenders.max_by_key(|contender| contender.place)
+    }
+
+    /// Of these, the one that came first.
+    pub fn first<'b>(contenders: impl Iterator<Item = Contender<'b>>) -> Option<Contender<'b>> {
+        contenders.min_by_key(|contender| contender.place)
     }
 
     /// The nearest contender before this one that cannot hold together with it: the one to wait for (recipe
     /// rules 2.8.3 and 2.10.2).
     pub fn predecessor<'b>(&self, contenders: &[Contender<'b>]) -> Option<Contender<'b>> {
-        contenders
+        let before = contenders
             .iter()
-            .filter(|other| other.kind.conflicts(self.kind))
-            .filter_map(|other| other.ahead_of(self).map(|distance| (distance, other)))
-            .min_by_key(|(distance, _)| *distance)
-            .map(|(_, other)| *other)
+            .filter(|other| other.kind.conflicts(self.kind) && other.is_ahead_of(self));
+        Contender::last(before.copied())
     }
 }
 
@@ -168,16 +194,18 @@ mod tests {
     #[test]
     fn names_of_contenders_and_of_others() {
         let with_id = Contender::parse("00ff-lock-0000000007").expect("a contender");
-        assert_eq!((with_id.attempt(), with_id.sequence), (Some("00ff"), 7));
+        assert_eq!((with_id.attempt(), with_id.place), (Some("00ff"), Place::Number(7)));
         let plain = Contender::parse("lock-0000000000").expect("a contender");
-        assert_eq!((plain.attempt(), plain.sequence, plain.kind), (None, 0, Kind::Exclusive));
+        let (attempt, place) = (None, Place::Number(0));
+        assert_eq!((plain.attempt(), plain.place, plain.kind), (attempt, place, Kind::Exclusive));
         let reader = Contender::parse("00ff-read-0000000003").expect("a contender");
         assert_eq!((reader.attempt(), reader.kind), (Some("00ff"), Kind::Read));
         let writer = Contender::parse("00ff-write-0000000003").expect("a contender");
         assert_eq!(writer.as_another("/l", Kind::Read), "/l/00ff-read-0000000003");
         assert_eq!((writer.attempt(), writer.kind), (Some("00ff"), Kind::Write));
         let wrapped = Contender::parse("00ff-lock--2147483648").expect("a contender");
-        assert_eq!(wrapped.sequence, i32::MIN);
+        assert_eq!(wrapped.place, Place::Number(i32::MIN));
+        assert!(plain.is_placed_by_number() && !wrapped.is_placed_by_number());
         for other in
             ["", "lock-", "00ff-lock-7", "block-0000000001", "-lock-0000000001", "lock-+000000001"]
         {
@@ -187,21 +215,20 @@ mod tests {
         assert!(Contender::in_directory("/l", "/l/x/lock-0000000001").is_none());
     }
 
+    /// The counter stays at its end, and goes on in what is outstanding: the one in the middle came first, and
+    /// then the others, as they are listed.
     #[test]
-    fn the_predecessor_is_the_nearest_lower_one_also_across_the_wrap() {
-        let names: Vec<String> =
-            [i32::MIN + 1, i32::MAX - 1, i32::MIN, i32::MAX].into_iter().map(name).collect();
-        let contenders: Vec<Contender<'_>> =
-            names.iter().filter_map(|name| Contender::parse(name)).collect();
-        let wait = |sequence: i32| {
-            let mine = name(sequence);
-            let mine = Contender::parse(&mine).expect("a contender");
-            mine.predecessor(&contenders).map(|predecessor| predecessor.sequence)
-        };
-        assert_eq!(wait(i32::MAX - 1), None);
-        assert_eq!(wait(i32::MAX), Some(i32::MAX - 1));
-        assert_eq!(wait(i32::MIN), Some(i32::MAX));
-        assert_eq!(wait(i32::MIN + 1), Some(i32::MIN));
+    fn past_the_end_of_the_counter_czxids_say_who_came_first() {
+        let names = ["b-lock-2147483647", "a-lock-0000000005", "d-lock--2147483648"];
+        let names = [&names[..], &["c-lock-2147483647"]].concat();
+        let created = [2, 1, 3, 4];
+        let all: Vec<Contender<'_>> = names
+            .iter()
+            .zip(created)
+            .filter_map(|(name, created)| Some(Contender::parse(name)?.created_at(Zxid(created))))
+            .collect();
+        let waits = all.iter().map(|mine| mine.predecessor(&all).map(|other| &other.name[..1]));
+        assert_eq!(waits.collect::<Vec<_>>(), [Some("a"), None, Some("b"), Some("d")]);
     }
 
     #[test]
@@ -216,16 +243,16 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the counter stands, contenders that came one after the other wait in a chain.
+        /// Contenders that came one after the other wait in a chain.
         #[test]
         fn contenders_wait_in_order_of_creation(
-            start: i32,
+            start in 0..i32::MAX - 8_000,
             steps in prop::collection::vec(1..1000_i32, 1..8),
         ) {
             let mut at = start;
             let mut sequences = vec![at];
             for step in steps {
-                at = at.wrapping_add(step);
+                at += step;
                 sequences.push(at);
             }
             let names: Vec<String> = sequences.iter().copied().map(name).collect();

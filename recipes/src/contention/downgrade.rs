@@ -2,6 +2,7 @@
 
 use super::contender::{self, Contender, Kind, Node};
 use super::guard::Phase;
+use super::line::inheritance;
 use super::{Guard, LockSeen, Loss};
 use crate::helpers::{settle, until_known};
 use std::sync::Arc;
@@ -66,7 +67,8 @@ impl Guard {
     fn exchange_ops(&self, place: ReadersPlace) -> Vec<Op> {
         let create = match place {
             ReadersPlace::Inherited => {
-                Op::create(self.readers_node().as_str(), &b""[..], CreateMode::Ephemeral)
+                let place = inheritance(self.token.0);
+                Op::create(self.readers_node().as_str(), place.as_bytes(), CreateMode::Ephemeral)
             }
             ReadersPlace::Last => {
                 let prefix = contender::prefix(&self.lock, Some(&self.id), Kind::Read);

@@ -12,6 +12,7 @@ mod downgrade;
 mod guard;
 mod janitor;
 mod lease;
+mod line;
 mod mutant;
 mod office;
 mod recovery;

@@ -56,7 +56,9 @@ impl Lost<'_> {
         loop {
             let names = list(zookeeper, self.lock).await?.unwrap_or_default();
             let own = own(&names, self.id);
-            let Some(lowest) = first(&own) else { return Ok(Recovered::Nothing) };
+            let Some(lowest) = Contender::first(own.iter().copied()) else {
+                return Ok(Recovered::Nothing);
+            };
             let path = contender::child(self.lock, lowest.name());
             let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
                 // Somebody deleted it meanwhile.
@@ -100,10 +102,4 @@ pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec
 fn own<'a>(names: &'a [String], id: &str) -> Vec<Contender<'a>> {
     let contenders = names.iter().filter_map(|name| Contender::parse(name));
     contenders.filter(|contender| contender.attempt() == Some(id)).collect()
-}
-
-/// The one that nobody else is ahead of.
-fn first<'a>(contenders: &[Contender<'a>]) -> Option<Contender<'a>> {
-    let is_first = |mine: &&Contender<'a>| mine.predecessor(contenders).is_none();
-    contenders.iter().find(is_first).copied()
 }

@@ -24,8 +24,8 @@ pub type Mutants = crate::mutants::Mutants<Mutant>;
 /// `WatchSuccessor`: the nearest one behind it, if it is not the first.
 pub(super) fn successor<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contender<'b>> {
     let predecessor = mine.predecessor(all)?;
-    let behind = all.iter().filter_map(|other| Some((mine.ahead_of(other)?, other)));
-    let nearest = behind.min_by_key(|(distance, _)| *distance).map(|(_, other)| *other);
+    let behind = all.iter().filter(|other| mine.is_ahead_of(other));
+    let nearest = Contender::first(behind.copied());
     // The last one has nobody behind it, and can only watch the one before.
     Some(nearest.unwrap_or(predecessor))
 }

@@ -28,9 +28,11 @@
 //! ```
 
 mod retry;
+mod sequence;
 mod sessions;
 mod writes;
 
 pub use retry::{ended, next_session, reconnected, until_known};
+pub use sequence::is_exhausted;
 pub use sessions::in_sessions;
 pub use writes::{ensure_deleted, ensure_path, settle};

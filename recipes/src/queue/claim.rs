@@ -86,12 +86,10 @@ impl Queue {
     }
 }
 
-/// The items as their marks are sorted as text (`PriorityUnpadded`).
-pub(super) fn as_text(names: &[String]) -> Vec<ItemName<'_>> {
-    let mut items = name::in_order(names);
+/// Sorts items as their marks are sorted as text (`PriorityUnpadded`).
+pub(super) fn sort_as_text(items: &mut [ItemName<'_>]) {
     items.sort_by_key(|item| match item.mark {
         Mark::Priority(priority) => priority.to_string(),
         Mark::Plain | Mark::Due(_) => String::new(),
     });
-    items
 }

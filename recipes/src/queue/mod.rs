@@ -22,8 +22,8 @@
 //! half-way may have its item already: the next [`Queue::take`] of the same queue value gives it out. A put
 //! that was dropped half-way has put the item or not.
 //!
-//! *Who wakes.* Every consumer that waits is woken by each put, and one of them gets the item. Nobody is
-//! woken by a lost connection.
+//! *Who wakes.* Every consumer that waits is woken by each put, and one of them gets the item. A consumer that was
+//! disconnected is woken when it is connected again.
 //!
 //! *What stays behind.* The ledger, one small znode, where a queue value is not [closed](Queue::close).
 //!
@@ -46,12 +46,14 @@ pub use properties::{monitors, priority_monitors};
 pub use seen::QueueSeen;
 pub use worker::{QueueWork, queue_worker};
 
+use crate::helpers::reconnected;
 use crate::once::{Fate, Ledger, Patient, create_persistent};
 use claim::Claiming;
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{TimedOut, Watch, ZooKeeper};
+use vivarium_model::handle::{Either, SessionEvents, TimedOut, Watch, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, EventType, Op};
 use vivarium_model::time::Duration;
@@ -95,7 +97,24 @@ pub(crate) enum Look {
 /// What tells that it is time to look again.
 pub(crate) struct Wake {
     watch: Watch,
+    /// Since before the list.
+    events: SessionEvents,
     session: SessionId,
+}
+
+impl Wake {
+    /// Waits for an event of the watch, or until the session was disconnected and is connected again: past the
+    /// end of the directory's counter a server that sets the watch again does not see what was created
+    /// meanwhile (recipe rule 1.2.7).
+    ///
+    /// # Errors
+    /// `SessionExpired`.
+    pub(crate) async fn wakes(&mut self) -> Result<Option<EventType>, Error> {
+        match race(self.watch.changed(), reconnected(&mut self.events)).await {
+            Either::Left(event) => Ok(Some(event?.kind)),
+            Either::Right(connected) => connected.map(|()| None),
+        }
+    }
 }
 
 impl Queue {
@@ -274,12 +293,11 @@ impl Queue {
         if let Some(item) = self.take_stale().await? {
             return Ok(Look::Taken(item));
         }
-        let (names, watch) = self.list().await?;
-        let wake = Wake { watch, session: self.patient.session() };
-        let items = match self.mutants.has(Mutant::PriorityUnpadded) {
-            true => claim::as_text(&names),
-            false => name::in_order(&names),
-        };
+        let (names, wake) = self.list().await?;
+        let mut items = self.in_order(&names).await?;
+        if self.mutants.has(Mutant::PriorityUnpadded) {
+            claim::sort_as_text(&mut items);
+        }
         let mut due = None;
         for (at, item) in items.iter().enumerate() {
             if let Mark::Due(time) = item.mark
@@ -315,8 +333,8 @@ impl Queue {
 
     /// Waits until it is time to look again: whatever the event (recipe rule 2.4.5).
     pub(crate) async fn wait(&mut self, mut wake: Wake) {
-        match wake.watch.changed().await {
-            Ok(event) if event.kind == EventType::NodeDeleted => {
+        match wake.wakes().await {
+            Ok(Some(EventType::NodeDeleted)) => {
                 if self.mutants.has(Mutant::ParentReapedUnderWatch) {
                     pending::<()>().await;
                 }
@@ -327,14 +345,50 @@ impl Queue {
         }
     }
 
-    pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Watch), Error> {
+    /// The items among these children, the first one first. Where their names do not say which that is, their
+    /// znodes do (recipe rule 1.2.6); one that has been taken meanwhile is left out.
+    pub(crate) async fn in_order<'a>(
+        &mut self,
+        names: &'a [String],
+    ) -> Result<Vec<ItemName<'a>>, Error> {
+        if let Some(items) = name::in_order(names) {
+            return Ok(items);
+        }
+        let mut created = BTreeMap::new();
+        for name in names.iter().filter(|name| ItemName::parse(name).is_some()) {
+            let path = &name::child(&self.directory, name);
+            let exists = |zookeeper: ZooKeeper| async move { zookeeper.exists(path).await };
+            if let Some(stat) = self.patient.repeat(exists).await? {
+                created.insert(name.clone(), stat.czxid);
+            }
+        }
+        Ok(name::in_order_of_creation(names, &created))
+    }
+
+    pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Wake), Error> {
+        let directory = Arc::clone(&self.directory);
+        self.list_of(&directory).await
+    }
+
+    /// The children of a directory, which is made where it is missing.
+    pub(crate) async fn list_of(&mut self, directory: &str) -> Result<(Vec<String>, Wake), Error> {
         loop {
-            let directory = &*self.directory;
-            let list =
-                |zookeeper: ZooKeeper| async move { zookeeper.get_children_watch(directory).await };
+            // What happened to the session before the list that was answered does not matter to its watch.
+            let list = |zookeeper: ZooKeeper| async move {
+                let events = zookeeper.session_events();
+                let (names, watch) = zookeeper.get_children_watch(directory).await?;
+                Ok::<_, Error>((names, watch, events))
+            };
             match self.patient.repeat(list).await {
-                Err(Error::NoNode) => self.make_directory().await?,
-                other => return other,
+                Ok((names, watch, events)) => {
+                    let session = self.patient.session();
+                    return Ok((names, Wake { watch, events, session }));
+                }
+                Err(Error::NoNode) if directory == &*self.directory => {
+                    self.make_directory().await?
+                }
+                Err(Error::NoNode) => create_persistent(&mut self.patient, directory).await?,
+                Err(error) => return Err(error),
             }
         }
     }

@@ -5,9 +5,12 @@
 //! for an item that has nothing but its place, `p` with ten digits for a priority, `d` with twenty for the
 //! time at which it is due, in milliseconds.
 //!
-//! Sequence numbers are compared as serial numbers (RFC 1982), since they wrap (recipe rule 1.2.1).
+//! Sequence numbers say the order of the puts as long as the directory's counter is not at its end (recipe rule
+//! 1.2.6). From then on the czxids of the znodes do.
 
-use std::cmp::Reverse;
+use crate::helpers::is_exhausted;
+use std::collections::BTreeMap;
+use vivarium_model::zxid::Zxid;
 
 /// How an item is marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,16 +82,30 @@ impl<'a> ItemName<'a> {
     }
 }
 
-/// The items among these children, the first one first.
-pub fn in_order(names: &[String]) -> Vec<ItemName<'_>> {
+/// The items among these children, the first one first; `None` where their names do not say which that is, and
+/// [`in_order_of_creation`] has to.
+pub fn in_order(names: &[String]) -> Option<Vec<ItemName<'_>>> {
     let mut items: Vec<ItemName<'_>> =
         names.iter().filter_map(|name| ItemName::parse(name)).collect();
-    let Some(any) = items.first().map(|item| item.sequence) else { return items };
-    // The numbers of all that are there at one time span less than half of all that there are, so they
-    // are in order as seen from any one of them.
-    let ahead = |item: &ItemName<'_>| any.wrapping_sub(item.sequence);
-    items.sort_by_key(|item| (item.mark, Reverse(ahead(item))));
-    items
+    if items.iter().any(|item| is_exhausted(item.sequence)) {
+        return None;
+    }
+    items.sort_by_key(|item| (item.mark, item.sequence));
+    Some(items)
+}
+
+/// The items among these children whose creation is known, the first one first.
+pub fn in_order_of_creation<'a>(
+    names: &'a [String],
+    created: &BTreeMap<String, Zxid>,
+) -> Vec<ItemName<'a>> {
+    let placed = names.iter().filter_map(|name| {
+        let item = ItemName::parse(name)?;
+        Some((item.mark, *created.get(name)?, item))
+    });
+    let mut placed: Vec<_> = placed.collect();
+    placed.sort_by_key(|(mark, czxid, _)| (*mark, *czxid));
+    placed.into_iter().map(|(_, _, item)| item).collect()
 }
 
 /// How many producers have said their last word.
@@ -133,24 +150,43 @@ mod tests {
         assert_eq!(unpadded.as_deref(), Some("00ff.1-q-12"));
     }
 
+    #[test]
+    fn past_the_end_of_the_counter_czxids_say_the_order() {
+        let names =
+            ["b-q-2147483647", "a-q-0000000007", "end-1", "c-q--2147483648", "d-q-2147483647"];
+        let names = names.map(str::to_string);
+        assert_eq!(in_order(&names), None);
+        let created = names.iter().cloned().zip([2, 1, 9, 3, 4].map(Zxid)).collect();
+        let ordered = |created: &BTreeMap<String, Zxid>| {
+            let items = in_order_of_creation(&names, created);
+            items.iter().map(|item| &item.name()[..1]).collect::<String>()
+        };
+        assert_eq!(ordered(&created), "abcd");
+        // One was taken meanwhile.
+        let mut created = created;
+        created.remove("b-q-2147483647");
+        assert_eq!(ordered(&created), "acd");
+    }
+
     proptest! {
-        /// By priority, and wherever the counter stands, in order of creation.
+        /// By priority, and in order of creation.
         #[test]
         fn items_come_by_mark_and_then_in_order_of_creation(
-            start: i32,
+            start in 0..i32::MAX - 8_000,
             steps in prop::collection::vec((1..1000_i32, 0..3_u32), 1..8),
         ) {
             let mut at = start;
             let mut put = Vec::new();
             for (step, priority) in steps {
-                at = at.wrapping_add(step);
+                at += step;
                 put.push((priority, name(Mark::Priority(priority), at)));
             }
             let mut expected = put.clone();
             expected.sort_by_key(|(priority, _)| *priority);
             let mut listed: Vec<String> = put.into_iter().map(|(_, name)| name).collect();
             listed.sort();
-            let ordered: Vec<&str> = in_order(&listed).iter().map(ItemName::name).collect();
+            let ordered = in_order(&listed).expect("the numbers say it");
+            let ordered: Vec<&str> = ordered.iter().map(ItemName::name).collect();
             let expected: Vec<&str> = expected.iter().map(|(_, name)| name.as_str()).collect();
             prop_assert_eq!(ordered, expected);
         }

@@ -40,7 +40,8 @@ pub(super) fn any_other_writer<'b>(
     all: &[Contender<'b>],
 ) -> Option<Contender<'b>> {
     let writers = all.iter().filter(|other| other.kind() == Kind::Write);
-    mine.predecessor(all).or_else(|| writers.max_by_key(|other| mine.ahead_of(other)).copied())
+    mine.predecessor(all)
+        .or_else(|| Contender::last(writers.filter(|other| mine.is_ahead_of(other)).copied()))
 }
 
 /// `WriterIgnoresReaders`.

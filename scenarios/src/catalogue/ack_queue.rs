@@ -37,7 +37,8 @@ fn build(switches: &Switches) -> Scenario {
         clients.into_iter().map(|work| ack_worker(AckWork { producers, ..work })).collect()
     };
     let monitors = |_drawn: &Drawn| ack_queue::monitors(QUEUE);
-    let setup = Setup::of([QUEUE, &queue::ledgers(QUEUE), &ack_queue::claims(QUEUE)]);
+    let containers = [QUEUE, &ack_queue::claims(QUEUE)];
+    let setup = Setup::of([queue::ledgers(QUEUE)]).and_then(|setup| setup.containers(containers));
     Scenario {
         rounds: Choice::from(1..=4),
         marks: MARKS.to_vec(),

@@ -35,7 +35,9 @@ fn build(switches: &Switches) -> Scenario {
     };
     let monitors = |_drawn: &Drawn| barrier::monitors(BARRIERS);
     Scenario {
-        explored: Explored::Programs { setup: Setup::of([BARRIERS]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([BARRIERS]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }

@@ -33,9 +33,13 @@ fn build(switches: &Switches) -> Scenario {
         work.map(double_barrier_worker).collect()
     };
     let monitors = |drawn: &Drawn| double_barrier::monitors(BARRIER, parties(drawn));
-    let first = [BARRIER, "/double/0", "/double/0/members"];
+    let setup = Setup::NONE.containers([BARRIER]).and_then(|mut setup| {
+        setup.add("/double/0")?;
+        setup.add("/double/0/members")?;
+        Ok(setup)
+    });
     Scenario {
-        explored: Explored::Programs { setup: Setup::of(first).expect("they are znodes") },
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }

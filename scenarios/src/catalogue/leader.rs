@@ -34,7 +34,9 @@ fn build(switches: &Switches) -> Scenario {
         (0..drawn.clients).map(|client| program(drawn, client, mutants)).collect()
     };
     Scenario {
-        explored: Explored::Programs { setup: Setup::of([ELECTION]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([ELECTION]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
             election::monitors(ELECTION, calm_bound(drawn))
         })

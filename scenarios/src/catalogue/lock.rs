@@ -60,12 +60,11 @@ fn build(switches: &Switches) -> Scenario {
         work.map(lock_worker).collect()
     };
     let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
+    let setup = Setup::of([COUNTER]).and_then(|setup| setup.containers([LOCK]));
     Scenario {
         rounds: Choice::from(1..=4),
         marks: MARKS.to_vec(),
-        explored: Explored::Programs {
-            setup: Setup::of([LOCK, COUNTER]).expect("they are znodes"),
-        },
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }

@@ -32,7 +32,9 @@ fn build(switches: &Switches) -> Scenario {
     };
     Scenario {
         clients: Choice::from(2..=3),
-        explored: Explored::Programs { setup: Setup::of(LOCKS).expect("they are znodes") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers(LOCKS).expect("they are znodes"),
+        },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
             multilock::monitors(&LOCKS, calm_bound(drawn))
         })

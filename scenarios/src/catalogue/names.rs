@@ -33,7 +33,9 @@ fn build(switches: &Switches) -> Scenario {
     let monitors = |_drawn: &Drawn| names::monitors(NAMES);
     Scenario {
         rounds: Choice::from(1..=8),
-        explored: Explored::Programs { setup: Setup::of([NAMES]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([NAMES]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }

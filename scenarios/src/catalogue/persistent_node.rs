@@ -38,7 +38,9 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         // Its rounds last for as long as what is owed may take.
         progress_bound: Duration::from_secs(900),
-        explored: Explored::Programs { setup: Setup::of([DIRECTORY]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([DIRECTORY]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }

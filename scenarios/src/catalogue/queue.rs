@@ -71,11 +71,11 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
         true => queue::priority_monitors(QUEUE),
         false => queue::monitors(QUEUE),
     };
-    let setup = Setup::of([QUEUE, &queue::ledgers(QUEUE)]).expect("they are znodes");
+    let setup = Setup::of([queue::ledgers(QUEUE)]).and_then(|setup| setup.containers([QUEUE]));
     Scenario {
         rounds: Choice::from(1..=4),
         marks: MARKS.to_vec(),
-        explored: Explored::Programs { setup },
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(entry, switches, programs, monitors)
     }
 }

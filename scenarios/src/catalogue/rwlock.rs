@@ -33,7 +33,9 @@ fn build(switches: &Switches) -> Scenario {
         work.map(rw_lock_worker).collect()
     };
     Scenario {
-        explored: Explored::Programs { setup: Setup::of([LOCK]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
             rwlock::monitors(LOCK, calm_bound(drawn))
         })

@@ -31,9 +31,10 @@ fn build(switches: &Switches) -> Scenario {
         let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
         work.map(semaphore_worker).collect()
     };
-    let there = ["/semaphore", "/semaphore/turns", "/semaphore/leases"];
+    let lines = ["/semaphore/turns", "/semaphore/leases"];
+    let setup = Setup::of([SEMAPHORE]).and_then(|setup| setup.containers(lines));
     Scenario {
-        explored: Explored::Programs { setup: Setup::of(there).expect("they are znodes") },
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, |drawn| {
             semaphore::monitors(SEMAPHORE, permits(drawn), calm_bound(drawn))
         })

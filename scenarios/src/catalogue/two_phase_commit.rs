@@ -100,7 +100,9 @@ fn build(entry: &Entry, switches: &Switches, way: Way) -> Scenario {
     let monitors = |_drawn: &Drawn| two_phase_commit::monitors(DIRECTORY);
     Scenario {
         rounds: Choice::from(1..=4),
-        explored: Explored::Programs { setup: Setup::of([DIRECTORY]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([DIRECTORY]).expect("it is a znode"),
+        },
         ..recipe::scenario(entry, switches, programs, monitors)
     }
 }

@@ -61,6 +61,7 @@ pub struct Test {
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
     setup: Vec<String>,
+    containers: Vec<String>,
     must_see: Vec<String>,
     seeds: u64,
     host: HostKind,
@@ -164,6 +165,7 @@ impl Test {
             progress_bound: Duration::from_secs(120),
             monitors: Vec::new(),
             setup: Vec::new(),
+            containers: Vec::new(),
             must_see: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
@@ -204,6 +206,17 @@ impl Test {
     #[must_use]
     pub fn setup(mut self, path: &str) -> Test {
         self.setup.push(path.to_string());
+        self
+    }
+
+    /// A container that is there from the start, in every server's database: the leader deletes it when it has
+    /// lost its last child. Where the faults are all there are, its counter is near its end in some seeds
+    /// ([`Fault::CounterWrap`](crate::Fault::CounterWrap)), and it is deleted soon in some
+    /// ([`Fault::ContainerDeletion`](crate::Fault::ContainerDeletion)). A parent that is no container is
+    /// [set up](Test::setup) as well.
+    #[must_use]
+    pub fn container(mut self, path: &str) -> Test {
+        self.containers.push(path.to_string());
         self
     }
 
@@ -362,6 +375,8 @@ impl Test {
 
     fn scenario(self) -> Result<Ready, String> {
         let setup = Setup::of(&self.setup).map_err(|error| format!("`setup`: {error}"))?;
+        let setup = setup.containers(&self.containers);
+        let setup = setup.map_err(|error| format!("`container`: {error}"))?;
         let Staff { clients, programs, roles, options } =
             self.programs.staff(self.clients, self.client_options)?;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.

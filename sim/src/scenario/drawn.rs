@@ -1,5 +1,6 @@
 //! What a run is of its scenario: every number that was left open, decided, and printed.
 
+use crate::seeded::containers::Containers;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::timings::Timings;
@@ -30,6 +31,8 @@ pub struct Drawn {
     pub plan: Plan,
     /// Who is fast and who is slow while they do.
     pub pace: Pace,
+    /// What is said of the setup's containers.
+    pub containers: Containers,
     /// For how long faults happen.
     pub chaos: Duration,
     /// How long after that everything must be done.
@@ -98,10 +101,11 @@ impl fmt::Display for Drawn {
         }
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
-        if self.plan.is_empty() && self.pace.is_empty() {
+        if self.plan.is_empty() && self.pace.is_empty() && self.containers.is_empty() {
             return writeln!(f, "faults             none");
         }
         self.plan.fmt(f)?;
-        self.pace.fmt(f)
+        self.pace.fmt(f)?;
+        self.containers.fmt(f)
     }
 }

@@ -5,7 +5,8 @@
 //! many faults comes up.
 
 use crate::scenario::drawn::{Drawn, Search};
-use crate::scenario::{Explored, Limits, Scenario};
+use crate::scenario::{Limits, Scenario};
+use crate::seeded::containers::{self, Containers};
 use crate::seeded::faults::FaultSet;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
@@ -28,6 +29,8 @@ impl Drawn {
         config.bugs = scenario.bugs;
         config.setup = scenario.setup.clone();
         scenario.settings.apply(&mut config);
+        let containers = Containers::draw(scenario, &seeds);
+        containers.apply(scenario, &mut config);
         let timings = Timings::draw(servers, clients, &mut seeds.stream("timings", 0));
         Drawn {
             scenario: scenario.name.clone(),
@@ -39,6 +42,7 @@ impl Drawn {
             timings,
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
             pace: Pace::draw(scenario.faults, servers, clients, &seeds),
+            containers,
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,
             search: None,
@@ -48,10 +52,7 @@ impl Drawn {
     /// The smallest form of a scenario, for a search: one round, nothing drawn.
     pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
         let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
-        let setup = match &scenario.explored {
-            Explored::Programs { setup } => scenario.setup.clone().and(setup),
-            Explored::Servers(_) | Explored::No(_) => scenario.setup.clone(),
-        };
+        let setup = containers::beginning(scenario);
         let mut config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };
         scenario.settings.apply(&mut config);
         let timings = Timings::draw(1, clients, &mut Seeds::new(0).stream("timings", 0));

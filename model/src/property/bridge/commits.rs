@@ -1,7 +1,7 @@
 //! Transactions: each takes its place at the log's end, and is what `prep` decides there.
 //!
 //! Nothing is outstanding at this grain, so what a request comes to is what a fresh
-//! [`Prep`] over the tree at the log's end says. That settles SessionExpired too: the leader refuses
+//! [`Prep`] over the tree at the log's end says, but for counters past their end ([`super::counters`]). That settles SessionExpired too: the leader refuses
 //! a session from the moment it proposes its closeSession, so in the log a write fails with it
 //! exactly when the session is not in the tree at that place.
 //!
@@ -23,6 +23,7 @@ use super::account::{Account, Write};
 use crate::server::prep::{Asker, Prep};
 use crate::server::tracker::Owner;
 use crate::service::link::is_write;
+use crate::tree::DataTree;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientId, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::Request;
@@ -42,6 +43,7 @@ impl Bridge {
             return Err(format!("{txn} was committed, although counter 0 names no transaction."));
         }
         self.check(txn)?;
+        self.counters.committed(txn);
         self.log.append(Arc::clone(txn));
         match txn.body {
             TxnBody::CreateSession { .. } => self.created(txn),
@@ -131,8 +133,27 @@ impl Bridge {
         let account = self.sessions.get(&txn.session);
         let found = account.and_then(|account| Some((account, account.position(txn.cxid)?)));
         let Some((account, at)) = found else { return Err(self.nobody_sent(txn)) };
-        let write = &account.writes[at];
         let tree = &self.log.last().tree;
+        if let Err(refused) = self.check_over(tree, account, at, txn) {
+            let databases = self.counters.databases(tree, &account.writes[at].request);
+            if !databases.iter().any(|tree| self.check_over(tree, account, at, txn).is_ok()) {
+                return Err(refused);
+            }
+            self.counts.outstanding += 1;
+        }
+        self.count_write(txn, at);
+        Ok(())
+    }
+
+    /// Whether a transaction is what the write at `at` of its session comes to over this database.
+    fn check_over(
+        &self,
+        tree: &DataTree,
+        account: &Account,
+        at: usize,
+        txn: &Txn,
+    ) -> Result<(), String> {
+        let write = &account.writes[at];
         let is_global = tree.sessions().contains_key(&txn.session);
         if is_global || account.may_be_local() {
             account.is_next(at, txn)?;
@@ -152,7 +173,6 @@ impl Bridge {
         if !(may_pass && (passes(Owner::Leader) || passes(learner))) {
             compare(txn, &decide(false, Owner::Leader).body, &what)?;
         }
-        self.count_write(txn, at);
         Ok(())
     }
 

@@ -37,6 +37,7 @@
 mod account;
 mod answers;
 mod commits;
+mod counters;
 mod sessions;
 
 use crate::property::{Asked, Monitor, Objection, Unhashed, View};
@@ -48,6 +49,7 @@ use crate::vocabulary::packet::ClientPacket;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::zxid::Zxid;
 use account::{Account, Client, Leaders};
+use counters::Counters;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -58,6 +60,7 @@ use std::sync::Arc;
 pub struct Bridge {
     config: Arc<Config>,
     log: Log,
+    counters: Counters,
     sessions: BTreeMap<SessionId, Account>,
     clients: BTreeMap<ClientId, Client>,
     leaders: Leaders,
@@ -72,6 +75,7 @@ struct Counts {
     moved: u64,
     late: u64,
     pending: u64,
+    outstanding: u64,
     reads: u64,
     stale: u64,
     fired: u64,
@@ -103,6 +107,7 @@ impl Bridge {
         Bridge {
             config: Arc::new(Config::new(1, 0)),
             log: Log::beginning_with(Setup::NONE.tree()),
+            counters: Counters::default(),
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
             leaders: Leaders::default(),
@@ -226,7 +231,7 @@ impl Monitor for Bridge {
         let Counts { reads, stale, fired, made_up, .. } = *self.counts;
         let Counts { accepted, accepted_after_close, begun_before_close, unknown, .. } =
             *self.counts;
-        let Counts { local, upgraded, read_only, .. } = *self.counts;
+        let Counts { outstanding, local, upgraded, read_only, .. } = *self.counts;
         [
             ("writes decided alike", decided),
             ("of these, failed alike", failed),
@@ -243,9 +248,10 @@ impl Monitor for Bridge {
             ("connections of sessions older than what is remembered", unknown),
         ]
         .into_iter()
-        // Only of ensembles that have them.
+        // Only where there are such things.
         .chain(
             [
+                ("writes decided alike over what was outstanding", outstanding),
                 ("local sessions begun", local),
                 ("local sessions upgraded", upgraded),
                 ("read-only connections", read_only),

@@ -3,7 +3,7 @@
 //! Office is taken in a transaction that checks the candidate's znode, and left in the one that deletes it.
 //! Somebody who deletes a candidate's znode by hand breaks that; no program here does.
 
-use crate::contention::contender::Contender;
+use crate::contention::contender::{self, Contender};
 use crate::election::office;
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -44,13 +44,13 @@ impl Monitor for Office {
         let tree = view.history.tree();
         let Some(office) = tree.node(&self.office) else { return Ok(()) };
         let names = tree.children(&self.election).unwrap_or_default();
-        let contenders: Vec<Contender<'_>> =
-            names.iter().filter_map(|name| Contender::parse(name)).collect();
-        let first = contenders.iter().find(|it| it.predecessor(&contenders).is_none());
-        let owner = |name: &str| {
-            let path = crate::contention::contender::child(&self.election, name);
-            tree.node(&path).map(|znode| znode.ephemeral_type)
-        };
+        let znode = |name: &str| tree.node(&contender::child(&self.election, name));
+        let contenders = names.iter().filter_map(|name| {
+            let created = znode(name)?.czxid;
+            Some(Contender::parse(name)?.created_at(created))
+        });
+        let first = Contender::first(contenders);
+        let owner = |name: &str| znode(name).map(|znode| znode.ephemeral_type);
         if first.and_then(|first| owner(first.name())) == Some(office.ephemeral_type) {
             return Ok(());
         }

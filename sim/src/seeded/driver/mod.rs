@@ -97,7 +97,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         for turn in &self.drawn.plan.turns {
             self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
         }
-        for kind in self.drawn.pace.kinds() {
+        for kind in self.drawn.pace.kinds().chain(self.drawn.containers.kinds()) {
             self.record.fault(kind);
         }
     }

@@ -62,6 +62,12 @@ named! {
         SlowReactions = "slow reactions",
         /// Programs wait for each other by priorities, which change a few times ([`crate::seeded::pace`]).
         Priorities = "priorities",
+        /// The counters of the setup's containers are about to pass 2147483647, or have
+        /// ([`crate::seeded::containers`]).
+        CounterWrap = "sequence counters near their end",
+        /// The leader deletes the setup's containers soon after they have lost their last child
+        /// ([`crate::seeded::containers`]).
+        ContainerDeletion = "containers deleted soon",
     }
 }
 
@@ -97,7 +103,13 @@ impl Fault {
 
     /// Whether this kind neither takes turns nor lies in wait, but holds throughout a run that has it.
     pub(crate) fn holds_throughout(self) -> bool {
-        matches!(self, Fault::SlowReactions | Fault::Priorities)
+        matches!(
+            self,
+            Fault::SlowReactions
+                | Fault::Priorities
+                | Fault::CounterWrap
+                | Fault::ContainerDeletion
+        )
     }
 
     /// What this kind lies in wait for; `None` for one that does not.

@@ -119,7 +119,9 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::ElectionCrash
         | Fault::LoneLeader
         | Fault::SlowReactions
-        | Fault::Priorities => unreachable!("{kind} takes no turns"),
+        | Fault::Priorities
+        | Fault::CounterWrap
+        | Fault::ContainerDeletion => unreachable!("{kind} takes no turns"),
     }
 }
 

@@ -8,15 +8,22 @@ use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, TWO, Trial, committed, create_request, exists, get_data, lost,
     others, replied, sent, session, set_data_request, txn, z,
 };
+use crate::vocabulary::acl::AclList;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId};
-use crate::vocabulary::op::{Data, EventType, Response, SessionState, WatchedEvent};
+use crate::vocabulary::op::{
+    CreateMode, Data, EventType, Op, Request, Response, SessionState, WatchedEvent,
+};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::setup::Setup;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::znode::EphemeralType;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+use crate::world::history::History;
 use std::sync::Arc;
 
 fn established(leader: ServerId, epoch: u32) -> Event {
@@ -406,4 +413,47 @@ fn a_server_far_behind_shows_what_nothing_is_known_of_but_its_clients_writes_are
     trial.accepts(lost(3, create_request("/b", "x")));
     trial.accepts(session(SessionState::Disconnected, None));
     trial.accepts(session(SessionState::Expired, None));
+}
+
+/// A counter past its end goes on in what is outstanding, and stays in the tree: either is right, and nothing else.
+#[test]
+fn a_counter_past_its_end_goes_on_or_stays() {
+    let setup = Setup::NONE.containers(["/q"]).expect("it is a znode").with_creates(i32::MAX);
+    let config = Arc::new(Config { setup, ..Config::new(1, 1) });
+    let mut bridge = Bridge::new();
+    bridge.begin(&config);
+    let mut trial = Trial::new(bridge);
+    trial.history = History::beginning_with(config.setup.tree());
+    trial.accepts(established(ONE, 1));
+    trial.create_session(z(1, 1));
+    trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
+    for xid in 1..=4 {
+        let op = Op::create(format!("/q/{xid}-"), *b"x", CreateMode::PersistentSequential);
+        trial.accepts(sent(xid, Request::Write(op)));
+    }
+    let node = |xid: u32, number: &str, parent_cversion: i32| TxnBody::Create {
+        path: ZnodePath::new(format!("/q/{xid}-{number}")).expect("it is a path"),
+        data: Arc::from(*b"x"),
+        ephemeral_type: EphemeralType::Void,
+        acl: AclList::OPEN,
+        parent_cversion,
+    };
+    let refused = |trial: &Trial<Bridge>, zxid: Zxid, xid, body| {
+        trial.clone_and_object(committed(txn(zxid, xid, body)))
+    };
+    let early = refused(&trial, z(1, 2), 1, node(1, "-2147483648", i32::MIN + 1));
+    assert!(early.contains("comes to create /q/1-2147483647"), "{early}");
+    trial.commit(z(1, 2), 1, node(1, "2147483647", i32::MIN));
+    trial.commit(z(1, 3), 2, node(2, "-2147483648", i32::MIN + 1));
+    for (number, counter) in [("-2147483646", i32::MIN + 3), ("-2147483648", i32::MIN + 1)] {
+        let other = refused(&trial, z(1, 4), 3, node(3, number, counter));
+        assert!(other.contains("comes to create /q/3-2147483647"), "{other}");
+    }
+    // The outstanding ones were committed meanwhile.
+    trial.commit(z(1, 4), 3, node(3, "2147483647", i32::MIN));
+    // Nothing is outstanding at a new leader.
+    trial.accepts(established(TWO, 2));
+    let inherited = refused(&trial, z(2, 1), 4, node(4, "-2147483647", i32::MIN + 2));
+    assert!(inherited.contains("comes to create /q/4-2147483647"), "{inherited}");
+    trial.accepts(committed(txn(z(2, 1), 4, node(4, "2147483647", i32::MIN))));
 }

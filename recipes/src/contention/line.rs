@@ -1,0 +1,84 @@
+//! Who contends, and in which order (recipe rules 1.2.6 and 2.8.10).
+
+use super::contender::{self, Contender};
+use super::recovery::list;
+use crate::helpers::until_known;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::zxid::Zxid;
+
+/// The names of a directory's children, and of those that contend the places in the line where the names do not
+/// say them.
+pub(super) struct Line {
+    names: Vec<String>,
+    /// As many as names; none for one that does not contend, or whose number says its place.
+    created: Vec<Option<Zxid>>,
+}
+
+impl Line {
+    /// Lists, without a watch.
+    ///
+    /// Where a number says nothing any more, every contender's znode is read. One that has gone meanwhile may
+    /// have left its place to a reader (recipe rule 2.10.3): then it lists again.
+    ///
+    /// # Errors
+    /// `SessionExpired`, or the server's refusal.
+    pub(super) async fn read(zookeeper: &ZooKeeper, directory: &str) -> Result<Line, Error> {
+        'list: loop {
+            let names = list(zookeeper, directory).await?.unwrap_or_default();
+            let contenders = || names.iter().filter_map(|name| Contender::parse(name));
+            let mut created = vec![None; names.len()];
+            if contenders().all(|contender| contender.is_placed_by_number()) {
+                return Ok(Line { names, created });
+            }
+            for (name, created) in names.iter().zip(&mut created) {
+                if Contender::parse(name).is_none() {
+                    continue;
+                }
+                let path = contender::child(directory, name);
+                *created = match until_known(zookeeper, || zookeeper.get_data(&path)).await {
+                    Ok((data, stat)) => Some(inherited(&data).unwrap_or(stat.czxid)),
+                    Err(Error::NoNode) => continue 'list,
+                    Err(error) => return Err(error),
+                };
+            }
+            return Ok(Line { names, created });
+        }
+    }
+
+    /// The contenders, each with its place.
+    pub(super) fn contenders(&self) -> Vec<Contender<'_>> {
+        let placed = self.names.iter().zip(&self.created).filter_map(|(name, created)| {
+            let contender = Contender::parse(name)?;
+            Some(created.map_or(contender, |created| contender.created_at(created)))
+        });
+        placed.collect()
+    }
+}
+
+/// What the znode of a reader holds that has the place of a writer: which transaction created the writer's.
+pub(super) fn inheritance(place: Zxid) -> String {
+    format!("{INHERITED}{:x}", place.0)
+}
+
+const INHERITED: &str = "place ";
+
+fn inherited(data: &[u8]) -> Option<Zxid> {
+    let place = std::str::from_utf8(data).ok()?.strip_prefix(INHERITED)?;
+    u64::from_str_radix(place, 16).ok().map(Zxid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inherited_place_is_read_as_it_was_written() {
+        let place = Zxid(0x1_0000_00ff);
+        assert_eq!(inheritance(place), "place 1000000ff");
+        assert_eq!(inherited(inheritance(place).as_bytes()), Some(place));
+        for other in ["", "place ", "place x", "here"] {
+            assert_eq!(inherited(other.as_bytes()), None, "{other:?}");
+        }
+    }
+}
