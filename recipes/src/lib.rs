@@ -21,6 +21,7 @@ pub mod delay_queue;
 pub mod double_barrier;
 pub mod election;
 pub mod helpers;
+pub mod herd;
 pub mod lock;
 pub mod membership;
 pub mod multilock;

@@ -22,6 +22,7 @@
 //! | `hash` | the sum of the runs' hashes, hexadecimal: sweeps with the same one saw the same runs |
 //! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
 //! | `observed` | an object: how often programs made an observation, by its name |
+//! | `measured` | an object: what monitors measured, by name; times in seconds |
 //! | `verdict` | `"held"`, `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
 //! | `says` | the verdict as a sentence |
 //! | `unreached` | what a sweep which held did not reach: names of marks, and what its properties are about and no program did |
@@ -55,6 +56,7 @@ use crate::timeline::{steps, timeline};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use vivarium_model::config::Config;
+use vivarium_model::property::{Measure, Measured};
 use vivarium_model::verdict::Verdict;
 
 /// What the field `format` of every report says.
@@ -88,6 +90,8 @@ struct Scenario<'a> {
     marks: &'a [Count],
     #[serde(serialize_with = "by_name")]
     observed: &'a [Count],
+    #[serde(serialize_with = "measures_by_name")]
+    measured: &'a [Measure],
     /// `held`, `exhausted`, `bounded`, `violated` or `error`.
     verdict: &'static str,
     /// The verdict as a sentence.
@@ -146,6 +150,7 @@ fn scenario(report: &ScenarioReport) -> Scenario<'_> {
         faults: &report.faults,
         marks: &report.marks,
         observed: &report.observed,
+        measured: &report.measured,
         verdict: report.verdict.word(),
         says: report.verdict.to_string(),
         unreached,
@@ -186,6 +191,21 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
 
 fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_string).collect()
+}
+
+fn measures_by_name<S: Serializer>(measures: &[Measure], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(measures.len()))?;
+    for measure in measures {
+        match measure.value {
+            Measured::Count(number) | Measured::Most(number) => {
+                map.serialize_entry(measure.name, &number)?;
+            }
+            Measured::Total(time) | Measured::Longest(time) => {
+                map.serialize_entry(measure.name, &time.as_secs_f64())?;
+            }
+        }
+    }
+    map.end()
 }
 
 /// Counts as one object, in their order.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
+use vivarium_model::property::Measure;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::{Verdict, Violation};
@@ -61,6 +62,8 @@ pub struct ScenarioReport {
     pub marks: Vec<Count>,
     /// Observations that programs made, by name.
     pub observed: Vec<Count>,
+    /// What monitors measured.
+    pub measured: Vec<Measure>,
     /// How many runs ended with a violation.
     pub violations: u64,
     /// Whether the sweep went on after its first violation, so that `violations` counts all seeds'.

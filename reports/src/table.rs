@@ -4,6 +4,7 @@
 use crate::numbers::{grouped, span};
 use crate::summary::{Count, ScenarioReport};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use vivarium_model::property::Measured;
 use vivarium_model::verdict::Verdict;
 
 /// The width that a table is laid out for when there is no terminal to ask.
@@ -21,8 +22,9 @@ const COLUMNS: usize = 5;
 pub fn tables(reports: &[ScenarioReport], width: u16) -> String {
     let mut parts = vec![overview(reports, width)];
     for group in reports.chunks(COLUMNS) {
-        parts.extend(counts("fault", group, |report| &report.faults, width));
-        parts.extend(counts("mark", group, |report| &report.marks, width));
+        parts.extend(counts("fault", group, |report| of_counts(&report.faults), width));
+        parts.extend(counts("mark", group, |report| of_counts(&report.marks), width));
+        parts.extend(counts("measured", group, of_measures, width));
     }
     let remarks: Vec<String> = reports.iter().filter_map(remark).collect();
     if !remarks.is_empty() {
@@ -93,18 +95,30 @@ fn remark(report: &ScenarioReport) -> Option<String> {
     })
 }
 
-/// A table of counts: a row per name, a column per scenario. A scenario that has no such fault or
+fn of_counts(counts: &[Count]) -> Vec<(&str, String)> {
+    counts.iter().map(|count| (count.name.as_str(), grouped(count.count))).collect()
+}
+
+fn of_measures(report: &ScenarioReport) -> Vec<(&str, String)> {
+    let value = |measured: Measured| match measured {
+        Measured::Count(number) | Measured::Most(number) => grouped(number),
+        Measured::Total(time) | Measured::Longest(time) => span(time),
+    };
+    report.measured.iter().map(|measure| (measure.name, value(measure.value))).collect()
+}
+
+/// A table of numbers: a row per name, a column per scenario. A scenario that has no such fault or
 /// mark shows `-`, and one that has it and did not meet it `0`.
-fn counts(
+fn counts<'a>(
     what: &str,
-    group: &[ScenarioReport],
-    of: impl Fn(&ScenarioReport) -> &[Count],
+    group: &'a [ScenarioReport],
+    of: impl Fn(&'a ScenarioReport) -> Vec<(&'a str, String)>,
     width: u16,
 ) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for count in group.iter().flat_map(&of) {
-        if !names.contains(&count.name.as_str()) {
-            names.push(&count.name);
+    for (name, _) in group.iter().flat_map(&of) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     if names.is_empty() {
@@ -113,9 +127,9 @@ fn counts(
     let mut table = new_table(width);
     table.set_header([what.to_string()].into_iter().chain(group.iter().map(ScenarioReport::title)));
     for name in names {
-        let number = |report: &ScenarioReport| {
-            let found = of(report).iter().find(|count| count.name == name);
-            found.map_or("-".to_string(), |count| grouped(count.count))
+        let number = |report: &'a ScenarioReport| {
+            let found = of(report).into_iter().find(|(found, _)| *found == name);
+            found.map_or("-".to_string(), |(_, number)| number)
         };
         table.add_row([name.to_string()].into_iter().chain(group.iter().map(number)));
     }

@@ -29,7 +29,9 @@ pub use vivarium_model::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
     SessionState, Version, WatchedEvent, WatcherType,
 };
-pub use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, Unhashed, View};
+pub use vivarium_model::property::{
+    Asked, LooksBack, Measure, Measured, Monitor, Objection, Unhashed, View,
+};
 pub use vivarium_model::release::Release;
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::Time;

@@ -57,7 +57,7 @@ fn real_runs_are_accepted_and_meet_what_can_be_compared() {
     for (number, events) in runs().iter().enumerate() {
         let (verdict, bridge) = judge(events);
         assert_eq!(verdict, Ok(()), "run {number}");
-        for (name, count) in bridge.measured() {
+        for (name, count) in bridge.compared() {
             *totals.entry(name).or_default() += count;
         }
     }

@@ -114,9 +114,16 @@ fn found(mutant: Mutant, report: &ExplorationReport) -> (String, usize) {
     (violation.objection.property.clone(), way.length)
 }
 
+/// What searches do not look for, and why.
+const SWEPT: [(Mutant, &str); 1] =
+    [(Mutant::WatchDirectory, "who is woken in vain is counted in sweeps only")];
+
 #[test]
 fn every_mutant_is_shown() {
-    assert_eq!(EXHIBITS.map(|exhibit| exhibit.mutant), Mutant::ALL);
+    let is_swept = |mutant: &Mutant| SWEPT.iter().any(|(swept, _)| swept == mutant);
+    let explored: Vec<Mutant> = EXHIBITS.iter().map(|exhibit| exhibit.mutant).collect();
+    let rest: Vec<Mutant> = Mutant::ALL.into_iter().filter(|it| !is_swept(it)).collect();
+    assert_eq!(explored, rest);
 }
 
 #[test]

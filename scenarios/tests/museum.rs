@@ -46,6 +46,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("lock", "RecreateOnBlip", "lock M6", 0, 800),
     exhibit("lock", "ReleaseGivesUp", "lock M5", 0, 800),
     exhibit("lock", "BeliefSurvivesExpiry", "lock M2", 0, 400),
+    exhibit("lock", "WatchDirectory", "herd HM1", 0, 200),
     exhibit("rwlock", "ReaderSeesNoWriter", "read-write lock RW1", 0, 200),
     exhibit("rwlock", "ReaderWaitsForHigherWriter", "progress", 0, 200),
     exhibit("rwlock", "WriterIgnoresReaders", "read-write lock RW1", 0, 200),

@@ -70,8 +70,8 @@ impl Monitor for NeverBack {
         Ok(())
     }
 
-    fn measured(&self) -> Vec<(&'static str, u64)> {
-        vec![("writes", self.writes.0.values().sum())]
+    fn measured(&self) -> Vec<Measure> {
+        vec![Measure::count("writes", self.writes.0.values().sum())]
     }
 }
 

@@ -12,6 +12,7 @@ pub mod disks;
 mod durable_ack;
 mod ended_session;
 pub mod invariants;
+mod measure;
 mod monitors;
 mod monotone_zxid;
 mod no_exit;
@@ -31,6 +32,7 @@ pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
 pub use ended_session::EndedSession;
+pub use measure::{Measure, Measured};
 pub use monitors::Monitors;
 pub use monotone_zxid::MonotoneZxid;
 pub use no_exit::NoExit;
@@ -149,9 +151,9 @@ pub trait Monitor: MonitorState + Send + Sync {
         Ok(())
     }
 
-    /// What the monitor counted or measured without judging it, for reports: a name with its unit,
-    /// and the value. Never part of the hash: it is kept in something [`Unhashed`].
-    fn measured(&self) -> Vec<(&'static str, u64)> {
+    /// What the monitor counted or measured without judging it, for reports on sweeps. Never part of the hash:
+    /// it is kept in something [`Unhashed`].
+    fn measured(&self) -> Vec<Measure> {
         Vec::new()
     }
 }

@@ -1,6 +1,6 @@
 //! All monitors of a world, shared until one of them moves.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Asked, LooksBack, Measure, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
 use crate::vocabulary::words::panic_message;
@@ -51,6 +51,15 @@ impl Slot {
 }
 
 impl Monitors {
+    /// What they measured.
+    pub fn measured(&self) -> Vec<Measure> {
+        let mut all = Vec::new();
+        for slot in &self.0 {
+            Measure::add_all(&mut all, &slot.monitor.measured());
+        }
+        all
+    }
+
     /// These monitors.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
         let slot = |monitor: Box<dyn Monitor>| {

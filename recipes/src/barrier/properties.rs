@@ -8,6 +8,7 @@
 //! moment. A barrier that was lowered and raised again in between may be passed.
 
 use super::BarrierSeen;
+use crate::herd::Herd;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -18,7 +19,7 @@ use vivarium_model::zxid::Zxid;
 
 /// All monitors of the barriers in `directory`: the znodes right below it.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
-    vec![Box::new(Witness::new(directory))]
+    vec![Box::new(Witness::new(directory)), Box::new(Herd::unbounded(directory))]
 }
 
 /// B1. See the module.

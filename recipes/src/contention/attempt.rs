@@ -8,7 +8,7 @@ use crate::helpers::{ensure_path, reconnected};
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::handle::{Either, Watch, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Data, SessionState};
 use vivarium_model::path;
@@ -174,7 +174,10 @@ impl Attempt {
     /// Returns when it is time to list again (recipe rules 2.8.3 and 2.8.4).
     async fn wait_for(&self, predecessor: &str) -> Result<Woken, AcquireError> {
         let on = contender::child(&self.lock, predecessor);
-        let watched = self.zookeeper.watch_data(&on).await;
+        let watched = match self.mutants.has(Mutant::WatchDirectory) {
+            true => self.watch_directory(predecessor).await,
+            false => self.zookeeper.watch_data(&on).await,
+        };
         let waiting = || {
             let on = on.as_str().into();
             self.observe(|lock, attempt| LockSeen::Waiting { lock, attempt, on });
@@ -205,6 +208,13 @@ impl Attempt {
                 Either::Right(_) => {}
             }
         }
+    }
+
+    /// `WatchDirectory`, where `predecessor` is still there.
+    async fn watch_directory(&self, predecessor: &str) -> Result<Watch, Error> {
+        let (names, watch) = self.zookeeper.get_children_watch(&self.lock).await?;
+        let is_there = names.iter().any(|name| name == predecessor);
+        is_there.then_some(watch).ok_or(Error::NoNode)
     }
 
     /// Nothing is checked any more: a grant on a znode whose session has just ended is a zombie's,

@@ -45,6 +45,11 @@ named! {
         ReleaseGivesUp =>
             "A release is not tried again after a lost connection, so the lock stays held by \
              nobody (CURATOR-678).",
+        /// Every waiter watches the directory, so each change wakes all of them (the herd that ZooKeeper's recipes
+        /// page warns of). Breaks HM1.
+        WatchDirectory =>
+            "Every waiter watches the whole directory, so each change wakes all of them \
+             (ZooKeeper's recipes page warns of it).",
         /// The guard never learns that its session has ended, and its holder goes on in the next
         /// session (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`).
         /// Breaks M2.

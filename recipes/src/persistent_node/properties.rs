@@ -10,6 +10,7 @@
 
 use super::PersistentSeen;
 use crate::calm::{AtRest, Owed, WithinATime};
+use crate::herd::Herd;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -25,6 +26,7 @@ pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(WithinATime::new(Kept::new(directory), bound)),
         Box::new(AtRest::new(Kept::new(directory))),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 

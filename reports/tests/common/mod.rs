@@ -14,7 +14,7 @@ use vivarium_model::id::{ClientConnection, ClientId, Machine, ServerId, SessionI
 use vivarium_model::observation::{Observation, Observed};
 use vivarium_model::op::{CreateMode, Op, Request, SessionState};
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Measure, Objection};
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
@@ -210,6 +210,10 @@ pub(crate) fn held() -> ScenarioReport {
         ]),
         marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
         observed: Count::list([("granted", 41_000)]),
+        measured: vec![
+            Measure::most("clients woken by one change", 1),
+            Measure::longest("zombie overlap, longest", Duration::from_millis(2_400)),
+        ],
         violations: 0,
         hash: Fingerprint(0x1234),
         kept_going: false,
@@ -229,6 +233,7 @@ pub(crate) fn short() -> ScenarioReport {
         faults: Count::list([("crash", 4), ("session expiry", 0)]),
         marks: Count::list([("sync by DIFF", 3), ("sync by TRUNC", 0)]),
         observed: Vec::new(),
+        measured: Vec::new(),
         verdict: Verdict::Held { seeds: 10, unreached: vec!["sync by TRUNC".into()] },
         ..held()
     }
@@ -260,6 +265,7 @@ pub(crate) fn failed() -> ScenarioReport {
         faults: Vec::new(),
         marks: Vec::new(),
         observed: Vec::new(),
+        measured: Vec::new(),
         verdict: Verdict::Error("the ensemble has no servers".into()),
         ..held()
     }

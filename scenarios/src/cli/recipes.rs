@@ -11,8 +11,10 @@ use crate::sweeping::seeds::SeedRange;
 use crate::sweeping::{self, LAST_STEPS};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use vivarium_model::property::Measure;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::numbers::{grouped, span};
+use vivarium_reports::summary::ScenarioReport;
 use vivarium_sim::every::Silent;
 use vivarium_sim::{Explored, HostKind, Scenario};
 
@@ -105,19 +107,19 @@ pub(super) fn recipes(arguments: &TableArguments, entries: &[Entry]) -> Result<u
     for entry in chosen(arguments, entries, Group::Recipe)? {
         let scenario = (entry.build)(&Switches::default());
         text.push_str(&format!("{}: {}\n", entry.name, entry.summary));
-        let mut tell = |asked: &str, (verdict, took): (Verdict, Duration)| {
-            let line = Line { asked: asked.to_string(), says: verdict.to_string(), took };
-            text.push_str(&line.text());
-            verdicts.push(verdict);
-        };
-        let seeds = format!("{} seeds", grouped(how.seeds.len()));
-        tell(&seeds, timed(|| swept(entry, &scenario, &how))?);
+        let asked = format!("{} seeds", grouped(how.seeds.len()));
+        let (report, took) = timed(|| swept(entry, &scenario, &how))?;
+        text.push_str(&Line { asked, says: report.verdict.to_string(), took }.text());
+        for Measure { name, value } in &report.measured {
+            text.push_str(&format!("    {name}: {value}\n"));
+        }
+        verdicts.push(report.verdict);
         if let Explored::Programs { .. } = scenario.explored {
             for ask in &ASKS {
-                tell(
-                    ask.words,
-                    timed(|| searched(&scenario, ask, &how).map(|(verdict, _)| verdict))?,
-                );
+                let asked = ask.words.to_string();
+                let ((verdict, _), took) = timed(|| searched(&scenario, ask, &how))?;
+                text.push_str(&Line { asked, says: verdict.to_string(), took }.text());
+                verdicts.push(verdict);
             }
         }
     }
@@ -163,9 +165,9 @@ pub(super) fn published(arguments: &TableArguments, entries: &[Entry]) -> Result
 fn hunted(entry: &Entry, scenario: &Scenario, how: &How) -> Result<(Vec<Line>, bool), String> {
     let mut lines = Vec::new();
     let mut is_found = false;
-    let (verdict, took) = timed(|| swept(entry, scenario, how))?;
+    let (swept, took) = timed(|| swept(entry, scenario, how))?;
     let seeds = format!("{} seeds", grouped(how.seeds.len()));
-    let says = match &verdict {
+    let says = match &swept.verdict {
         Verdict::Violated(violation) => {
             is_found = true;
             match violation.seed {
@@ -191,14 +193,14 @@ fn hunted(entry: &Entry, scenario: &Scenario, how: &How) -> Result<(Vec<Line>, b
     Ok((lines, is_found))
 }
 
-fn swept(entry: &Entry, scenario: &Scenario, how: &How) -> Result<Verdict, String> {
+fn swept(entry: &Entry, scenario: &Scenario, how: &How) -> Result<ScenarioReport, String> {
     let meter = Meter::new(entry.name.to_string(), how.seeds.len());
     let sweep =
         sweeping::How { jobs: how.jobs, host: how.host, keep_going: false, last_steps: LAST_STEPS };
     let swept =
         guard::guarded(|| sweeping::sweep(scenario, &how.seeds, &sweep, |done| meter.update(done)));
     meter.finish();
-    Ok(sweeping::sweep_report(scenario, &[], &sweep, &how.seeds, &swept??).verdict)
+    Ok(sweeping::sweep_report(scenario, &[], &sweep, &how.seeds, &swept??))
 }
 
 /// The verdict; and for a violation how many steps lead to it, among how many states.

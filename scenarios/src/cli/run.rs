@@ -138,6 +138,7 @@ fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> S
         faults: Vec::new(),
         marks: Vec::new(),
         observed: Vec::new(),
+        measured: Vec::new(),
         violations: 0,
         hash: Fingerprint::default(),
         kept_going: false,

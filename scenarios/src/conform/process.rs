@@ -24,6 +24,10 @@ pub(super) struct Process {
     child: Option<Child>,
 }
 
+fn data_of(directory: &Path) -> PathBuf {
+    directory.join("data")
+}
+
 impl Process {
     /// Prepares a directory for a server that will serve clients at `address`: `lines` is all of
     /// `zoo.cfg` but directory and port, `id` its number in an ensemble.
@@ -33,7 +37,7 @@ impl Process {
         lines: &[String],
         id: Option<usize>,
     ) -> Result<Process, ConformError> {
-        let data = directory.join("data");
+        let data = data_of(&directory);
         fs::create_dir_all(&data).map_err(ConformError::Start)?;
         if let Some(id) = id {
             fs::write(data.join("myid"), id.to_string()).map_err(ConformError::Start)?;
@@ -48,6 +52,11 @@ impl Process {
             writeln!(config, "{line}").map_err(ConformError::Start)?;
         }
         Ok(Process { address, directory, child: None })
+    }
+
+    /// Where its snapshots and logs are.
+    pub(super) fn data(&self) -> PathBuf {
+        data_of(&self.directory)
     }
 
     /// Where it serves clients.

@@ -3,6 +3,7 @@
 use super::process::{Process, free_ports, mode};
 use super::{ConformError, Installation, Options};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// How often a start is tried again with other ports, because somebody took one between the moment
@@ -42,6 +43,29 @@ impl RealServer {
     /// Where it serves clients.
     pub fn address(&self) -> SocketAddr {
         self.process.address()
+    }
+
+    /// Where its snapshots and logs are.
+    pub fn data(&self) -> PathBuf {
+        self.process.data()
+    }
+
+    /// Kills it, as a crash would. What it wrote stays.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Starts it again on what it wrote, after [`RealServer::kill`], and waits until it serves.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn restart(
+        &mut self,
+        installation: &Installation,
+        options: &Options,
+    ) -> Result<(), ConformError> {
+        self.process.start(installation, options)?;
+        self.process.wait(options.patience)
     }
 }
 

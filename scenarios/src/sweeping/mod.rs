@@ -205,6 +205,7 @@ pub(crate) fn sweep_report(
         faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
         marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
         observed: Count::list(totals.observed.iter().map(|(name, count)| (&**name, *count))),
+        measured: totals.measured.clone(),
         violations: totals.violating.len() as u64,
         hash: totals.hash,
         kept_going: how.keep_going,

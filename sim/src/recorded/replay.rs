@@ -95,13 +95,13 @@ pub(crate) fn replay_in<S: Subject>(
     let Run { mut subject, programs, record, last } = run;
     if outcome.is_err() {
         let view = View::new(last, subject.history());
-        return (record.close(drawn, outcome, &effects, view, &[]), skipped);
+        return (record.close(drawn, outcome, &effects, view, subject.measured(), &[]), skipped);
     }
     let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
     let outcome = finale(&mut subject, &programs, end, expected);
     let view = View::new(end, subject.history());
     let unfinished = programs.blamed(&outcome);
-    (record.close(drawn, outcome, &effects, view, &unfinished), skipped)
+    (record.close(drawn, outcome, &effects, view, subject.measured(), &unfinished), skipped)
 }
 
 /// A run of a scenario, of which is kept what a seeded one keeps.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::mark::{Disruption, Mark};
+use vivarium_model::property::Measure;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::trace::TraceLine;
@@ -108,6 +109,8 @@ pub struct RunReport {
     pub requests: u64,
     /// How often programs made an observation of each name.
     pub observed: BTreeMap<Arc<str>, u64>,
+    /// What monitors measured.
+    pub measured: Vec<Measure>,
     /// The rolling hash over (time, step, effects) at the end: what identifies the run.
     pub hash: Fingerprint,
     /// What went wrong, if something did. The run ended there.

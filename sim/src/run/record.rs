@@ -13,7 +13,7 @@ use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::mark::{Disruption, DisruptionCounter, MarkCounter};
-use vivarium_model::property::{Objection, View};
+use vivarium_model::property::{Measure, Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
@@ -193,6 +193,7 @@ impl Record {
         outcome: Result<(), Objection>,
         effects: &Effects,
         view: View<'_>,
+        measured: Vec<Measure>,
         unfinished: &[ClientId],
     ) -> Closed {
         let at = view.at();
@@ -220,6 +221,7 @@ impl Record {
             marks: self.marks.counts().clone(),
             requests: self.requests,
             observed: self.observed,
+            measured,
             hash,
             violation,
             recorded: self.recorded,

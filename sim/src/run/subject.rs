@@ -22,7 +22,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::disks::Disks;
-use vivarium_model::property::{Monitor, Objection};
+use vivarium_model::property::{Measure, Monitor, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
@@ -55,6 +55,9 @@ pub(crate) trait Subject: Look {
 
     /// The committed history.
     fn history(&self) -> &History;
+
+    /// What its monitors measured.
+    fn measured(&self) -> Vec<Measure>;
 
     /// Whether a server serves clients.
     fn is_serving(&self, server: ServerId) -> bool;
@@ -170,6 +173,10 @@ impl<H: Host> Subject for Watched<H> {
 
     fn history(&self) -> &History {
         self.world.history()
+    }
+
+    fn measured(&self) -> Vec<Measure> {
+        self.world.monitors().measured()
     }
 
     fn is_serving(&self, server: ServerId) -> bool {

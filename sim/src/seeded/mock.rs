@@ -17,7 +17,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Measure, Objection};
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::step::Step;
@@ -323,6 +323,10 @@ impl Subject for Mock {
         assert!(self.clients.iter().all(|client| client.finished), "the end came too early");
         assert!(self.cuts.is_empty() && self.up.iter().all(|up| *up), "the end was not healed");
         Ok(())
+    }
+
+    fn measured(&self) -> Vec<Measure> {
+        Vec::new()
     }
 
     fn history(&self) -> &History {

@@ -115,6 +115,43 @@ impl Bridge {
         }
     }
 
+    /// What was compared so far, by name, and how often.
+    pub fn compared(&self) -> Vec<(&'static str, u64)> {
+        let Counts { decided, failed, moved, late, pending, .. } = *self.counts;
+        let Counts { reads, stale, fired, made_up, .. } = *self.counts;
+        let Counts { accepted, accepted_after_close, begun_before_close, unknown, .. } =
+            *self.counts;
+        let Counts { outstanding, local, upgraded, read_only, .. } = *self.counts;
+        [
+            ("writes decided alike", decided),
+            ("of these, failed alike", failed),
+            ("writes refused because the session had moved", moved),
+            ("lost writes committed after the loss", late),
+            ("lost writes committed after the session was accepted again", pending),
+            ("reads answered alike", reads),
+            ("of these, below the log's end", stale),
+            ("notifications of watches that fired", fired),
+            ("notifications made up by SetWatches", made_up),
+            ("sessions accepted", accepted),
+            ("sessions accepted after their closeSession", accepted_after_close),
+            ("sessions begun before the client's last one was closed", begun_before_close),
+            ("connections of sessions older than what is remembered", unknown),
+        ]
+        .into_iter()
+        // Only where there are such things.
+        .chain(
+            [
+                ("writes decided alike over what was outstanding", outstanding),
+                ("local sessions begun", local),
+                ("local sessions upgraded", upgraded),
+                ("read-only connections", read_only),
+            ]
+            .into_iter()
+            .filter(|(_, count)| *count > 0),
+        )
+        .collect()
+    }
+
     /// The place in the log that a zxid stands for: that of its transaction or, if it opens the
     /// epoch of an established leader, the end of what was before.
     fn place(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
@@ -224,42 +261,6 @@ impl Monitor for Bridge {
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         self.leaders.tick();
         self.step(event).map_err(|saw| Objection::new(self.name(), saw))
-    }
-
-    fn measured(&self) -> Vec<(&'static str, u64)> {
-        let Counts { decided, failed, moved, late, pending, .. } = *self.counts;
-        let Counts { reads, stale, fired, made_up, .. } = *self.counts;
-        let Counts { accepted, accepted_after_close, begun_before_close, unknown, .. } =
-            *self.counts;
-        let Counts { outstanding, local, upgraded, read_only, .. } = *self.counts;
-        [
-            ("writes decided alike", decided),
-            ("of these, failed alike", failed),
-            ("writes refused because the session had moved", moved),
-            ("lost writes committed after the loss", late),
-            ("lost writes committed after the session was accepted again", pending),
-            ("reads answered alike", reads),
-            ("of these, below the log's end", stale),
-            ("notifications of watches that fired", fired),
-            ("notifications made up by SetWatches", made_up),
-            ("sessions accepted", accepted),
-            ("sessions accepted after their closeSession", accepted_after_close),
-            ("sessions begun before the client's last one was closed", begun_before_close),
-            ("connections of sessions older than what is remembered", unknown),
-        ]
-        .into_iter()
-        // Only where there are such things.
-        .chain(
-            [
-                ("writes decided alike over what was outstanding", outstanding),
-                ("local sessions begun", local),
-                ("local sessions upgraded", upgraded),
-                ("read-only connections", read_only),
-            ]
-            .into_iter()
-            .filter(|(_, count)| *count > 0),
-        )
-        .collect()
     }
 }
 

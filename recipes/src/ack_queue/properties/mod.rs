@@ -25,6 +25,7 @@ pub use gone_by_claimer::GoneByClaimer;
 pub use one_claimer::OneClaimer;
 pub use told_truly::ToldTruly;
 
+use crate::herd::Herd;
 use crate::queue::properties::OncePut;
 use vivarium_model::property::Monitor;
 
@@ -37,6 +38,7 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
         Box::new(FencedWork::new(directory)),
         Box::new(FreshName::new(directory)),
         Box::new(OncePut::new(directory)),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 

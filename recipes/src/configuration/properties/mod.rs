@@ -15,6 +15,7 @@ pub use converged::UpToDate;
 pub use delivered::{Increasing, RealValues};
 
 use crate::calm::{AtRest, WithinATime};
+use crate::herd::Herd;
 use vivarium_model::op::Data;
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
@@ -28,6 +29,7 @@ pub fn monitors(path: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
         Box::new(RealValues::new(path)),
         Box::new(WithinATime::new(UpToDate::new(path), bound)),
         Box::new(AtRest::new(UpToDate::new(path))),
+        Box::new(Herd::unbounded(path)),
     ]
 }
 

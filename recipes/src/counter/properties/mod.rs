@@ -8,12 +8,13 @@ mod counted_once;
 
 pub use counted_once::CountedOnce;
 
+use crate::herd::Herd;
 use vivarium_model::property::Monitor;
 
 /// All monitors of the counter in this znode, which holds its number in the first line of its data. They
 /// suppose that everybody adds, and nobody subtracts.
 pub fn monitors(counter: &str) -> Vec<Box<dyn Monitor>> {
-    vec![Box::new(CountedOnce::new(counter))]
+    vec![Box::new(CountedOnce::new(counter)), Box::new(Herd::new(counter, 0))]
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::zxid::Zxid;
 
@@ -239,12 +239,11 @@ impl Monitor for Belief {
         Ok(())
     }
 
-    fn measured(&self) -> Vec<(&'static str, u64)> {
-        let microseconds = |span: Duration| span.as_micros() as u64;
+    fn measured(&self) -> Vec<Measure> {
         vec![
-            ("zombie overlaps", self.measured.count),
-            ("zombie overlap, total microseconds", microseconds(self.measured.total)),
-            ("zombie overlap, longest microseconds", microseconds(self.measured.longest)),
+            Measure::count("zombie overlaps", self.measured.count),
+            Measure::total("zombie overlap, together", self.measured.total),
+            Measure::longest("zombie overlap, longest", self.measured.longest),
         ]
     }
 }
@@ -294,7 +293,7 @@ mod tests {
         let measured = scene.monitor.zombie_overlaps();
         assert_eq!((measured.count, measured.total), (2, Duration::from_secs(5)));
         assert_eq!(measured.longest, Duration::from_secs(3));
-        assert_eq!(scene.monitor.measured()[0], ("zombie overlaps", 2));
+        assert_eq!(scene.monitor.measured()[0], Measure::count("zombie overlaps", 2));
         assert_eq!(scene.end(), None);
     }
 

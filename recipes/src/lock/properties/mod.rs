@@ -38,6 +38,7 @@ pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
 
 use crate::contention::contender::{self, Contender};
+use crate::herd::Herd;
 use std::sync::Arc;
 use vivarium_model::id::SessionId;
 use vivarium_model::property::{Monitor, View};
@@ -56,6 +57,7 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
         Box::new(NoLeak::new(lock_directory, bound)),
         Box::new(NoLeakAtRest::new(lock_directory)),
         Box::new(NoSelfWait::new(lock_directory)),
+        Box::new(Herd::of_contenders(lock_directory, 1)),
     ]
 }
 

@@ -19,6 +19,7 @@ pub use exact::Exact;
 pub use views::{Converged, RealViews};
 
 use crate::calm::{AtRest, WithinATime};
+use crate::herd::Herd;
 use std::sync::Arc;
 use vivarium_model::path;
 use vivarium_model::property::{Monitor, View};
@@ -36,6 +37,7 @@ pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
         Box::new(AtRest::new(Exact::new(directory))),
         Box::new(WithinATime::new(Converged::new(directory), bound)),
         Box::new(AtRest::new(Converged::new(directory))),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 

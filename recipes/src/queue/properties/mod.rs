@@ -23,6 +23,7 @@ pub use order::TakenInOrder;
 pub use passed_over::NothingPassedOver;
 pub use taken_once::TakenOnce;
 
+use crate::herd::Herd;
 use std::sync::Arc;
 use vivarium_model::path::{self, ZnodePath};
 use vivarium_model::property::Monitor;
@@ -36,6 +37,7 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
         Box::new(TakenOnce::new(directory)),
         Box::new(TakenInOrder::new(directory)),
         Box::new(OncePut::new(directory)),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 
@@ -47,6 +49,7 @@ pub fn priority_monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
         Box::new(TakenOnce::new(directory)),
         Box::new(NothingPassedOver::new(directory)),
         Box::new(OncePut::new(directory)),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 

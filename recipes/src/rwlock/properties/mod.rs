@@ -12,6 +12,7 @@ mod exclusion;
 pub use belief::RwBelief;
 pub use exclusion::RwExclusion;
 
+use crate::herd::Herd;
 use crate::lock::properties::{Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
@@ -26,5 +27,6 @@ pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
         Box::new(NoLeak::new(directory, bound)),
         Box::new(NoLeakAtRest::new(directory)),
         Box::new(NoSelfWait::new(directory)),
+        Box::new(Herd::unbounded(directory)),
     ]
 }

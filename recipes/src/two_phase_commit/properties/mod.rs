@@ -21,6 +21,7 @@ pub use finality::Finality;
 pub use validity::Validity;
 pub use write_once::WriteOnce;
 
+use crate::herd::Herd;
 use std::sync::Arc;
 use vivarium_model::op::Data;
 use vivarium_model::path;
@@ -34,6 +35,7 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
         Box::new(Validity::new(directory)),
         Box::new(Finality::new(directory)),
         Box::new(WriteOnce::new(directory)),
+        Box::new(Herd::unbounded(directory)),
     ]
 }
 

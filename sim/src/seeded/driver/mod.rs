@@ -39,7 +39,8 @@ pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Clo
     let outcome = driver.story();
     let view = View::new(driver.heap.now(), driver.subject.history());
     let unfinished = driver.programs.blamed(&outcome);
-    driver.record.close(drawn, outcome, &driver.effects, view, &unfinished)
+    let measured = driver.subject.measured();
+    driver.record.close(drawn, outcome, &driver.effects, view, measured, &unfinished)
 }
 
 struct Driver<'a, S> {

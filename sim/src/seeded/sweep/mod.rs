@@ -20,6 +20,7 @@ use std::thread;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::host::THREAD;
 use vivarium_model::mark::{Disruption, Mark};
+use vivarium_model::property::Measure;
 use vivarium_model::time::Duration;
 
 /// What to sweep.
@@ -52,6 +53,8 @@ pub struct Totals {
     pub requests: u64,
     /// How often programs made an observation of each name.
     pub observed: BTreeMap<Arc<str>, u64>,
+    /// What monitors measured.
+    pub measured: Vec<Measure>,
     /// The sum of the runs' hashes: two sweeps with the same one saw the same runs.
     pub hash: Fingerprint,
     /// The seeds with a violation, in order.
@@ -68,6 +71,7 @@ impl Totals {
         add_counts(&mut self.marks, &report.marks);
         self.requests += report.requests;
         add_counts(&mut self.observed, &report.observed);
+        Measure::add_all(&mut self.measured, &report.measured);
         self.hash.add(report.hash);
         if report.violation.is_some() {
             self.violating.push(report.seed);

@@ -1,0 +1,245 @@
+//! How many clients one change wakes (recipe rule 1.2.8).
+//!
+//! A recipe that lets everybody who waits watch one znode wakes all of them by one change, and all but one of
+//! them in vain: a herd. [`Herd`] counts the other clients that a client's transaction wakes by watches at a znode
+//! and directly below it, and objects where they are more than the recipe declares.
+//!
+//! ```
+//! use vivarium_recipes::herd::Herd;
+//!
+//! // Whoever releases the lock wakes one other client at most.
+//! let herd = Herd::new("/lock", 1);
+//! # let _ = herd;
+//! ```
+
+use crate::contention::LockSeen;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::op::SessionState;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use vivarium_model::txn::Txn;
+use vivarium_model::zxid::Zxid;
+
+/// So many transactions back a client can still be told of one. Later notifications are not counted, as if
+/// nobody else had been woken.
+const REMEMBERED: usize = 256;
+
+/// Which znode a client's attempt waits for.
+type Waits = BTreeMap<(ClientId, Arc<str>), Arc<str>>;
+
+/// What is remembered of a transaction.
+#[derive(Clone, Debug, Hash)]
+struct Change {
+    /// Whose it is. It does not wake others if its own watches tell it what it has done.
+    author: SessionId,
+    woken: BTreeSet<ClientId>,
+}
+
+/// The monitor. Asked in sweeps: what it remembers would keep a search from its end.
+#[derive(Clone, Debug, Hash)]
+pub struct Herd {
+    directory: Arc<str>,
+    bound: Option<usize>,
+    /// Of programs that tell what they wait for: it does not wake one that has given up waiting and has its
+    /// watch all the same.
+    waiters: Option<Waits>,
+    /// Who comes back to a server, and is told by it what it has missed.
+    rearming: BTreeSet<ClientId>,
+    changes: BTreeMap<Zxid, Change>,
+    most: Unhashed<usize>,
+}
+
+impl Herd {
+    /// One change at `directory` or directly below it wakes at most so many clients.
+    pub fn new(directory: &str, bound: usize) -> Herd {
+        Herd { bound: Some(bound), ..Herd::unbounded(directory) }
+    }
+
+    /// One change there may wake everybody who waits: this is measured, and nothing is objected to.
+    pub fn unbounded(directory: &str) -> Herd {
+        Herd {
+            directory: directory.into(),
+            bound: None,
+            waiters: None,
+            rearming: BTreeSet::new(),
+            changes: BTreeMap::new(),
+            most: Unhashed::default(),
+        }
+    }
+
+    /// One change wakes at most so many of those that wait in this directory for a predecessor to go, as they
+    /// tell ([`LockSeen`]). One that has given up waiting may be told all the same, by a watch that is left.
+    pub fn of_contenders(directory: &str, bound: usize) -> Herd {
+        Herd { waiters: Some(BTreeMap::new()), ..Herd::new(directory, bound) }
+    }
+
+    fn counts(&self, client: ClientId, at: &str) -> bool {
+        match &self.waiters {
+            None => path::parent(at) == Some(&*self.directory) || *at == *self.directory,
+            Some(waiters) => waiters.iter().any(|((waiter, _), on)| {
+                *waiter == client && (**on == *at || *self.directory == *at)
+            }),
+        }
+    }
+
+    /// What a program tells of its waiting.
+    fn told(&mut self, client: ClientId, seen: &LockSeen) {
+        let Some(waiters) = &mut self.waiters else { return };
+        match seen {
+            LockSeen::Waiting { lock, attempt, on } if *lock == self.directory => {
+                waiters.insert((client, Arc::clone(attempt)), Arc::clone(on));
+            }
+            LockSeen::GaveUp { attempt, .. } | LockSeen::Granted { attempt, .. } => {
+                waiters.remove(&(client, Arc::clone(attempt)));
+            }
+            _ => {}
+        }
+    }
+
+    fn committed(&mut self, txn: &Txn) {
+        let change = || Change { author: txn.session, woken: BTreeSet::new() };
+        self.changes.entry(txn.zxid).or_insert_with(change);
+        if self.changes.len() > REMEMBERED {
+            self.changes.pop_first();
+        }
+    }
+
+    fn woken(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        zxid: Zxid,
+        at: &str,
+    ) -> Result<(), Objection> {
+        let change = self.changes.get_mut(&zxid);
+        let Some(Change { woken, .. }) = change.filter(|change| change.author != session) else {
+            return Ok(());
+        };
+        woken.insert(client);
+        *self.most = (*self.most).max(woken.len());
+        if let Some(bound) = self.bound.filter(|bound| woken.len() > *bound) {
+            let names: Vec<String> = woken.iter().map(ToString::to_string).collect();
+            let saw = format!(
+                "transaction {zxid}, seen at {at}, has woken {}, and may wake {bound}",
+                names.join(", "),
+            );
+            return Err(Objection::new(self.name(), saw));
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for Herd {
+    fn name(&self) -> &'static str {
+        "herd HM1 woken clients"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Committed { .. }
+                | Event::Notified { .. }
+                | Event::Rearming { .. }
+                | Event::Rearmed { .. }
+                | Event::Session { .. }
+                | Event::Killed { .. }
+        ) || event.observed::<LockSeen>().is_some()
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Some((client, seen)) = event.observed::<LockSeen>() {
+            self.told(client, seen);
+        }
+        match event {
+            Event::Killed { client } => {
+                if let Some(waiters) = &mut self.waiters {
+                    waiters.retain(|(waiter, _), _| waiter != client);
+                }
+            }
+            Event::Committed { txn, .. } => self.committed(txn),
+            Event::Rearming { client, .. } => _ = self.rearming.insert(*client),
+            Event::Rearmed { client, .. } => _ = self.rearming.remove(client),
+            Event::Session { client, state, .. } if *state != SessionState::SyncConnected => {
+                self.rearming.remove(client);
+            }
+            // What is made up at a reconnect is no change that wakes: each client comes back by itself.
+            Event::Notified { client, session, event }
+                if !self.rearming.contains(client) && self.counts(*client, &event.path) =>
+            {
+                return self.woken(*client, *session, event.zxid, &event.path);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn measured(&self) -> Vec<Measure> {
+        let woken = Measure::most("clients woken by one change", *self.most as u64);
+        let may = |bound| Measure::most("clients that one change may wake", bound as u64);
+        [woken].into_iter().chain(self.bound.map(may)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::history::History;
+    use vivarium_model::id::{ServerId, Xid};
+    use vivarium_model::op::{EventType, WatchedEvent};
+    use vivarium_model::time::Duration;
+    use vivarium_model::time::Time;
+    use vivarium_model::txn::TxnBody;
+
+    const CHANGE: Zxid = Zxid(7);
+
+    /// The monitor, told of a change of the session 1.
+    fn told(mut herd: Herd) -> Herd {
+        let body = TxnBody::CreateSession { timeout: Duration::from_secs(1) };
+        let txn = Txn { zxid: CHANGE, session: SessionId(1), cxid: Xid(0), time: 0, body };
+        let committed = Event::Committed { leader: ServerId(1), txn: Arc::new(txn) };
+        assert_eq!(tell(&mut herd, &committed), Ok(()));
+        herd
+    }
+
+    fn tell(herd: &mut Herd, event: &Event) -> Result<(), Objection> {
+        herd.event(View::new(Time::ZERO, &History::new()), event)
+    }
+
+    fn notified(client: u8, path: &str) -> Event {
+        let event = WatchedEvent { kind: EventType::NodeDeleted, path: path.into(), zxid: CHANGE };
+        Event::Notified { client: ClientId(client), session: SessionId(client.into()), event }
+    }
+
+    #[test]
+    fn whoever_changes_something_does_not_wake_others_by_its_own_watch() {
+        let mut herd = told(Herd::new("/lock", 1));
+        assert_eq!(tell(&mut herd, &notified(1, "/lock/a")), Ok(()));
+        assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));
+        let objection = tell(&mut herd, &notified(3, "/lock")).expect_err("two are woken");
+        assert!(
+            objection.saw.contains("has woken client 2, client 3, and may wake 1"),
+            "{objection}"
+        );
+    }
+
+    #[test]
+    fn elsewhere_and_at_a_reconnect_nobody_is_woken() {
+        let mut herd = told(Herd::new("/lock", 0));
+        assert_eq!(tell(&mut herd, &notified(2, "/other/a")), Ok(()));
+        assert_eq!(tell(&mut herd, &notified(2, "/lock/a/b")), Ok(()));
+        herd.rearming.insert(ClientId(2));
+        assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));
+        assert!(tell(&mut herd, &notified(3, "/lock/a")).is_err());
+    }
+}

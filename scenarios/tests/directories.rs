@@ -1,0 +1,109 @@
+//! Directories that are old, or not there for long: faults that a test's containers can have.
+
+use vivarium::prelude::*;
+
+const NONE: Faults = Faults::NONE;
+
+/// Lines up by sequence number and works when nobody is before it, as tutorials have it.
+async fn by_number(zk: ZooKeeper) -> Result<(), String> {
+    let worked = in_sessions(&zk, |zk, _session| async move {
+        let prefix = format!("/line/{}-", zk.client().0);
+        let (mine, _) = zk.create(&prefix, b"", CreateMode::EphemeralSequential).await?;
+        let mine = number(&mine);
+        while zk.get_children("/line").await?.iter().any(|name| number(name) < mine) {
+            zk.sleep(Duration::from_millis(20)).await;
+        }
+        zk.custom("begins", &[]);
+        zk.sleep(Duration::from_millis(100)).await;
+        zk.custom("ends", &[]);
+        // Its znode goes with its session.
+        zk.close().await;
+        Ok(())
+    });
+    worked.await.map_err(|error: Error| error.to_string())
+}
+
+fn number(name: &str) -> i64 {
+    name.rsplit_once('-')
+        .and_then(|(rest, digits)| {
+            let sign = if rest.ends_with('-') { -1 } else { 1 };
+            Some(sign * digits.parse::<i64>().ok()?)
+        })
+        .expect("a sequential znode")
+}
+
+fn line(faults: Faults) -> Result<ScenarioReport, TestFailure> {
+    Test::new("line", by_number)
+        .clients(3)
+        .container("/line")
+        .faults(faults)
+        .monitor(never_two_at_once("begins", "ends"))
+        .run_seeds(&SeedRange::parse("40").expect("a number"))
+}
+
+/// Past 2147483647 numbers come again: two are the smallest.
+#[test]
+fn who_lines_up_by_numbers_fails_where_they_come_again() {
+    assert_eq!(line(NONE).expect("it holds").seeds, 40);
+    let wraps = NONE.with_rate(Fault::CounterWrap, Rate::ALWAYS);
+    let failure = line(wraps).expect_err("two work at once");
+    assert!(failure.to_string().contains("sequence counters near their end"), "{failure}");
+    assert!(failure.finding().is_some(), "{failure}");
+}
+
+/// Puts something into a directory that it takes for granted, and takes it out again.
+async fn puts(zk: ZooKeeper) -> Result<(), String> {
+    let put = in_sessions(&zk, |zk, _session| async move {
+        for _ in 0..3 {
+            let mode = CreateMode::PersistentSequential;
+            let (item, _) = zk.create("/queue/item-", b"", mode).await?;
+            zk.delete(&item, Version::Any).await?;
+            zk.sleep(Duration::from_secs(1)).await;
+        }
+        Ok(())
+    });
+    put.await.map_err(|error: Error| error.to_string())
+}
+
+fn queue(faults: Faults) -> Result<ScenarioReport, TestFailure> {
+    Test::new("queue", puts)
+        .clients(1)
+        .container("/queue")
+        .faults(faults)
+        .run_seeds(&SeedRange::parse("20").expect("a number"))
+}
+
+#[test]
+fn an_empty_container_is_deleted_under_who_takes_it_for_granted() {
+    assert_eq!(queue(NONE).expect("it holds").seeds, 20);
+    let deletes = NONE.with_rate(Fault::ContainerDeletion, Rate::ALWAYS);
+    let failure = queue(deletes).expect_err("the directory is gone");
+    assert!(failure.to_string().contains("NoNode"), "{failure}");
+}
+
+/// Neither kind says anything of a znode that is no container.
+#[test]
+fn a_plain_directory_stays_as_it_is() {
+    let test = |faults| {
+        Test::new("queue", puts)
+            .clients(1)
+            .setup("/queue")
+            .faults(faults)
+            .run_seeds(&SeedRange::parse("20").expect("a number"))
+    };
+    let both = NONE
+        .with_rate(Fault::CounterWrap, Rate::ALWAYS)
+        .with_rate(Fault::ContainerDeletion, Rate::ALWAYS);
+    let (with, without) = (test(both).expect("it holds"), test(NONE).expect("it holds"));
+    assert_eq!(with.hash, without.hash);
+}
+
+#[test]
+fn what_cannot_be_a_container_is_refused() {
+    let test = Test::new("refused", puts).container("queue");
+    let failure = test.run_seeds(&SeedRange::parse("1").expect("a number")).expect_err("no path");
+    assert!(
+        failure.to_string().contains("`container`: `queue` is no path of a znode"),
+        "{failure}"
+    );
+}
