@@ -3,7 +3,7 @@
 //!
 //! Contenders are ordered by sequence number, compared as serial numbers (RFC 1982): the number is
 //! a signed 32-bit counter that wraps from 2147483647 to -2147483648 (recipe rule 1.2.1), where text and
-//! plain integers both put the newcomer before the present holder (`OrderAtWrap`). Serial order is
+//! plain integers both put the newcomer before the present holder (`TextOrder`, `IntOrderAtWrap`). Serial order is
 //! right as long as the numbers of the contenders present at one time span less than 2^31 creates.
 //! Order by czxid would need no such limit, but costs one read per contender in every deciding
 //! list. The two orders agree: a directory cannot be deleted, and so its counter cannot restart,
@@ -83,6 +83,11 @@ impl<'a> Contender<'a> {
     /// The attempt's id; `None` for a node without one (mutant `NoGuid`).
     pub fn attempt(&self) -> Option<&'a str> {
         self.attempt
+    }
+
+    /// Its sequence number: where the counter stood when it was created.
+    pub fn sequence(&self) -> i32 {
+        self.sequence
     }
 
     /// As what it contends.
