@@ -71,6 +71,7 @@ const EXHIBITS: &[Exhibit] = &[
 const TEXTS: &[Exhibit] = &[
     text("published-barrier-chapter", |two| two, "barrier B1 witness", 29),
     text("published-barrier-as-lock", |two| two.kills(1), "progress", 29),
+    text("published-barrier-same-view", |two| two, "barrier B1 witness", 29),
     text("published-double-barrier-page", |two| two, "progress", 59),
     text("published-double-barrier-tutorial", |two| two, "progress", 31),
     text("published-double-barrier-chapter", |two| two, "progress", 41),

@@ -26,7 +26,7 @@ struct Exhibit {
 }
 
 /// In the order of `Mutant::ALL`.
-const EXHIBITS: [Exhibit; 8] = [
+const EXHIBITS: [Exhibit; 17] = [
     Exhibit {
         mutant: Mutant::NoGuid,
         budget: |two| two.lost(1),
@@ -85,6 +85,82 @@ const EXHIBITS: [Exhibit; 8] = [
         property: "lock M2 belief",
         length: 29,
     },
+    Exhibit {
+        mutant: Mutant::RecoverWrongName,
+        budget: |two| two.lost(1),
+        recipe: |two| two.lost(1),
+        property: "lock M1 exclusion",
+        length: 28,
+    },
+    Exhibit {
+        mutant: Mutant::NoBackgroundCleanup,
+        budget: |two| two.lost(1).cancels(1),
+        recipe: |two| two.lost(1).cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 24,
+    },
+    Exhibit {
+        mutant: Mutant::LeakOnErrorAfterCreate,
+        budget: |two| two.lost(1).cancels(1),
+        recipe: |two| two.lost(1).cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 26,
+    },
+    Exhibit {
+        mutant: Mutant::CleanupWrongPath,
+        budget: |two| two.cancels(1),
+        recipe: |two| two.cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 36,
+    },
+    Exhibit {
+        mutant: Mutant::OrderByName,
+        budget: |two| two,
+        recipe: |two| two,
+        property: "lock M1 exclusion",
+        length: 23,
+    },
+    Exhibit {
+        mutant: Mutant::ResetOnMissingPredecessor,
+        budget: |two| two,
+        recipe: |two| two,
+        property: "lock M8 keeps its place",
+        length: 41,
+    },
+    Exhibit {
+        mutant: Mutant::FailOnVanishedPeer,
+        budget: |two| two.cancels(1),
+        recipe: |two| two.cancels(1).timers(2),
+        property: "lock M5 no leak at rest",
+        length: 36,
+    },
+    Exhibit {
+        mutant: Mutant::BodyAfterRelease,
+        budget: |two| two,
+        recipe: |two| two,
+        property: "lock M2 belief",
+        length: 37,
+    },
+    Exhibit {
+        mutant: Mutant::LossBeforeCallback,
+        budget: |two| two.expiries(1),
+        recipe: |two| two.expiries(1),
+        property: "lock M2 belief",
+        length: 29,
+    },
+];
+
+/// The first three take longer searches than a test may, and `vivarium mutants` makes them. The next two take what no search
+/// has: a counter at its end, a directory that is made anew. The next one takes a directory that is missing, and who is
+/// woken in vain is counted in sweeps only.
+const NOT_HERE: [Mutant; 7] = [
+    Mutant::AdoptDeadSessionNode,
+    Mutant::NoOwnerCheckOnGrant,
+    Mutant::BestEffortCleanup,
+    Mutant::IntOrderAtWrap,
+    Mutant::LateDeleteReusedName,
+    Mutant::ParentGoneGivesUp,
+    Mutant::WatchDirectory,
 ];
 
 /// Without reductions a search sees some thousand states before it finds these, and hundreds of
@@ -114,16 +190,11 @@ fn found(mutant: Mutant, report: &ExplorationReport) -> (String, usize) {
     (violation.objection.property.clone(), way.length)
 }
 
-/// What searches do not look for, and why.
-const SWEPT: [(Mutant, &str); 1] =
-    [(Mutant::WatchDirectory, "who is woken in vain is counted in sweeps only")];
-
 #[test]
 fn every_mutant_is_shown() {
-    let is_swept = |mutant: &Mutant| SWEPT.iter().any(|(swept, _)| swept == mutant);
-    let explored: Vec<Mutant> = EXHIBITS.iter().map(|exhibit| exhibit.mutant).collect();
-    let rest: Vec<Mutant> = Mutant::ALL.into_iter().filter(|it| !is_swept(it)).collect();
-    assert_eq!(explored, rest);
+    let shown = EXHIBITS.map(|exhibit| exhibit.mutant);
+    let to_show = Mutant::ALL.into_iter().filter(|mutant| !NOT_HERE.contains(mutant));
+    assert_eq!(shown.to_vec(), to_show.collect::<Vec<_>>());
 }
 
 #[test]

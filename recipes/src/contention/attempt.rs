@@ -4,11 +4,11 @@ use super::contender::{self, Contender, Kind, Node};
 use super::line::Line;
 use super::recovery::{Lost, Recovered};
 use super::{AcquireError, Contest, Guard, LockSeen, Mutant, Mutants, Predecessor, janitor};
-use crate::helpers::{ensure_path, reconnected};
+use crate::helpers::{ensure_path, next_session, reconnected, until_known};
 use std::future::pending;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Either, Watch, ZooKeeper, race};
+use vivarium_model::handle::{Either, SessionEvents, Watch, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Data, SessionState};
 use vivarium_model::path;
@@ -46,6 +46,18 @@ enum Woken {
     Changed,
     /// The connection was lost meanwhile.
     Reconnected,
+    /// The predecessor had gone before it could be watched.
+    Missing,
+}
+
+/// What came of looking once.
+enum Look {
+    /// The lock is the attempt's.
+    First,
+    /// It waited for its predecessor.
+    Waited(Woken),
+    /// The attempt's znode is not there any more.
+    Gone,
 }
 
 /// Where a contender stands in the line.
@@ -91,21 +103,61 @@ impl Attempt {
     async fn acquire(&mut self) -> Result<Option<Node>, AcquireError> {
         let Some(mut node) = self.line_up().await? else { return Ok(None) };
         loop {
-            match self.place(path::name(&node.path)).await? {
-                Place::First => return Ok(Some(node)),
-                Place::Behind(predecessor) => {
-                    let woken = self.wait_for(&predecessor).await?;
-                    // Its znode outlives the connection, so it keeps its place (recipe rule 2.8.4).
-                    if woken == Woken::Reconnected && self.mutants.has(Mutant::RecreateOnBlip) {
-                        let Some(second) = self.line_up().await? else { return Ok(None) };
-                        node = second;
-                    }
-                }
-                Place::Gone => {
+            let woken = match self.look(&node).await {
+                Ok(Look::First) => return Ok(Some(node)),
+                Ok(Look::Waited(woken)) => woken,
+                Ok(Look::Gone) => {
                     self.traces = Traces::None;
                     return Ok(None);
                 }
+                // What it knows of its znode it has from a session that is over (recipe rule 2.8.6).
+                Err(AcquireError::SessionExpired)
+                    if self.mutants.has(Mutant::NoOwnerCheckOnGrant) =>
+                {
+                    self.go_on_in_the_next_session().await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            // Its znode outlives the connection, so it keeps its place (recipe rule 2.8.4).
+            let again = match woken {
+                Woken::Reconnected => self.mutants.has(Mutant::RecreateOnBlip),
+                Woken::Missing if self.mutants.has(Mutant::ResetOnMissingPredecessor) => {
+                    janitor::delete_until_gone(&self.zookeeper, &node.path).await;
+                    true
+                }
+                Woken::Missing | Woken::Changed => false,
+            };
+            if again {
+                let Some(second) = self.line_up().await? else { return Ok(None) };
+                node = second;
             }
+        }
+    }
+
+    /// Looks where it stands, and waits if it is not the first.
+    async fn look(&mut self, node: &Node) -> Result<Look, AcquireError> {
+        match self.place(path::name(&node.path)).await? {
+            Place::First => Ok(Look::First),
+            Place::Behind(predecessor) => Ok(Look::Waited(self.wait_for(&predecessor).await?)),
+            Place::Gone => Ok(Look::Gone),
+        }
+    }
+
+    /// Pins the attempt to the session that follows its own (a mutant).
+    async fn go_on_in_the_next_session(&mut self) {
+        self.session = next_session(&self.zookeeper, self.session).await;
+        self.zookeeper = self.zookeeper.scope(self.session);
+    }
+
+    /// Waits for the next connection behind a create whose reply was lost.
+    async fn reattached(&mut self, events: &mut SessionEvents) -> Result<(), AcquireError> {
+        match reconnected(events).await {
+            Err(_) if self.mutants.has(Mutant::AdoptDeadSessionNode) => {
+                self.go_on_in_the_next_session().await;
+                Ok(())
+            }
+            reconnected => Ok(reconnected?),
         }
     }
 
@@ -120,7 +172,9 @@ impl Attempt {
 
     /// Makes the znode, whatever becomes of the reply (recipe rules 2.8.1 and 2.8.6).
     async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
-        let id = (!self.mutants.has(Mutant::NoGuid)).then(|| Arc::clone(&self.id));
+        let nameless =
+            self.mutants.has(Mutant::NoGuid) || self.mutants.has(Mutant::LateDeleteReusedName);
+        let id = (!nameless).then(|| Arc::clone(&self.id));
         let prefix = contender::prefix(&self.lock, id.as_deref(), self.kind);
         loop {
             self.traces = Traces::Unsettled;
@@ -130,8 +184,17 @@ impl Attempt {
                 Ok((path, stat)) => {
                     return Ok(Some(Node { path: path.into(), czxid: stat.czxid }));
                 }
+                Err(Error::ConnectionLoss) if self.mutants.has(Mutant::NoBackgroundCleanup) => {
+                    self.traces = Traces::None;
+                    return Err(AcquireError::TimedOut);
+                }
+                // It knows no other way to be rid of what it may have made.
+                Err(Error::ConnectionLoss) if self.mutants.has(Mutant::LateDeleteReusedName) => {
+                    self.zookeeper.close().await;
+                    return Err(AcquireError::SessionExpired);
+                }
                 Err(Error::ConnectionLoss) => {
-                    reconnected(&mut events).await?;
+                    self.reattached(&mut events).await?;
                     // Without an id there is nothing to look for (`NoGuid`).
                     let recovered = if id.is_some() {
                         self.lost().recover().await?
@@ -152,6 +215,9 @@ impl Attempt {
                     if error != Error::NoNode {
                         return Err(error.into());
                     }
+                    if self.mutants.has(Mutant::ParentGoneGivesUp) {
+                        return pending().await;
+                    }
                     // The directory is missing; it may also be reaped at any time.
                     ensure_path(&self.zookeeper, &self.lock).await?;
                 }
@@ -166,9 +232,34 @@ impl Attempt {
     }
 
     /// Lists. The list sets no watch: only the predecessor matters (recipe rule 2.8.2).
-    async fn place(&self, own: &str) -> Result<Place, AcquireError> {
+    async fn place(&mut self, own: &str) -> Result<Place, AcquireError> {
+        if self.mutants.has(Mutant::LeakOnErrorAfterCreate)
+            && self.zookeeper.get_children(&self.lock).await == Err(Error::ConnectionLoss)
+        {
+            self.traces = Traces::None;
+            return Err(AcquireError::TimedOut);
+        }
         let line = Line::read(&self.zookeeper, &self.lock).await?;
+        if self.mutants.has(Mutant::FailOnVanishedPeer) {
+            self.read_all(line.names()).await?;
+        }
         Ok(place(&line.contenders(), own, self.predecessor))
+    }
+
+    /// Reads what everybody's znode holds (`FailOnVanishedPeer`).
+    async fn read_all(&mut self, names: &[String]) -> Result<(), AcquireError> {
+        for name in names {
+            let path = contender::child(&self.lock, name);
+            match until_known(&self.zookeeper, || self.zookeeper.get_data(&path)).await {
+                Ok(_) => {}
+                Err(Error::NoNode) => {
+                    self.traces = Traces::None;
+                    return Err(AcquireError::TimedOut);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Returns when it is time to list again (recipe rules 2.8.3 and 2.8.4).
@@ -189,7 +280,7 @@ impl Attempt {
                 waiting();
                 return pending().await;
             }
-            Err(Error::NoNode) => return Ok(Woken::Changed),
+            Err(Error::NoNode) => return Ok(Woken::Missing),
             // The next list waits until it is connected again.
             Err(Error::ConnectionLoss) => return Ok(Woken::Reconnected),
             Err(error) => return Err(error.into()),
@@ -244,7 +335,16 @@ impl Drop for Attempt {
         }
         match std::mem::replace(&mut self.traces, Traces::None) {
             Traces::None => {}
+            Traces::Unsettled if self.mutants.has(Mutant::LateDeleteReusedName) => {
+                janitor::end_session(&self.zookeeper);
+            }
             Traces::Unsettled => janitor::sweep(&self.zookeeper, &self.lock, &self.id),
+            Traces::Node(path) if self.mutants.has(Mutant::CleanupWrongPath) => {
+                janitor::delete(&self.zookeeper, path::name(&path).into());
+            }
+            Traces::Node(path) if self.mutants.has(Mutant::BestEffortCleanup) => {
+                janitor::delete_once(&self.zookeeper, path);
+            }
             Traces::Node(path) => janitor::delete(&self.zookeeper, path),
         }
     }

@@ -4,7 +4,7 @@
 //! Contenders are ordered by the creates of their znodes. Their sequence numbers say that order as long as the
 //! directory's counter is not at its end (recipe rule 1.2.6): a directory cannot be deleted, and so its counter
 //! cannot begin again, while a contender is in it. From then on numbers come again or are negative, where
-//! text, integers and serial numbers all go wrong (`OrderAtWrap`), and two can be the first. So the czxids
+//! text, integers and serial numbers all go wrong (`TextOrder`, `IntOrderAtWrap`), and two can be the first. So the czxids
 //! say the order where the number of any contender does not, which takes a read of each.
 
 use crate::helpers::is_exhausted;
@@ -51,6 +51,7 @@ pub struct Contender<'a> {
     name: &'a str,
     attempt: Option<&'a str>,
     kind: Kind,
+    sequence: i32,
     place: Place,
 }
 
@@ -72,7 +73,8 @@ impl<'a> Contender<'a> {
             "" => None,
             _ => Some(prefix.strip_suffix('-').filter(|id| !id.is_empty())?),
         };
-        Some(Contender { name, attempt, kind, place: Place::Number(sequence(digits)?) })
+        let sequence = sequence(digits)?;
+        Some(Contender { name, attempt, kind, sequence, place: Place::Number(sequence) })
     }
 
     /// Reads a full path; `None` where it is not a contender in `directory`.
@@ -93,6 +95,11 @@ impl<'a> Contender<'a> {
         self.attempt
     }
 
+    /// Its sequence number: where the counter stood when it was created.
+    pub fn sequence(&self) -> i32 {
+        self.sequence
+    }
+
     /// As what it contends.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -108,7 +115,7 @@ impl<'a> Contender<'a> {
 
     /// Whether its number says its place (recipe rule 1.2.6).
     pub fn is_placed_by_number(&self) -> bool {
-        matches!(self.place, Place::Number(number) if !is_exhausted(number))
+        !is_exhausted(self.sequence)
     }
 
     /// The same contender, placed by the transaction that created its znode. Where one contender of a directory

@@ -5,7 +5,7 @@ use super::attempt::Attempt;
 use super::contender::Node;
 use super::janitor::{self, Deletion, Holding};
 use super::{LockSeen, Mutant, Mutants};
-use crate::helpers::until_known;
+use crate::helpers::{next_session, until_known};
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::{Arc, OnceLock};
@@ -103,6 +103,8 @@ pub struct Guard {
     pub(super) mutants: Mutants,
     /// Set once, when the holder is told.
     pub(super) loss: OnceLock<Loss>,
+    /// Set once, when a watch tells of a loss to come (`LossBeforeCallback`).
+    pub(super) listens: OnceLock<()>,
     pub(super) phase: Phase,
 }
 
@@ -142,6 +144,7 @@ impl Guard {
             token: FencingToken(node.czxid),
             mutants,
             loss: OnceLock::new(),
+            listens: OnceLock::new(),
             phase: Phase::Held,
         }
     }
@@ -226,8 +229,18 @@ impl Guard {
     /// Cancel-safe: dropping the future leaves the rest to the background. The holder's belief ends
     /// at the call.
     pub async fn release(mut self) -> Release {
-        self.stop_believing();
+        let works_on = self.mutants.has(Mutant::BodyAfterRelease);
+        if works_on {
+            self.phase = Phase::Releasing;
+        } else {
+            self.stop_believing();
+        }
         let deletion = match self.loss.get() {
+            // What has that name by now may be somebody else's (recipe rule 1.2.2).
+            Some(_) if self.mutants.has(Mutant::LateDeleteReusedName) => {
+                let session = next_session(&self.zookeeper, self.session).await;
+                janitor::delete_until_gone(&self.zookeeper.scope(session), &self.node).await
+            }
             Some(_) => Deletion::Missing,
             // One try, and the guard forgets what it held (`ReleaseGivesUp`).
             None if self.mutants.has(Mutant::ReleaseGivesUp) => {
@@ -239,6 +252,9 @@ impl Guard {
             }
             None => janitor::delete_together(&self.zookeeper, &self.holding()).await,
         };
+        if works_on {
+            self.observe_the_end();
+        }
         self.phase = Phase::Done;
         let release = match deletion {
             Deletion::Deleted => Release::Released,
@@ -260,11 +276,16 @@ impl Guard {
         let zookeeper = &self.zookeeper;
         loop {
             match until_known(zookeeper, || zookeeper.watch_data(&self.node)).await {
-                Ok(mut watch) => match watch.changed().await {
-                    Ok(event) if event.kind == EventType::NodeDeleted => return Loss::NodeDeleted,
-                    Ok(_) => {}
-                    Err(_) => return Loss::SessionEnded,
-                },
+                Ok(mut watch) => {
+                    let _ = self.listens.set(());
+                    match watch.changed().await {
+                        Ok(event) if event.kind == EventType::NodeDeleted => {
+                            return Loss::NodeDeleted;
+                        }
+                        Ok(_) => {}
+                        Err(_) => return Loss::SessionEnded,
+                    }
+                }
                 Err(Error::NoNode) => return Loss::NodeDeleted,
                 // SessionExpired; a read of a valid path is refused for no other reason.
                 Err(_) => return Loss::SessionEnded,
@@ -274,7 +295,8 @@ impl Guard {
 
     /// Tells the holder of a loss; whether it was told.
     fn tell(&self, loss: Loss) -> bool {
-        if self.mutants.has(Mutant::BeliefSurvivesExpiry) {
+        let is_deaf = self.mutants.has(Mutant::LossBeforeCallback) && self.listens.get().is_none();
+        if is_deaf || self.mutants.has(Mutant::BeliefSurvivesExpiry) {
             return false;
         }
         if self.loss.set(loss).is_ok() {

@@ -102,6 +102,20 @@ pub(super) fn delete(zookeeper: &ZooKeeper, path: Arc<str>) {
     });
 }
 
+/// Ends the session in the background, and all of its znodes with it (`LateDeleteReusedName`).
+pub(super) fn end_session(zookeeper: &ZooKeeper) {
+    let background = zookeeper.clone();
+    zookeeper.spawn(async move { background.close().await });
+}
+
+/// Tries to delete a znode in the background, and does not ask what came of it (`BestEffortCleanup`).
+pub(super) fn delete_once(zookeeper: &ZooKeeper, path: Arc<str>) {
+    let background = zookeeper.clone();
+    zookeeper.spawn(async move {
+        let _ = background.delete(&path, Version::Any).await;
+    });
+}
+
 /// Releases a lock in the background.
 pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, held: Holding, token: Zxid) {
     let background = zookeeper.clone();

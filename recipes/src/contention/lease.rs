@@ -41,6 +41,17 @@ impl LeaseAttempt {
         LeaseAttempt::of(zookeeper, session, leases, Arc::clone(&turn.id), leaks)
     }
 
+    /// Begins an attempt of whoever has had the turn, in whatever session there is (a mutant).
+    pub(crate) async fn in_present_session(
+        turn: &Guard,
+        leases: Arc<str>,
+        leaks: bool,
+    ) -> LeaseAttempt {
+        let session = turn.zookeeper.connect().await;
+        let zookeeper = turn.zookeeper.scope(session);
+        LeaseAttempt::of(zookeeper, session, leases, Arc::clone(&turn.id), leaks)
+    }
+
     /// Begins an attempt in this session, to which the handle is pinned.
     pub(crate) fn of(
         zookeeper: ZooKeeper,

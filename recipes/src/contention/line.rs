@@ -46,6 +46,11 @@ impl Line {
         }
     }
 
+    /// The names of all children.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The contenders, each with its place.
     pub(super) fn contenders(&self) -> Vec<Contender<'_>> {
         let placed = self.names.iter().zip(&self.created).filter_map(|(name, created)| {

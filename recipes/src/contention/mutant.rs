@@ -2,6 +2,8 @@
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 
+use super::Predecessor;
+use super::contender::{self, Contender};
 use vivarium_model::named;
 
 named! {
@@ -56,7 +58,102 @@ named! {
         BeliefSurvivesExpiry =>
             "The holder is not told that its session expired and goes on believing \
              (CURATOR-206, CURATOR-604).",
+        /// A create whose reply was lost is looked for in the next session as well, and the znode of the session
+        /// before, which still stands, is adopted (CURATOR-498). Breaks M2.
+        AdoptDeadSessionNode =>
+            "After a lost create the next session finds the znode of the one before, and adopts it; it \
+             goes with its own session (CURATOR-498).",
+        /// A waiter goes on with its znode in the next session: as long as it is listed it counts, whoever's
+        /// it is (CURATOR-696, CURATOR-620). Breaks M2.
+        NoOwnerCheckOnGrant =>
+            "A waiter whose session ended finds its old znode still listed, as the first, and takes \
+             the lock by it (CURATOR-696).",
+        /// The znode of a lost create is known by its name without the directory, a path that no request
+        /// accepts (read in ZooKeeper's `WriteLock`). Breaks M5; M1 objects first, since nobody has
+        /// created such a znode.
+        RecoverWrongName =>
+            "The znode of a lost create is kept by its name without the directory, so nobody can delete \
+             it (ZooKeeper's WriteLock).",
+        /// A create whose reply was lost is the end of the attempt, and nobody asks what it has made
+        /// (CURATOR-45). Breaks M5.
+        NoBackgroundCleanup =>
+            "An attempt whose create got no reply ends, and leaves what that may have made \
+             (CURATOR-45).",
+        /// A list whose reply was lost is the end of the attempt, before it has kept the name of its
+        /// znode (go-zookeeper #229). Breaks M5, and everybody behind it waits.
+        LeakOnErrorAfterCreate =>
+            "An attempt whose list fails with a lost connection ends without having kept the name of \
+             its znode (go-zookeeper #229).",
+        /// An attempt that is given up asks once for the deletion of its znode, and swallows the error (kazoo
+        /// #732). Breaks M5.
+        BestEffortCleanup =>
+            "An attempt that is given up asks once to delete its znode, and swallows the error (kazoo \
+             #732).",
+        /// An attempt that is given up deletes its znode by its bare name, a path that is refused (read in
+        /// zookeeper-client 0.11.1). Breaks M5.
+        CleanupWrongPath =>
+            "An attempt that is given up deletes its znode by its name without the directory, which is \
+             refused (zookeeper-client 0.11.1).",
+        /// Contenders are sorted by their whole names, which begin with ids (ZOOKEEPER-2931). Breaks M1.
+        OrderByName =>
+            "Contenders are sorted by their whole names, and so by their ids (ZOOKEEPER-2931).",
+        /// Sequence numbers are compared as integers, so that behind a wrap of the counter the newcomer comes
+        /// first (ZOOKEEPER-4372, kazoo #606 and #730, go-zookeeper PR #65). Breaks M1.
+        IntOrderAtWrap =>
+            "Sequence numbers are compared as integers: where the counter wraps, the newcomer comes \
+             first (ZOOKEEPER-4372).",
+        /// Names have no id, and a holder that has lost its session deletes its znode by its name in the next one:
+        /// where the directory was made anew, that may be a stranger's (zk-ruby #34). Breaks M2.
+        LateDeleteReusedName =>
+            "A holder whose session ended deletes its znode late, by a name that somebody else may have \
+             by then (zk-ruby #34).",
+        /// A waiter whose predecessor has gone deletes its own znode and lines up anew, so that those behind it
+        /// do the same, each for the other (CURATOR-644, CURATOR-645). Breaks M8.
+        ResetOnMissingPredecessor =>
+            "A waiter whose predecessor has gone deletes its own znode and lines up anew \
+             (CURATOR-644, CURATOR-645).",
+        /// Everybody's znode is read, and one that has gone meanwhile ends the attempt, whose own znode stays
+        /// (read in ZooKeeper's `LeaderElectionSupport`). Breaks M5.
+        FailOnVanishedPeer =>
+            "An attempt reads everybody's znode, and fails for good where one has gone since the list \
+             (ZooKeeper's LeaderElectionSupport).",
+        /// The directory is missing: nobody makes it, and the attempt ends in silence (CURATOR-724).
+        /// Breaks progress.
+        ParentGoneGivesUp =>
+            "An attempt that finds no directory never lines up (CURATOR-724).",
+        /// The holder works on until it knows that its znode is deleted (CURATOR-51). Breaks M2.
+        BodyAfterRelease =>
+            "The holder works on until the release is answered, beside the next one (CURATOR-51).",
+        /// A loss before the holder has begun to listen for one is never told (CURATOR-54). Breaks M2.
+        LossBeforeCallback =>
+            "A session that ends before the holder listens for that is never told of \
+             (CURATOR-54).",
     }
+}
+
+impl Mutants {
+    /// Whom a contender for the exclusive lock waits for.
+    pub(crate) fn predecessor(self) -> Predecessor {
+        if self.has(Mutant::OrderByName) {
+            by_name
+        } else if self.has(Mutant::IntOrderAtWrap) {
+            by_integer
+        } else {
+            contender::predecessor
+        }
+    }
+}
+
+/// `OrderByName`: the nearest by the order of names.
+fn by_name<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contender<'b>> {
+    let before = all.iter().filter(|other| other.name() < mine.name());
+    before.max_by_key(|other| other.name()).copied()
+}
+
+/// `IntOrderAtWrap`: the nearest by the order of integers.
+fn by_integer<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contender<'b>> {
+    let before = all.iter().filter(|other| other.sequence() < mine.sequence());
+    before.max_by_key(|other| other.sequence()).copied()
 }
 
 /// A set of the lock's mutants.

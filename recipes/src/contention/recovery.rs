@@ -64,13 +64,18 @@ impl Lost<'_> {
                 // Somebody deleted it meanwhile.
                 continue;
             };
-            if stat.ephemeral_owner != Some(self.session) {
+            let is_ours = stat.ephemeral_owner == Some(self.session);
+            if !is_ours && !self.mutants.has(Mutant::AdoptDeadSessionNode) {
                 return Ok(Recovered::NotOurs);
             }
             for duplicate in own.iter().filter(|other| **other != lowest) {
                 ensure_deleted(zookeeper, &contender::child(self.lock, duplicate.name())).await?;
             }
-            return Ok(Recovered::Adopted(Node { path: path.into(), czxid: stat.czxid }));
+            let path = match self.mutants.has(Mutant::RecoverWrongName) {
+                true => lowest.name().into(),
+                false => path.into(),
+            };
+            return Ok(Recovered::Adopted(Node { path, czxid: stat.czxid }));
         }
     }
 }

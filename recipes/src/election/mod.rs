@@ -40,7 +40,7 @@ use crate::contention::{
     self, AcquireError, Contest, FencedError, FencingToken, Guard, Kind, Loss, Release,
 };
 use crate::helpers::until_known;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -106,7 +106,12 @@ impl LeaderElection {
     /// As [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn campaign(&self, data: &[u8]) -> Result<Leadership, AcquireError> {
         loop {
-            let mut guard = self.contest().acquire().await?;
+            let mut guard = match self.contest().acquire().await {
+                Err(AcquireError::SessionExpired) if self.mutants.has(Mutant::RequeueLost) => {
+                    return pending().await;
+                }
+                acquired => acquired?,
+            };
             let mut content = guard.token().0.0.to_be_bytes().to_vec();
             content.extend_from_slice(data);
             match guard.take_office(&office(&self.directory), &content).await {

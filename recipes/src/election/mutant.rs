@@ -15,6 +15,11 @@ named! {
         /// and keeps the next leader waiting. Breaks E6.
         OfficeOutlivesCandidacy =>
             "A leader that resigns leaves its office behind, which points everybody to it.",
+        /// A campaign whose session ends is not begun again, and nobody is told (CURATOR-518, CURATOR-104,
+        /// CURATOR-16). Breaks progress.
+        RequeueLost =>
+            "A campaign whose session ends is forgotten: the candidate never leads, and is not told \
+             (CURATOR-104).",
     }
 }
 

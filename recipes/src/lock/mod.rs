@@ -42,7 +42,6 @@ pub use crate::contention::{
 pub use properties::monitors;
 pub use worker::{LockWork, lock_worker};
 
-use crate::contention::contender;
 use crate::contention::{Contest, Kind};
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
@@ -71,7 +70,7 @@ impl Lock {
         mutants: Mutants,
     ) -> Lock {
         let directory = directory.into();
-        let (kind, predecessor) = (Kind::Exclusive, contender::predecessor);
+        let (kind, predecessor) = (Kind::Exclusive, mutants.predecessor());
         Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
     }
 

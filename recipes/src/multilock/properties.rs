@@ -3,7 +3,7 @@
 //! | | property |
 //! |---|---|
 //! | ML1 | the locks that are granted together were made by one session |
-//! | M1 to M6 | of each lock, as of the exclusive lock |
+//! | M1 to M6, M8 | of each lock, as of the exclusive lock |
 
 use super::MultiLockSeen;
 use crate::lock::properties::creations::Creations;

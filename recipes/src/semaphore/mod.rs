@@ -72,8 +72,11 @@ impl Semaphore {
             return self.count_then_create().await;
         }
         loop {
-            let turns =
-                Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns), lock::Mutants::NONE);
+            let leaking = match self.mutants.has(Mutant::InnerLockLeak) {
+                true => lock::Mutant::LeakOnCancel.into(),
+                false => lock::Mutants::NONE,
+            };
+            let turns = Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns), leaking);
             let turn = turns.acquire().await?;
             match self.take(&turn).await {
                 Ok(permit) => {
@@ -112,8 +115,13 @@ impl Semaphore {
     /// Creates a lease, and waits until it is a permit.
     async fn take(&self, turn: &Guard) -> Result<Permit, FencedError> {
         let leaks = self.mutants.has(Mutant::LeaseLeakOnCancel);
-        let mut attempt = LeaseAttempt::begin(turn, Arc::clone(&self.leases), leaks);
-        let lease = attempt.create(Some(turn)).await?;
+        let leases = Arc::clone(&self.leases);
+        let straddles = self.mutants.has(Mutant::SessionStraddle);
+        let mut attempt = match straddles {
+            true => LeaseAttempt::in_present_session(turn, leases, leaks).await,
+            false => LeaseAttempt::begin(turn, leases, leaks),
+        };
+        let lease = attempt.create((!straddles).then_some(turn)).await?;
         let failed = |error| match error {
             Error::SessionExpired => FencedError::Lost(Loss::SessionEnded),
             error => FencedError::Failed(error),

@@ -14,6 +14,16 @@ named! {
         /// Breaks M5.
         LeaseLeakOnCancel =>
             "An attempt that is given up leaves its lease, and one permit less (CURATOR-335).",
+        /// Turn and lease may be of two sessions: two that lost their turns count each other's leases, and wait
+        /// for ever though all permits are free (read in Curator's `InterProcessSemaphoreV2`). Breaks progress, and
+        /// before that M2: the turn is believed in beside the next session.
+        SessionStraddle =>
+            "The lease is made in whatever session there is, also behind the one that had the turn (read \
+             in Curator).",
+        /// An attempt that is given up leaves its place among those that wait for the turn (kazoo #429). Breaks
+        /// M5.
+        InnerLockLeak =>
+            "An attempt that is given up leaves its place in the line for the turn (kazoo #429).",
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | SM1 | of the granted leases that stand in the committed history, there are no more than permits |
 //! | M5 | an attempt that ended leaves no lease, as with the lock |
-//! | M1 to M6 | of the turns, as with the lock |
+//! | M1 to M6, M8 | of the turns, as with the lock |
 
 use crate::contention::LockSeen;
 use crate::lock::properties::{NoLeak, NoLeakAtRest};

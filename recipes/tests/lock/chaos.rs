@@ -104,11 +104,21 @@ fn is_caught(run: &Result<Vec<String>, String>) -> bool {
     run.as_ref().map_or(true, |objections| !objections.is_empty())
 }
 
-/// The same schedules find every mutant, so that silence about the lock means something. One is
-/// beyond this double: that a leader answers syncs at once takes a leader (the simulator finds it).
+/// What takes more than one server: a leader that answers syncs at once, one that falls with the end of a session,
+/// so that its znodes stand in the next one; a directory that is made anew; a counter that wraps.
+const BEYOND: [Mutant; 5] = [
+    Mutant::RecoverBySync,
+    Mutant::AdoptDeadSessionNode,
+    Mutant::NoOwnerCheckOnGrant,
+    Mutant::LateDeleteReusedName,
+    Mutant::IntOrderAtWrap,
+];
+
+/// The same schedules find every mutant that is not beyond this double, so that silence about the lock means
+/// something.
 #[test]
 fn chaos_finds_every_mutant_that_one_server_can_show() {
-    for mutant in Mutant::ALL.into_iter().filter(|mutant| *mutant != Mutant::RecoverBySync) {
+    for mutant in Mutant::ALL.into_iter().filter(|mutant| !BEYOND.contains(mutant)) {
         let mut runner = TestRunner::deterministic();
         let acts = prop::collection::vec(act(), 0..150);
         let found = (0..3000).find(|_| {

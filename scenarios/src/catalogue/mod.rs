@@ -16,6 +16,7 @@ mod multilock;
 mod names;
 mod persistent_node;
 mod published_barriers;
+mod published_locks;
 mod published_queues;
 mod published_two_phase_commit;
 mod queue;
@@ -149,6 +150,7 @@ pub fn catalogue() -> Vec<Entry> {
         broadcast::entry(),
         election::entry(),
     ];
+    entries.extend(published_locks::entries());
     entries.extend(published_barriers::entries());
     entries.extend([
         published_queues::page(),

@@ -12,6 +12,7 @@ use vivarium_recipes::barrier::{self, BarrierWork, barrier_owner};
 use vivarium_recipes::double_barrier;
 use vivarium_recipes::published::barrier_as_lock::locking_waiter;
 use vivarium_recipes::published::barrier_chapter::chapter_waiter;
+use vivarium_recipes::published::barrier_same_view::same_view_waiter;
 use vivarium_recipes::published::double_barrier::Party;
 use vivarium_recipes::published::double_barrier_any_leaves::any_leaves_party;
 use vivarium_recipes::published::double_barrier_chain_exit::chain_party;
@@ -25,7 +26,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Fault, FaultSet, Scenario};
 const BARRIERS: &str = "/barriers";
 
 /// All of them.
-pub(super) fn entries() -> [Entry; 7] {
+pub(super) fn entries() -> [Entry; 8] {
     [
         entry(
             "published-barrier-chapter",
@@ -36,6 +37,11 @@ pub(super) fn entries() -> [Entry; 7] {
             "published-barrier-as-lock",
             "an article's barrier, which is a lock of a persistent znode",
             barrier_as_lock,
+        ),
+        entry(
+            "published-barrier-same-view",
+            "an overview's consistency: what one server says, all say",
+            barrier_same_view,
         ),
         entry(
             "published-double-barrier-page",
@@ -93,7 +99,16 @@ fn hold(drawn: &Drawn, client: u8) -> Duration {
 }
 
 fn barrier_chapter(switches: &Switches) -> Scenario {
-    let programs = |drawn: &Drawn| {
+    told("published-barrier-chapter", switches, chapter_waiter)
+}
+
+fn barrier_same_view(switches: &Switches) -> Scenario {
+    told("published-barrier-same-view", switches, same_view_waiter)
+}
+
+/// The first client owns the barriers, and tells the others of each.
+fn told(name: &'static str, switches: &Switches, waiter: fn(BarrierWork) -> Program) -> Scenario {
+    let programs = move |drawn: &Drawn| {
         let work = |client: u8| BarrierWork {
             hold: hold(drawn, client),
             ..BarrierWork::new(
@@ -102,10 +117,10 @@ fn barrier_chapter(switches: &Switches) -> Scenario {
             )
         };
         let owner = std::iter::once(barrier_owner(work(0)));
-        owner.chain((1..drawn.clients).map(|client| chapter_waiter(work(client)))).collect()
+        owner.chain((1..drawn.clients).map(|client| waiter(work(client)))).collect()
     };
     let monitors = |_drawn: &Drawn| barrier::monitors(BARRIERS);
-    scenario("published-barrier-chapter", switches, programs, monitors)
+    scenario(name, switches, programs, monitors)
 }
 
 fn barrier_as_lock(switches: &Switches) -> Scenario {

@@ -34,6 +34,12 @@ const ASKS: [Ask; 6] = [
     Ask { words: "3 clients", budget: |two| two.clients(3) },
 ];
 
+/// What else a search is asked for a violation that none of these shows.
+const LONGER_ASKS: [Ask; 2] = [
+    Ask { words: "2 clients, 1 lost, 1 cancelled", budget: |two| two.lost(1).cancels(1).timers(2) },
+    Ask { words: "2 clients, 1 lost, 1 expiry", budget: |two| two.lost(1).expiries(1) },
+];
+
 /// Beyond which a search of a table stops, unless somebody says otherwise.
 const MAX_STATES: u64 = 2_000_000;
 
@@ -179,7 +185,7 @@ fn hunted(entry: &Entry, scenario: &Scenario, how: &How) -> Result<(Vec<Line>, b
     };
     lines.push(Line { asked: seeds, says, took });
     if let Explored::Programs { .. } = scenario.explored {
-        for ask in &ASKS {
+        for ask in ASKS.iter().chain(&LONGER_ASKS) {
             let ((verdict, steps), took) = timed(|| searched(scenario, ask, how))?;
             let Verdict::Violated(violation) = &verdict else { continue };
             is_found = true;

@@ -12,7 +12,8 @@
 //! A belief that outlives the notice is no zombie any more. The lock's policy is that a belief ends
 //! with the notice of expiry, and a client machine begins a new session only after that notice, so
 //! a belief that is still there when its client is connected by another session is refused
-//! (`BeliefSurvivesExpiry`).
+//! (`BeliefSurvivesExpiry`). So is one that begins then, by a znode of the session before
+//! (`AdoptDeadSessionNode`, `NoOwnerCheckOnGrant`; recipe rule 2.8.6).
 
 use crate::lock::LockSeen;
 use crate::lock::properties::creations::Creations;
@@ -91,6 +92,7 @@ impl Belief {
         match seen {
             LockSeen::Granted { lock, node, token, .. } if *lock == self.lock => {
                 let owner = self.creations.owner(node, *token);
+                self.is_own(client, session, owner, *token)?;
                 self.granted(view, Held { client, token: *token, session: owner.or(session) })
             }
             LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token }
@@ -123,6 +125,27 @@ impl Belief {
         let place = self.held.partition_point(|held| held.token < new.token);
         self.held.insert(place, new);
         Ok(())
+    }
+
+    /// The znode of a grant is not that of a session before the one that its client has.
+    fn is_own(
+        &self,
+        client: ClientId,
+        session: Option<SessionId>,
+        owner: Option<SessionId>,
+        token: Zxid,
+    ) -> Result<(), Objection> {
+        match session.zip(owner) {
+            Some((session, owner)) if session != owner => {
+                let saw = format!(
+                    "{client} has session {session}, and was granted {} by token {token} of an earlier \
+                     session",
+                    self.lock
+                );
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Ends the beliefs that `which` picks, and the overlaps with them.
@@ -295,6 +318,15 @@ mod tests {
         assert_eq!(measured.longest, Duration::from_secs(3));
         assert_eq!(scene.monitor.measured()[0], Measure::count("zombie overlaps", 2));
         assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn a_grant_by_a_znode_of_an_earlier_session_is_refused() {
+        let mut scene = Scene::new(Belief::new(LOCK));
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.session(1, S3, SessionState::SyncConnected);
+        scene.observe(1, S3, 4, granted("a", &node("a", 0), token));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 has session 0x3, and was granted /lock by token 1:4 of an earlier session");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an exclusive lock promises, as monitors (recipe rules 2.8.7 and 2.8.8).
 //!
-//! Truth and belief are kept apart: M1, M4, M5 and M6 speak of znodes in the committed history,
+//! Truth and belief are kept apart: M1, M4, M5, M6 and M8 speak of znodes in the committed history,
 //! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because
 //! nobody can tell a program at once that its session is over (a *zombie*); that is legal as long
 //! as the session is closed in the committed history, and harmless to whatever checks the fencing
@@ -14,6 +14,7 @@
 //! | M4 | a guarded write commits only while its lock node stands | event |
 //! | M5 | an attempt that ended leaves no znode: within a time; at rest | run; event |
 //! | M6 | nobody waits for its own znode | event |
+//! | M8 | an attempt that has not ended does not delete its znode | event |
 //!
 //! All of them take one lock directory and ignore everything else. None that a search asks looks back
 //! in the committed history: what it needs of the past is its own state.
@@ -23,6 +24,7 @@ pub(crate) mod creations;
 pub mod exclusion;
 pub mod fencing;
 pub mod guarded_write;
+pub mod keeps_its_place;
 pub mod no_leak;
 pub mod no_leak_at_rest;
 pub mod no_self_wait;
@@ -33,6 +35,7 @@ pub use belief::Belief;
 pub use exclusion::Exclusion;
 pub use fencing::Fencing;
 pub use guarded_write::GuardedWrite;
+pub use keeps_its_place::KeepsItsPlace;
 pub use no_leak::NoLeak;
 pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
@@ -58,6 +61,7 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
         Box::new(NoLeakAtRest::new(lock_directory)),
         Box::new(NoSelfWait::new(lock_directory)),
         Box::new(Herd::of_contenders(lock_directory, 1)),
+        Box::new(KeepsItsPlace::new(lock_directory)),
     ]
 }
 

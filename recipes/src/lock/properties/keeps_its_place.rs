@@ -1,0 +1,168 @@
+//! M8, keeps its place: an attempt that has not ended does not delete its znode.
+//!
+//! Who gives its place up and lines up anew wakes whoever is behind it, and comes after those that came later. Two
+//! that do so when the one before has gone do it for each other, without end. Only where a lost create has made two
+//! znodes may an attempt delete one of them, and it keeps the first (recipe rule 2.8.6).
+//!
+//! What somebody else deletes is no fault of the attempt, nor is what goes with its session. Whose a znode is, is
+//! told by the id in its name.
+
+use crate::contention::contender::Contender;
+use crate::lock::LockSeen;
+use crate::lock::properties::contenders;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::{Txn, TxnBody};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct KeepsItsPlace {
+    lock: Arc<str>,
+    /// By client.
+    running: Vec<Running>,
+}
+
+/// An attempt that has neither been granted nor given up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Running {
+    client: ClientId,
+    session: Option<SessionId>,
+    id: Arc<str>,
+}
+
+impl KeepsItsPlace {
+    /// Watches the lock in this directory.
+    pub fn new(lock_directory: &str) -> KeepsItsPlace {
+        KeepsItsPlace { lock: lock_directory.into(), running: Vec::new() }
+    }
+
+    fn begin(&mut self, client: ClientId, session: Option<SessionId>, id: &Arc<str>) {
+        let new = Running { client, session, id: Arc::clone(id) };
+        let place = self.running.partition_point(|other| other.client <= client);
+        self.running.insert(place, new);
+    }
+
+    fn committed(&self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
+        let TxnBody::Delete { path } = &txn.body else { return Ok(()) };
+        let Some(deleted) = Contender::in_directory(&self.lock, path) else { return Ok(()) };
+        let is_its = |running: &&Running| {
+            running.session == Some(txn.session) && deleted.attempt() == Some(&*running.id)
+        };
+        let Some(running) = self.running.iter().find(is_its) else { return Ok(()) };
+        let mut left = contenders(view, &self.lock);
+        if left.any(|(_, attempt, _)| attempt.as_deref() == Some(&*running.id)) {
+            return Ok(());
+        }
+        let saw = format!(
+            "{} deletes {path}, and attempt {} to acquire the lock by it has not ended",
+            running.client, running.id
+        );
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+impl Monitor for KeepsItsPlace {
+    fn name(&self) -> &'static str {
+        "lock M8 keeps its place"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Observed { observation, .. } => matches!(
+                observation.read(),
+                Some(LockSeen::Attempt { .. } | LockSeen::Granted { .. } | LockSeen::GaveUp { .. })
+            ),
+            Event::Committed { .. }
+            | Event::Killed { .. }
+            | Event::Started { .. }
+            | Event::Finished { .. }
+            | Event::Panicked { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// A client's attempts are measured against its own transactions only.
+    fn minds_order(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Observed { client, session, observation, .. } => match observation.read() {
+                Some(LockSeen::Attempt { lock, attempt }) if *lock == self.lock => {
+                    self.begin(*client, *session, attempt);
+                }
+                Some(
+                    LockSeen::Granted { lock, attempt, .. } | LockSeen::GaveUp { lock, attempt },
+                ) if *lock == self.lock => {
+                    self.running
+                        .retain(|running| running.client != *client || running.id != *attempt);
+                }
+                _ => {}
+            },
+            Event::Committed { txn, .. } if view.history.is_new(txn) => {
+                return self.committed(view, txn);
+            }
+            Event::Killed { client }
+            | Event::Started { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
+                self.running.retain(|running| running.client != *client);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+    use vivarium_model::zxid::Zxid;
+
+    /// An attempt that has lined up.
+    fn scene() -> (Scene<KeepsItsPlace>, Zxid) {
+        let mut scene = Scene::new(KeepsItsPlace::new(LOCK));
+        scene.observe(1, S1, 2, attempt("a"));
+        let token = scene.create(S1, 2, &node("a", 0));
+        (scene, token)
+    }
+
+    #[test]
+    fn who_gives_its_place_up_while_it_waits_is_refused() {
+        let (mut scene, _) = scene();
+        scene.delete(S1, 3, &node("a", 0));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M8 keeps its place: client 1 deletes /lock/a-lock-0000000000, and attempt a to acquire the lock by it has not ended");
+    }
+
+    #[test]
+    fn a_duplicate_may_go_and_so_may_whatever_has_ended() {
+        let (mut scene, token) = scene();
+        scene.create(S1, 3, &node("a", 1));
+        scene.delete(S1, 4, &node("a", 1));
+        scene.observe(1, S1, 5, granted("a", &node("a", 0), token));
+        scene.delete(S1, 5, &node("a", 0));
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn what_others_delete_or_a_session_takes_along_is_no_fault_of_the_attempt() {
+        let (mut others, _) = scene();
+        others.delete(S2, 1, &node("a", 0));
+        assert_eq!(others.end(), None);
+        let (mut closed, _) = scene();
+        closed.close(S1);
+        assert_eq!(closed.end(), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! What a Chinese overview says of sessions: when the connection is lost, the session is over, and its ephemeral
+//! znodes are gone.
+//!
+//! *Wrong:* a session outlives its connection, and its ephemerals with it (recipe rule 1.2.4). A holder that
+//! begins anew when it is disconnected finds its own old znode before it, and waits for that. *Breaks* progress at
+//! step 3, by one lost connection. (`BeliefFollowsSocket`)
+//!
+//! The lock itself is the right one: nothing else goes wrong.
+
+use super::lock::Locker;
+use crate::contention::{AcquireError, Guard, LockSeen};
+use crate::lock::{Lock, Mutants};
+use std::sync::Arc;
+use vivarium_model::handle::{Either, Program, ZooKeeper, program, race};
+use vivarium_model::op::SessionState;
+
+/// A client that takes the end of its connection for the end of its session.
+pub fn socket_believer(work: Locker) -> Program {
+    program(move |zookeeper| {
+        let work = work.clone();
+        async move { believe(&zookeeper, &work).await.map_err(|error| error.to_string()) }
+    })
+}
+
+async fn believe(zookeeper: &ZooKeeper, work: &Locker) -> Result<(), AcquireError> {
+    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), Mutants::NONE);
+    // What it takes for gone: nobody needs to delete it.
+    let mut gone: Vec<Guard> = Vec::new();
+    let mut round = 0;
+    while round < work.rounds {
+        // 1. Acquire the lock.
+        let guard = match lock.acquire().await {
+            Ok(guard) => guard,
+            Err(AcquireError::SessionExpired) => continue,
+            Err(refused) => return Err(refused),
+        };
+        // 2. Work, as long as it is connected.
+        match race(disconnected(zookeeper), working(zookeeper, &guard, work)).await {
+            // 3. The connection is lost, and so the session, and so the lock: begin anew.
+            Either::Left(()) => {
+                let (lock, token) = (Arc::clone(&work.directory), guard.token().0);
+                zookeeper.observe(LockSeen::Lost { lock, token });
+                gone.push(guard);
+            }
+            // 4. Release the lock when the work is done.
+            Either::Right(()) => {
+                guard.release().await;
+                round += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn working(zookeeper: &ZooKeeper, guard: &Guard, work: &Locker) {
+    // Refused or not: it is work.
+    let _ = zookeeper.write_resource("resource", Some(guard.token().0), 0).await;
+    if !work.hold.is_zero() {
+        zookeeper.sleep(work.hold).await;
+    }
+}
+
+async fn disconnected(zookeeper: &ZooKeeper) {
+    let mut events = zookeeper.session_events();
+    while events.next().await == SessionState::SyncConnected {}
+}

@@ -1,0 +1,34 @@
+//! The election of a Chinese translation of the recipes page, which watches "the next node".
+//!
+//! *Wrong:* the page says the next *lower* one. Whoever is behind a candidate says nothing of its turn, and behind
+//! the last one there is nobody. *Breaks* progress at step 3; no fault is needed. (`WatchSuccessor`)
+//!
+//! That a candidate never asks at the start whether it is the smallest is mended here, so that this shows.
+
+use super::lock::{Attempt, Locker, Own, locker};
+use crate::contention::Kind;
+use std::future::pending;
+use vivarium_model::error::Error;
+use vivarium_model::handle::Program;
+
+/// A candidate that follows the translation. To lead is to hold the lock.
+pub fn next_node_candidate(work: Locker) -> Program {
+    locker(work, |attempt| async move { volunteer(&attempt).await })
+}
+
+async fn volunteer(attempt: &Attempt) -> Result<Own, Error> {
+    // 1. Create an ephemeral, sequential znode.
+    let own = attempt.line_up(&attempt.plain(Kind::Exclusive)).await?;
+    loop {
+        // 2. List the children. The own one is the smallest: it leads.
+        let names = attempt.children().await?;
+        if own.before(&names).is_none() {
+            return Ok(own);
+        }
+        // 3. Watch the next one, and begin again when it has gone.
+        match own.behind(&names) {
+            Some(next) => attempt.wait_while_there(&attempt.child(&next)).await?,
+            None => return pending().await,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The first lock of a Chinese overview, and of all who call this a lock: whoever creates the one znode has it.
+//!
+//! *Wrong:* that the znode is ephemeral is not said, and one that dies as holder keeps everybody out for ever.
+//! *Breaks* progress behind step 1, by the crash of one program. (`NodeExistsLockPersistent`)
+//!
+//! With an ephemeral znode it is still wrong: behind a create whose reply was lost the own znode is taken for
+//! somebody else's at step 2, and waited for. *Breaks* M6 at step 3, by one lost reply. And a deletion that is
+//! repeated at step 4 takes down the next holder's.
+
+use super::lock::{Attempt, Locker, Own, locker};
+use crate::helpers::until_known;
+use vivarium_model::error::Error;
+use vivarium_model::handle::Program;
+use vivarium_model::op::CreateMode;
+
+/// How long the znode lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lives {
+    /// Until it is deleted: the text taken literally.
+    Persistent,
+    /// With its session at most: what it must have meant.
+    Ephemeral,
+}
+
+/// A client that follows the text.
+pub fn locker_by_exists(work: Locker, lives: Lives) -> Program {
+    locker(work, move |attempt| async move { acquire(&attempt, lives).await })
+}
+
+async fn acquire(attempt: &Attempt, lives: Lives) -> Result<Own, Error> {
+    let node = attempt.child("held");
+    let mode = match lives {
+        Lives::Persistent => CreateMode::Persistent,
+        Lives::Ephemeral => CreateMode::Ephemeral,
+    };
+    loop {
+        // 1. Create the znode: the lock is held.
+        match until_known(&attempt.zookeeper, || attempt.zookeeper.create(&node, b"", mode)).await {
+            Ok((path, stat)) => return Ok(Own { node: path.into(), token: stat.czxid }),
+            // 2. It is there: somebody else holds the lock.
+            Err(Error::NodeExists) => {}
+            Err(error) => return Err(error),
+        }
+        // 3. The text has no step for that. Wait until it has gone, and begin again.
+        attempt.wait_while_there(&node).await?;
+    }
+    // 4. Delete the znode when the work is done.
+}

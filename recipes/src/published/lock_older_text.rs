@@ -1,0 +1,33 @@
+//! The lock of the recipes page as it was before ids were put into names, and of all texts that go back to it.
+//!
+//! *Wrong:* a create at step 1 whose reply was lost may have made a znode, and nothing tells its owner which one
+//! that is. So it is created once more, and waits at step 4 for the first, which nobody deletes. *Breaks* M6 at
+//! step 4, or progress where somebody else waits in between, by one lost reply. (`NoGuid`)
+
+use super::lock::{Attempt, Locker, Own, locker};
+use crate::contention::Kind;
+use vivarium_model::error::Error;
+use vivarium_model::handle::Program;
+
+/// A client that follows the older text.
+pub fn older_text_locker(work: Locker) -> Program {
+    locker(work, |attempt| async move {
+        let prefix = attempt.plain(Kind::Exclusive);
+        acquire(&attempt, &prefix).await
+    })
+}
+
+/// Acquires by a znode whose name begins so.
+pub(super) async fn acquire(attempt: &Attempt, prefix: &str) -> Result<Own, Error> {
+    // 1. Create an ephemeral, sequential znode.
+    let own = attempt.line_up(prefix).await?;
+    loop {
+        // 2. List the children, without a watch.
+        let names = attempt.children().await?;
+        // 3. The own one is the lowest: the lock is held.
+        let Some(lower) = own.before(&names) else { return Ok(own) };
+        // 4. Look whether the next lower one exists, with a watch.
+        // 5. It does: wait for the watch. Either way begin again at step 2.
+        attempt.wait_while_there(&attempt.child(&lower)).await?;
+    }
+}
