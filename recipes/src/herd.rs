@@ -35,7 +35,8 @@ type Waits = BTreeMap<(ClientId, Arc<str>), Arc<str>>;
 struct Change {
     /// Whose it is. It does not wake others if its own watches tell it what it has done.
     author: SessionId,
-    woken: BTreeSet<ClientId>,
+    /// By the znode that they watched: one transaction can delete several.
+    woken: BTreeMap<Arc<str>, BTreeSet<ClientId>>,
 }
 
 /// The monitor. Asked in sweeps: what it remembers would keep a search from its end.
@@ -100,7 +101,7 @@ impl Herd {
     }
 
     fn committed(&mut self, txn: &Txn) {
-        let change = || Change { author: txn.session, woken: BTreeSet::new() };
+        let change = || Change { author: txn.session, woken: BTreeMap::new() };
         self.changes.entry(txn.zxid).or_insert_with(change);
         if self.changes.len() > REMEMBERED {
             self.changes.pop_first();
@@ -112,18 +113,19 @@ impl Herd {
         client: ClientId,
         session: SessionId,
         zxid: Zxid,
-        at: &str,
+        at: &Arc<str>,
     ) -> Result<(), Objection> {
         let change = self.changes.get_mut(&zxid);
         let Some(Change { woken, .. }) = change.filter(|change| change.author != session) else {
             return Ok(());
         };
+        let woken = woken.entry(Arc::clone(at)).or_default();
         woken.insert(client);
         *self.most = (*self.most).max(woken.len());
         if let Some(bound) = self.bound.filter(|bound| woken.len() > *bound) {
             let names: Vec<String> = woken.iter().map(ToString::to_string).collect();
             let saw = format!(
-                "transaction {zxid}, seen at {at}, has woken {}, and may wake {bound}",
+                "the change of {at} by transaction {zxid} has woken {}, and may wake {bound}",
                 names.join(", "),
             );
             return Err(Objection::new(self.name(), saw));
@@ -226,7 +228,9 @@ mod tests {
         let mut herd = told(Herd::new("/lock", 1));
         assert_eq!(tell(&mut herd, &notified(1, "/lock/a")), Ok(()));
         assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));
-        let objection = tell(&mut herd, &notified(3, "/lock")).expect_err("two are woken");
+        // The transaction has deleted another one too.
+        assert_eq!(tell(&mut herd, &notified(3, "/lock/b")), Ok(()));
+        let objection = tell(&mut herd, &notified(3, "/lock/a")).expect_err("two are woken");
         assert!(
             objection.saw.contains("has woken client 2, client 3, and may wake 1"),
             "{objection}"
