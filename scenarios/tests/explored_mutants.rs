@@ -150,8 +150,8 @@ const EXHIBITS: [Exhibit; 17] = [
     },
 ];
 
-/// The first three take longer searches than a test may, and `vivarium mutants` makes them. The next two take what no search
-/// has: a counter that wraps, a directory that is made anew. The last one takes a directory that is missing.
+/// The first three take longer searches than a test may, and `vivarium mutants` makes them. The next two take what no
+/// search has: a counter that wraps, a directory that is made anew. The last one takes a directory that is missing.
 const NOT_HERE: [Mutant; 6] = [
     Mutant::AdoptDeadSessionNode,
     Mutant::NoOwnerCheckOnGrant,

@@ -225,7 +225,8 @@ fn assert_holds(entry: &Entry, seeds: Range<u64>) {
 
 /// Mutants that no sweep of some hundred seeds shows: `vivarium mutants` finds them by searches, and of
 /// `PersistentAdopts` it says that nothing finds it, for what it does wrong mends itself. So it says of two others:
-/// `IntOrderAtWrap` takes a sequence counter that wraps, `LateDeleteReusedName` a directory that is made anew.
+/// `IntOrderAtWrap` takes a sequence counter that wraps, `LateDeleteReusedName` a directory that is made anew
+/// (the lock's own tests show both).
 const SEARCHED: [&str; 7] = [
     "AdoptDeadSessionNode",
     "GroupNoRecheckOnReconnect",
