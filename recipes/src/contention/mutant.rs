@@ -158,3 +158,21 @@ fn by_integer<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contend
 
 /// A set of the lock's mutants.
 pub type Mutants = crate::mutants::Mutants<Mutant>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whom the newcomer behind a wrap of the counter waits for: the last one that came before it, or nobody.
+    #[test]
+    fn integers_and_names_have_another_order_than_the_contenders() {
+        let names = ["0f-lock-2147483647", "0a-lock--2147483648"];
+        let all: Vec<Contender<'_>> =
+            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let [holder, newcomer] = all[..] else { panic!("two contenders: {all:?}") };
+        let waits = |mutants: Mutants| mutants.predecessor()(&newcomer, &all);
+        assert_eq!(waits(Mutants::NONE), Some(holder));
+        assert_eq!(waits(Mutant::IntOrderAtWrap.into()), None);
+        assert_eq!(waits(Mutant::OrderByName.into()), None);
+    }
+}

@@ -20,12 +20,28 @@ async fn acquire(attempt: &Attempt) -> Result<Own, Error> {
     let own = attempt.line_up(&attempt.plain(Kind::Exclusive)).await?;
     loop {
         // 2. List the children, and sort their names.
-        let mut names = attempt.children().await?;
-        names.sort_unstable();
+        let names = attempt.children().await?;
         // 3. The own one is the first: the lock is held.
-        let before = names.iter().rfind(|name| name.as_str() < path::name(&own.node));
-        let Some(before) = before else { return Ok(own) };
+        let Some(before) = before(names, path::name(&own.node)) else { return Ok(own) };
         // 4. Otherwise wait until the one before it has gone, and begin again.
-        attempt.wait_while_there(&attempt.child(before)).await?;
+        attempt.wait_while_there(&attempt.child(&before)).await?;
+    }
+}
+
+/// The name before this one, as text.
+fn before(mut names: Vec<String>, own: &str) -> Option<String> {
+    names.sort_unstable();
+    names.into_iter().rfind(|name| name.as_str() < own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_a_wrap_of_the_counter_the_newcomer_comes_before_the_holder() {
+        let names = |numbers: [i32; 2]| numbers.map(|at| format!("lock-{at:010}")).to_vec();
+        assert_eq!(before(names([8, 9]), "lock-0000000009"), Some("lock-0000000008".to_owned()));
+        assert_eq!(before(names([i32::MAX, i32::MIN]), "lock--2147483648"), None);
     }
 }

@@ -4,6 +4,9 @@
 use crate::double::{Double, Fate, ONE, TWO};
 use std::time::Duration;
 use vivarium_model::handle::Program;
+use vivarium_model::id::{SessionId, Xid};
+use vivarium_model::path::ZnodePath;
+use vivarium_model::txn::TxnBody;
 use vivarium_recipes::lock::{LockWork, Mutant, Mutants, lock_worker, monitors};
 
 const LOCK: &str = "/lock";
@@ -88,6 +91,30 @@ fn belief_that_survives_expiry_is_carried_into_the_next_session() {
     });
     assert_eq!(sound, [""; 0]);
     insta::assert_snapshot!(mutant.join("\n"), @"lock M2 belief: client 1 is connected by session 0x100000100000002 and still believes that it holds /lock by token 1:5 of an earlier session");
+}
+
+/// Somebody deletes the empty directory, and another holder makes it anew: its znode has the name of the first.
+#[test]
+fn a_late_delete_takes_a_strangers_lock() {
+    let run = |mutants: Mutants| {
+        let mut double = Double::new(monitors(LOCK, BOUND));
+        let worker = lock_worker(LockWork { rounds: 2, mutants, ..LockWork::new(LOCK) });
+        double.start(ONE, &worker);
+        double.settle();
+        double.expire(ONE);
+        let path = ZnodePath::new(LOCK).expect("it is a path");
+        double.commit(SessionId(9), Xid(0), TxnBody::Delete { path }).expect("it is empty");
+        double.start(TWO, &worker);
+        double.settle();
+        double.lag(TWO);
+        double.tell_expired(ONE);
+        double.settle();
+        double.catch_up(TWO);
+        double.pass(BOUND);
+        double.end()
+    };
+    assert_eq!(run(Mutants::NONE), [""; 0]);
+    insta::assert_snapshot!(run(Mutant::LateDeleteReusedName.into()).join("\n"), @"lock M2 belief: client 2 (token 1:12) and client 1 (token 1:15) both believe that they hold /lock, and the session of the smaller token is open");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use vivarium_recipes::published::rw_lock_by_prefix::{reader_by_prefix, writer_by
 use vivarium_recipes::published::rw_lock_garbled_reader::{garbled_reader, plain_writer};
 use vivarium_recipes::{election, lock, rwlock};
 use vivarium_sim::random::{Random, Seeds};
-use vivarium_sim::{Drawn, Explored, Fault, FaultSet, Scenario};
+use vivarium_sim::{Drawn, Explored, Fault, FaultSet, Rate, Scenario};
 
 /// The lock's znode, and the election's.
 const LOCK: &str = "/lock";
@@ -81,7 +81,10 @@ pub(super) fn entries() -> [Entry; 12] {
         entry(
             "published-lock-text-order",
             "an overview's sequence numbers, sorted as text",
-            |switches| locks("published-lock-text-order", switches, NONE, text_order_locker),
+            |switches| {
+                let faults = NONE.with_rate(Fault::CounterWrap, Rate::ALWAYS);
+                locks("published-lock-text-order", switches, faults, text_order_locker)
+            },
         ),
         entry(
             "published-lock-connection-is-session",
@@ -186,7 +189,9 @@ fn scenario(
         move |drawn: &Drawn| (0..drawn.clients).map(|client| program(drawn, client)).collect();
     Scenario {
         faults,
-        explored: Explored::Programs { setup: Setup::of([LOCK]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
+        },
         ..recipe::scenario(&entry, switches, programs, monitors)
     }
 }
