@@ -3,14 +3,14 @@
 //!
 //! # Contract
 //!
-//! *Writing* is that of [`counter::AtomicValue`](crate::counter::AtomicValue). [`SharedValue::try_set`] writes
+//! *Writing* is that of [`AtomicValue`]. [`SharedValue::try_set`] writes
 //! under the version that was read. [`Verdict::Set`] means that it was written, once, over exactly the value
 //! that was expected; [`Verdict::Refused`] that it was not and never will be; [`Verdict::Unknown`] that it was
 //! written once or not at all, which is said only when as many others have written since as the znode keeps
 //! ids. [`SharedValue::set`] replaces the value whatever it is, once. All of that holds under every fault
 //! and across sessions (SV1, SV2). Who is refused has seen an old value, and reads again; nobody waits.
 //!
-//! *Following* is that of a [`NodeCache`](crate::cache::NodeCache): [`SharedValue::changed`] tells values in
+//! *Following* is that of a [`NodeCache`]: [`SharedValue::changed`] tells values in
 //! the order of their zxids, one's own among them, and not every one that is replaced at once. When
 //! nobody writes any more, the last one told is the one that there is. Every write wakes everybody who
 //! follows. A value that was followed may be old when it is written over: that is what the version is for.

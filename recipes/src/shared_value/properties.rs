@@ -5,7 +5,7 @@
 //! | SV1 | no write is made twice; who is told that it has written has, who is told that it has not never does | event |
 //! | SV2 | a write over an expected value replaces that one | event |
 //!
-//! Beside these, what a cache of the znode promises ([`cache::properties`](crate::cache::properties)).
+//! Beside these, what a cache of the znode promises ([`cache::properties`]).
 
 use super::SharedValueSeen;
 use crate::cache;
