@@ -69,8 +69,13 @@ impl<O: Owed> Monitor for WithinATime<O> {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        // First: this event may be the one that ends the time.
-        self.check(view)?;
+        // First: this event may be the one that ends the time. But one that changes what is owed is in the
+        // tree already, and nobody owes that yet.
+        let is_change = matches!(event, Event::Committed { txn, .. }
+            if view.history.is_new(txn) && self.owed.is_changed_by(&txn.body));
+        if !is_change {
+            self.check(view)?;
+        }
         self.calm.event(view.at(), event);
         match event {
             Event::Committed { txn, .. } if self.owed.is_changed_by(&txn.body) => {
@@ -215,5 +220,58 @@ impl Client {
     fn start(&mut self, at: Time) {
         let runs = self.connected && !self.paused;
         self.since = runs.then_some(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene};
+
+    const ZNODE: &str = "/lock/a";
+
+    /// The first client owes that this znode is gone.
+    #[derive(Clone, Debug, Hash)]
+    struct Gone;
+
+    impl Owed for Gone {
+        const NAMES: [&'static str; 2] = ["gone", "gone at rest"];
+
+        fn concerns(_event: &Event) -> bool {
+            false
+        }
+
+        fn event(&mut self, _event: &Event) {}
+
+        fn is_changed_by(&self, body: &TxnBody) -> bool {
+            matches!(body, TxnBody::Create { .. } | TxnBody::Delete { .. })
+        }
+
+        fn clients(&self) -> Vec<ClientId> {
+            vec![ClientId(1)]
+        }
+
+        fn owes(&self, view: View<'_>, _client: ClientId) -> Option<String> {
+            view.history.tree().node(ZNODE).map(|_| format!("{ZNODE} is there"))
+        }
+    }
+
+    /// However long the client has been undisturbed before.
+    #[test]
+    fn what_has_just_changed_is_not_owed_yet() {
+        let bound = Duration::from_secs(5);
+        let created = |before: u64, after: u64| {
+            let mut scene = Scene::new(WithinATime::new(Gone, bound));
+            scene.pass(Duration::from_secs(before));
+            let zxid = scene.create(S1, 2, ZNODE);
+            scene.pass(Duration::from_secs(after));
+            // That another leader reports it once more changes nothing.
+            scene.report_again(zxid);
+            scene.end()
+        };
+        assert_eq!(created(6, 0), None);
+        assert_eq!(created(6, 4), None);
+        assert!(created(6, 5).is_some_and(|saw| saw.contains("is there, for 5s")));
+        assert!(created(0, 5).is_some());
     }
 }

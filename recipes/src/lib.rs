@@ -13,6 +13,7 @@
 
 pub mod ack_queue;
 pub mod barrier;
+pub mod cache;
 mod calm;
 pub mod configuration;
 pub mod contention;
@@ -33,4 +34,5 @@ pub mod published;
 pub mod queue;
 pub mod rwlock;
 pub mod semaphore;
+pub mod shared_value;
 pub mod two_phase_commit;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
-use vivarium_model::stat::Stat;
 
 /// So many ids of changes a value keeps, unless told otherwise.
 const KEPT: u8 = 32;
@@ -83,7 +82,7 @@ impl AtomicValue {
             let path = &*self.path;
             let read = |zookeeper: ZooKeeper| async move { zookeeper.get_data(path).await };
             match self.patient.repeat(read).await {
-                Ok((data, stat)) => return Ok(Current::decode(&data, &stat)),
+                Ok((data, stat)) => return Ok(Current::decode(&data, stat.version)),
                 Err(Error::NoNode) => create_persistent(&mut self.patient, path).await?,
                 Err(error) => return Err(error),
             }
@@ -117,11 +116,11 @@ impl AtomicValue {
         self.update_as(&id, change).await
     }
 
-    pub(super) async fn fresh_id(&self) -> Arc<str> {
+    pub(crate) async fn fresh_id(&self) -> Arc<str> {
         format!("{:016x}", self.zookeeper().random().await).into()
     }
 
-    pub(super) async fn compare_and_set_as(
+    pub(crate) async fn compare_and_set_as(
         &mut self,
         id: &Arc<str>,
         current: &Current,
@@ -139,7 +138,7 @@ impl AtomicValue {
         Ok(now.verdict(id, current, self.kept))
     }
 
-    pub(super) async fn update_as(
+    pub(crate) async fn update_as(
         &mut self,
         id: &Arc<str>,
         change: impl Fn(&[u8]) -> Vec<u8>,
@@ -189,12 +188,17 @@ impl AtomicValue {
 
 impl Current {
     /// The ids stand in the last line: no id has a line break, and the value may.
-    fn decode(data: &[u8], stat: &Stat) -> Current {
+    pub(crate) fn decode(data: &[u8], version: i32) -> Current {
         let end = data.iter().rposition(|byte| *byte == b'\n');
         let (value, ids) = data.split_at(end.unwrap_or(data.len()));
         let ids = std::str::from_utf8(ids).unwrap_or_default();
         let recent = ids.split_ascii_whitespace().map(Arc::from).collect();
-        Current { value: value.to_vec(), version: stat.version, recent }
+        Current { value: value.to_vec(), version, recent }
+    }
+
+    /// The znode's version that it was read with.
+    pub(crate) fn version(&self) -> i32 {
+        self.version
     }
 
     /// The data after this one's next change (recipe rule 2.15.1).
@@ -223,7 +227,7 @@ mod tests {
     use super::*;
 
     fn at(version: i32, data: &[u8]) -> Current {
-        Current::decode(data, &Stat { version, ..Stat::default() })
+        Current::decode(data, version)
     }
 
     #[test]

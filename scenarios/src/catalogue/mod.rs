@@ -3,6 +3,7 @@
 mod ack_queue;
 mod barrier;
 mod broadcast;
+mod cache;
 mod churn;
 mod configuration;
 mod counter;
@@ -23,6 +24,7 @@ mod queue;
 mod recipe;
 mod rwlock;
 mod semaphore;
+mod shared_value;
 mod two_phase_commit;
 
 use std::sync::Arc;
@@ -139,11 +141,15 @@ pub fn catalogue() -> Vec<Entry> {
         ack_queue::entry(),
         delay_queue::entry(),
         counter::entry(),
+        shared_value::entry(),
         two_phase_commit::all_to_all(),
         two_phase_commit::coordinator(),
         two_phase_commit::detection(),
         membership::entry(),
         configuration::entry(),
+        cache::node(),
+        cache::children(),
+        cache::tree(),
         names::entry(),
         persistent_node::entry(),
         churn::entry(),

@@ -1,0 +1,53 @@
+//! A cache of a znode's children, with their data.
+
+use super::engine::Engine;
+use super::event::child;
+use super::{CacheEvent, Cached, Extent, Mutants};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::path;
+
+/// A local copy of the children of a znode, which need not exist. See the [module](super) for its contract.
+pub struct ChildrenCache {
+    engine: Engine,
+    parent: Arc<str>,
+}
+
+impl ChildrenCache {
+    /// A cache of the children of this znode. It is empty until [`ChildrenCache::next`] is awaited.
+    pub fn new(
+        zookeeper: ZooKeeper,
+        parent: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> ChildrenCache {
+        let parent = parent.into();
+        let engine = Engine::new(zookeeper, Arc::clone(&parent), Extent::Children, mutants);
+        ChildrenCache { engine, parent }
+    }
+
+    /// The next event, across sessions; the copy changes with it. Its path is the child's whole one.
+    ///
+    /// Cancel-safe: the next call goes on waiting.
+    ///
+    /// # Errors
+    /// The server's refusal to let a znode be read; `NotReadOnly` at a server that only reads.
+    pub async fn next(&mut self) -> Result<CacheEvent, Error> {
+        self.engine.next().await
+    }
+
+    /// The children, by their names, in lexical order.
+    pub fn children(&self) -> impl Iterator<Item = (&str, &Cached)> {
+        self.engine.content().iter().map(|(path, znode)| (path::name(path), znode))
+    }
+
+    /// The child of this name.
+    pub fn get(&self, name: &str) -> Option<&Cached> {
+        self.engine.content().get(&child(&self.parent, name))
+    }
+
+    /// Whether this session's synchronisation is complete.
+    pub fn is_initialized(&self) -> bool {
+        self.engine.is_initialized()
+    }
+}

@@ -1,0 +1,37 @@
+//! A cache of one znode.
+
+use super::engine::Engine;
+use super::{CacheEvent, Cached, Extent, Mutants};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+
+/// A local copy of one znode, which need not exist. See the [module](super) for its contract.
+pub struct NodeCache(Engine);
+
+impl NodeCache {
+    /// A cache of this znode. It is empty until [`NodeCache::next`] is awaited.
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> NodeCache {
+        NodeCache(Engine::new(zookeeper, path.into(), Extent::Node, mutants))
+    }
+
+    /// The next event, across sessions; the copy changes with it.
+    ///
+    /// Cancel-safe: the next call goes on waiting.
+    ///
+    /// # Errors
+    /// The server's refusal to let the znode be read; `NotReadOnly` at a server that only reads.
+    pub async fn next(&mut self) -> Result<CacheEvent, Error> {
+        self.0.next().await
+    }
+
+    /// The znode as the copy has it; `None` where it is not there, or was not read yet.
+    pub fn get(&self) -> Option<&Cached> {
+        self.0.content().values().next()
+    }
+
+    /// Whether this session's synchronisation is complete.
+    pub fn is_initialized(&self) -> bool {
+        self.0.is_initialized()
+    }
+}

@@ -1,0 +1,169 @@
+//! CA4: a synchronisation is complete once, and truly.
+//!
+//! When it says so, each znode in the copy is as it was at some moment since the synchronisation began, and
+//! each znode that is not was not there at some such moment. That it comes to say so is asked within a time,
+//! and at rest.
+
+use super::changes;
+use super::replay::{Replay, Replays};
+use crate::cache::{CacheEvent, CacheSeen};
+use crate::calm::Owed;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// A znode's czxid and mzxid; `None` where there is none.
+type State = Option<(Zxid, Zxid)>;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Complete {
+    replays: Replays,
+    /// Of each synchronisation that is under way: all states since its beginning of each path that was there
+    /// at some time. Other paths were not there.
+    open: BTreeMap<ClientId, BTreeMap<Arc<str>, BTreeSet<State>>>,
+}
+
+impl Complete {
+    /// Watches caches of this znode.
+    pub fn new(root: &str) -> Complete {
+        Complete { replays: Replays::new(root), open: BTreeMap::new() }
+    }
+
+    fn committed(&mut self, view: View<'_>, body: &TxnBody) {
+        let Complete { replays, open } = self;
+        changes(&replays.root, body, &mut |path| {
+            let node = view.history.tree().node(path);
+            let state = node.map(|node| (node.czxid, node.mzxid));
+            for states in open.values_mut() {
+                let absent = || BTreeSet::from([None]);
+                states.entry(path.into()).or_insert_with(absent).insert(state);
+            }
+        });
+    }
+
+    fn begun(&mut self, view: View<'_>, client: ClientId) {
+        let Some(cache) = self.replays.caches.get(&client) else { return };
+        let there = view.history.tree().nodes();
+        let held = there.filter(|(path, _)| cache.extent.holds(&self.replays.root, path.as_str()));
+        let states = held
+            .map(|(path, node)| {
+                (Arc::from(path.as_str()), BTreeSet::from([Some((node.czxid, node.mzxid))]))
+            })
+            .collect();
+        self.open.insert(client, states);
+    }
+
+    /// Why the content is not complete.
+    fn missing(&self, client: ClientId, cache: &Replay) -> Option<String> {
+        let root = &self.replays.root;
+        let Some(states) = self.open.get(&client) else {
+            return Some(format!("{client} is told twice that its copy of {root} is complete"));
+        };
+        let held = states.keys().filter(|path| cache.extent.holds(root, path));
+        held.chain(cache.content.keys()).find_map(|path| {
+            let copy = cache.content.get(path).map(|znode| (znode.czxid, znode.mzxid));
+            let was = states.get(path).map_or(copy.is_none(), |states| states.contains(&copy));
+            let what = match copy {
+                Some((_, mzxid)) => format!("{path} as of {mzxid}"),
+                None => format!("no {path}"),
+            };
+            let saw = || {
+                format!(
+                    "{client} has {what} in its complete copy of {root}, which was so at no time since it \
+                     began to copy"
+                )
+            };
+            (!was).then(saw)
+        })
+    }
+}
+
+impl Monitor for Complete {
+    fn name(&self) -> &'static str {
+        "cache CA4 complete"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("begun"), Arc::from("delivered")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. }) || Replays::concerns(event)
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        if let Event::Committed { txn, .. } = event {
+            if view.history.is_new(txn) {
+                self.committed(view, &txn.body);
+            }
+            return Ok(());
+        }
+        // What an event says is for CA2.
+        let _ = self.replays.event(event);
+        let caches = &self.replays.caches;
+        self.open.retain(|client, _| caches.contains_key(client));
+        match self.replays.seen(event) {
+            Some((client, CacheSeen::Begun { .. })) => self.begun(view, client),
+            Some((client, CacheSeen::Delivered { event: CacheEvent::Initialized, .. })) => {
+                let cache = self.replays.caches.get(&client);
+                if let Some(saw) = cache.and_then(|cache| self.missing(client, cache)) {
+                    return Err(Objection::new(self.name(), saw));
+                }
+                self.open.remove(&client);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// CA4, that it comes to be: whose copy is not complete yet. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Initialized(Replays);
+
+impl Initialized {
+    pub(super) fn new(root: &str) -> Initialized {
+        Initialized(Replays::new(root))
+    }
+}
+
+impl Owed for Initialized {
+    const NAMES: [&'static str; 2] = ["cache CA4 initialized", "cache CA4 initialized at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        Replays::concerns(event)
+    }
+
+    fn event(&mut self, event: &Event) {
+        // What an event says is for CA2.
+        let _ = self.0.event(event);
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        super::is_change(&self.0.root, body)
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.0.caches.keys().copied().collect()
+    }
+
+    fn owes(&self, _view: View<'_>, client: ClientId) -> Option<String> {
+        let cache = self.0.caches.get(&client)?;
+        let root = &self.0.root;
+        (!cache.is_initialized)
+            .then(|| format!("{client} has not been told that its copy of {root} is complete"))
+    }
+}

@@ -1,0 +1,65 @@
+//! CA1: the copy comes to be what is there, when neither that nor the connection changes any more. It is asked
+//! of every cache until it ends.
+
+use super::is_change;
+use super::replay::Replays;
+use crate::calm::Owed;
+use std::collections::BTreeMap;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::property::View;
+use vivarium_model::txn::TxnBody;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Converged(Replays);
+
+impl Converged {
+    pub(super) fn new(root: &str) -> Converged {
+        Converged(Replays::new(root))
+    }
+}
+
+impl Owed for Converged {
+    const NAMES: [&'static str; 2] = ["cache CA1 convergence", "cache CA1 convergence at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        Replays::concerns(event)
+    }
+
+    fn event(&mut self, event: &Event) {
+        // What an event says is for CA2.
+        let _ = self.0.event(event);
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        is_change(&self.0.root, body)
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.0.caches.keys().copied().collect()
+    }
+
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+        let cache = self.0.caches.get(&client)?;
+        let root = &self.0.root;
+        let there = view.history.tree().nodes();
+        let held = there.filter(|(path, _)| cache.extent.holds(root, path.as_str()));
+        let mut is: BTreeMap<&str, _> = held.map(|(path, node)| (path.as_str(), node)).collect();
+        for (path, copy) in &cache.content {
+            let same = is.remove(&**path).is_some_and(|node| {
+                node.czxid == copy.czxid && node.mzxid == copy.mzxid && node.data == copy.data
+            });
+            if !same {
+                let node = view.history.tree().node(path);
+                let is = node.map_or("gone".to_string(), |node| format!("of {}", node.mzxid));
+                let had = copy.mzxid;
+                return Some(format!(
+                    "{client} has {path} as of {had} in its copy, and it is {is}"
+                ));
+            }
+        }
+        let (path, node) = is.into_iter().next()?;
+        Some(format!("{client} has no {path} in its copy, which is there as of {}", node.mzxid))
+    }
+}

@@ -1,0 +1,74 @@
+//! What a cache promises, as monitors (recipe rule 2.16).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | CA1 | the copy comes to be what is there: within a time; at rest | run; event |
+//! | CA2 | who replays the events has the content, and no child without its parent | event |
+//! | CA3 | what is told of a znode never goes back | event |
+//! | CA4 | each synchronisation is complete once, with nothing in it that is older than its beginning; and is, within a time; at rest | event; run; event |
+//! | CA5 | a cache that has ended tells nothing | event |
+//! | CA6 | what is told of a znode was so | event |
+//!
+//! All of them take one znode, of which each client has one cache at a time, and ignore everything else.
+
+pub mod complete;
+pub mod converged;
+pub mod onward;
+pub mod real_states;
+pub mod replay;
+
+pub use complete::{Complete, Initialized};
+pub use converged::Converged;
+pub use onward::Onward;
+pub use real_states::RealStates;
+pub use replay::{Replayed, Silent};
+
+use super::event::is_below;
+use crate::calm::{AtRest, WithinATime};
+use vivarium_model::property::Monitor;
+use vivarium_model::time::Duration;
+use vivarium_model::txn::TxnBody;
+
+/// All monitors of caches of this znode, its children or its subtree. `bound` is how long a client must have been
+/// connected, undisturbed, before what CA1 and CA4 say has to be so; where time stands still, the same is asked
+/// at rest.
+pub fn monitors(root: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(Replayed::new(root)),
+        Box::new(Onward::new(root)),
+        Box::new(Complete::new(root)),
+        Box::new(Silent::new(root)),
+        Box::new(RealStates::new(root)),
+        Box::new(WithinATime::new(Converged::new(root), bound)),
+        Box::new(AtRest::new(Converged::new(root))),
+        Box::new(WithinATime::new(Initialized::new(root), bound)),
+        Box::new(AtRest::new(Initialized::new(root))),
+    ]
+}
+
+/// Each znode at or below the root that a transaction creates, writes or deletes.
+fn changes(root: &str, body: &TxnBody, each: &mut impl FnMut(&str)) {
+    let mut change = |path: &str| {
+        if path == root || is_below(root, path) {
+            each(path);
+        }
+    };
+    match body {
+        TxnBody::Create { path, .. }
+        | TxnBody::SetData { path, .. }
+        | TxnBody::Delete { path }
+        | TxnBody::DeleteContainer { path } => change(path.as_str()),
+        TxnBody::CloseSession { ephemerals } => {
+            ephemerals.iter().for_each(|path| change(path.as_str()));
+        }
+        TxnBody::Multi(parts) => parts.iter().for_each(|part| changes(root, part, each)),
+        _ => {}
+    }
+}
+
+/// Whether a transaction changes anything at or below the root.
+fn is_change(root: &str, body: &TxnBody) -> bool {
+    let mut any = false;
+    changes(root, body, &mut |_| any = true);
+    any
+}

@@ -1,0 +1,326 @@
+//! CA2 and CA5: the events of a cache, replayed.
+//!
+//! CA2: an event makes sense for the content that it is applied to: it adds what is not there, changes and
+//! removes what is, and leaves no child without its parent in a copy that holds both. Whatever a program reads
+//! in the copy is what the events have made of it.
+//!
+//! CA5: behind its end a cache tells nothing.
+
+use crate::cache::event::is_below;
+use crate::cache::{CacheEvent, CacheSeen, Cached, Extent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::path;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// What one cache has told.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Replay {
+    pub(super) extent: Extent,
+    pub(super) content: BTreeMap<Arc<str>, Cached>,
+    /// The present synchronisation is complete.
+    pub(super) is_initialized: bool,
+}
+
+/// What the cache of each client has told.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Replays {
+    pub(super) root: Arc<str>,
+    pub(super) caches: BTreeMap<ClientId, Replay>,
+}
+
+impl Replays {
+    pub(super) fn new(root: &str) -> Replays {
+        Replays { root: root.into(), caches: BTreeMap::new() }
+    }
+
+    /// Whether an event of this kind says something of a cache.
+    pub(super) fn concerns(event: &Event) -> bool {
+        match event {
+            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
+            _ => event.observed::<CacheSeen>().is_some(),
+        }
+    }
+
+    /// What is seen of a cache of this root.
+    pub(super) fn seen<'a>(&self, event: &'a Event) -> Option<(ClientId, &'a CacheSeen)> {
+        event.observed().filter(|(_, seen): &(ClientId, &CacheSeen)| *seen.root() == self.root)
+    }
+
+    /// Takes an event in. `Err` says why it makes no sense.
+    pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
+        if let Event::Killed { client }
+        | Event::Finished { client, .. }
+        | Event::Panicked { client, .. } = event
+        {
+            self.caches.remove(client);
+        }
+        let Some((client, seen)) = self.seen(event) else { return Ok(()) };
+        match seen {
+            CacheSeen::Begun { extent, .. } => {
+                let fresh =
+                    || Replay { extent: *extent, content: BTreeMap::new(), is_initialized: false };
+                self.caches.entry(client).or_insert_with(fresh).is_initialized = false;
+                Ok(())
+            }
+            CacheSeen::Delivered { event, .. } => match self.caches.get_mut(&client) {
+                Some(cache) => cache.apply(&self.root, event),
+                None => Ok(()),
+            },
+            CacheSeen::Closed { .. } => {
+                self.caches.remove(&client);
+                Ok(())
+            }
+            CacheSeen::Content { .. } => Ok(()),
+        }
+    }
+}
+
+impl Replay {
+    fn apply(&mut self, root: &str, event: &CacheEvent) -> Result<(), String> {
+        match event {
+            CacheEvent::Initialized => self.is_initialized = true,
+            CacheEvent::Added { path, znode } => {
+                let parent = path::parent(path).filter(|parent| self.extent.holds(root, parent));
+                if let Some(parent) = parent.filter(|parent| !self.content.contains_key(*parent)) {
+                    return Err(format!("{path} is added without {parent}"));
+                }
+                if self.content.insert(Arc::clone(path), znode.clone()).is_some() {
+                    return Err(format!("{path} is added, and is there already"));
+                }
+            }
+            CacheEvent::Changed { path, znode } => {
+                let before = self.content.insert(Arc::clone(path), znode.clone());
+                if before.is_none_or(|before| before.czxid != znode.czxid) {
+                    return Err(format!("{path} is changed, and is not there"));
+                }
+            }
+            CacheEvent::Removed { path, znode } => {
+                if self.content.remove(path).is_none_or(|before| before.czxid != znode.czxid) {
+                    return Err(format!("{path} is removed, and is not there"));
+                }
+                let orphan = self.content.keys().find(|other| is_below(path, other));
+                if let Some(orphan) = orphan.filter(|_| self.extent == Extent::Tree) {
+                    return Err(format!("{path} is removed before {orphan}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// CA2. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Replayed(Replays);
+
+impl Replayed {
+    /// Watches caches of this znode.
+    pub fn new(root: &str) -> Replayed {
+        Replayed(Replays::new(root))
+    }
+}
+
+impl Monitor for Replayed {
+    fn name(&self) -> &'static str {
+        "cache CA2 replay"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("delivered"), Arc::from("content")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        Replays::concerns(event)
+    }
+
+    /// Each client's own account.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let seen = self.0.seen(event);
+        let client = seen.map(|(client, _)| client);
+        if let Err(why) = self.0.event(event) {
+            let client = client.map_or_else(String::new, |client| client.to_string());
+            let saw = format!("in the copy of {} that {client} has, {why}", self.0.root);
+            return Err(Objection::new(self.name(), saw));
+        }
+        let Some((client, CacheSeen::Content { root, znodes })) = seen else { return Ok(()) };
+        let Some(cache) = self.0.caches.get(&client) else { return Ok(()) };
+        let is_same = cache.content.len() == znodes.len()
+            && znodes.iter().all(|(path, znode)| cache.content.get(path) == Some(znode));
+        if is_same {
+            return Ok(());
+        }
+        let paths = |paths: Vec<&Arc<str>>| {
+            paths.iter().map(|path| path.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let is = paths(znodes.iter().map(|(path, _)| path).collect());
+        let told = paths(cache.content.keys().collect());
+        let saw = format!("{client} has [{is}] in its copy of {root}, and was told of [{told}]");
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+/// CA5. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Silent(Replays);
+
+impl Silent {
+    /// Watches caches of this znode.
+    pub fn new(root: &str) -> Silent {
+        Silent(Replays::new(root))
+    }
+}
+
+impl Monitor for Silent {
+    fn name(&self) -> &'static str {
+        "cache CA5 silent behind its end"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("delivered")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        Replays::concerns(event)
+    }
+
+    /// Each client's own account.
+    fn minds_order(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let seen = self.0.seen(event);
+        if let Some((client, CacheSeen::Delivered { root, .. })) = seen
+            && !self.0.caches.contains_key(&client)
+        {
+            let saw = format!("{client} is told of {root} by a cache that has ended, or not begun");
+            return Err(Objection::new(self.name(), saw));
+        }
+        // What an event says is for CA2.
+        let _ = self.0.event(event);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::{S1, Scene};
+    use vivarium_model::id::Xid;
+    use vivarium_model::observation::Observed;
+    use vivarium_model::zxid::Zxid;
+
+    const ROOT: &str = "/cache";
+
+    fn seen(seen: CacheSeen) -> Event {
+        let (client, session, next_xid) = (ClientId(1), Some(S1), Xid(1));
+        Event::Observed { client, session, next_xid, observation: Observed::new(seen) }
+    }
+
+    fn begun() -> Event {
+        seen(CacheSeen::Begun { root: ROOT.into(), extent: Extent::Tree })
+    }
+
+    fn delivered(event: CacheEvent) -> Event {
+        seen(CacheSeen::Delivered { root: ROOT.into(), event })
+    }
+
+    fn znode(czxid: u64) -> Cached {
+        let (czxid, mzxid) = (Zxid(czxid), Zxid(czxid));
+        Cached { czxid, mzxid, version: 0, data: [].into() }
+    }
+
+    fn added(path: &str, czxid: u64) -> Event {
+        delivered(CacheEvent::Added { path: path.into(), znode: znode(czxid) })
+    }
+
+    fn removed(path: &str, czxid: u64) -> Event {
+        delivered(CacheEvent::Removed { path: path.into(), znode: znode(czxid) })
+    }
+
+    fn run<M: Monitor>(monitor: M, events: impl IntoIterator<Item = Event>) -> Option<String> {
+        let mut scene = Scene::new(monitor);
+        events.into_iter().for_each(|event| scene.event(event));
+        scene.end()
+    }
+
+    #[test]
+    fn an_event_that_makes_no_sense_is_refused() {
+        let replayed =
+            |events: Vec<Event>| run(Replayed::new(ROOT), std::iter::once(begun()).chain(events));
+        let tree = || vec![added(ROOT, 1), added("/cache/a", 2)];
+        let and = |event: Event| replayed([tree(), vec![event]].concat());
+        assert_eq!(replayed(tree()), None);
+        assert_eq!(and(removed("/cache/a", 2)), None);
+        assert_eq!(and(added("/other/a", 3)), None);
+        let said = |saw: Option<String>, what: &str| {
+            assert!(saw.as_ref().is_some_and(|saw| saw.contains(what)), "{saw:?}");
+        };
+        said(and(removed(ROOT, 1)), "is removed before /cache/a");
+        said(and(removed("/cache/a", 3)), "is not there");
+        said(and(added("/cache/a", 3)), "is there already");
+        said(and(added("/cache/b/x", 3)), "is added without /cache/b");
+    }
+
+    #[test]
+    fn a_copy_that_was_not_told_is_refused() {
+        let content = |paths: &[(&str, u64)]| {
+            let znodes = paths.iter().map(|(path, zxid)| (Arc::from(*path), znode(*zxid)));
+            let content = CacheSeen::Content { root: ROOT.into(), znodes: znodes.collect() };
+            run(Replayed::new(ROOT), [begun(), added(ROOT, 1), seen(content)])
+        };
+        assert_eq!(content(&[(ROOT, 1)]), None);
+        assert!(content(&[]).is_some_and(|saw| saw.contains("was told of [/cache]")));
+        assert!(content(&[(ROOT, 2)]).is_some());
+        assert!(content(&[(ROOT, 1), ("/cache/a", 2)]).is_some());
+    }
+
+    #[test]
+    fn an_event_behind_the_end_is_refused() {
+        let close = || seen(CacheSeen::Closed { root: ROOT.into() });
+        let silent = |events: Vec<Event>| run(Silent::new(ROOT), events);
+        assert_eq!(silent(vec![begun(), added(ROOT, 1), close(), begun(), added(ROOT, 1)]), None);
+        let late = silent(vec![begun(), close(), added(ROOT, 1)]);
+        assert!(late.is_some_and(|saw| saw.contains("has ended")));
+    }
+
+    #[test]
+    fn a_copy_that_is_complete_twice_is_refused() {
+        let complete = |events: Vec<Event>| run(super::super::Complete::new(ROOT), events);
+        let initialized = || delivered(CacheEvent::Initialized);
+        assert_eq!(complete(vec![begun(), initialized(), begun(), initialized()]), None);
+        let twice = complete(vec![begun(), initialized(), initialized()]);
+        assert!(twice.is_some_and(|saw| saw.contains("twice")));
+        assert!(complete(vec![begun(), added(ROOT, 1), initialized()]).is_some());
+    }
+
+    #[test]
+    fn a_znode_that_goes_back_is_refused() {
+        let onward = |events: Vec<Event>| run(super::super::Onward::new(ROOT), events);
+        assert_eq!(onward(vec![added(ROOT, 1), removed(ROOT, 1), added(ROOT, 2)]), None);
+        assert!(onward(vec![added(ROOT, 1), removed(ROOT, 1), added(ROOT, 1)]).is_some());
+        assert!(onward(vec![added(ROOT, 2), added(ROOT, 1)]).is_some());
+    }
+}

@@ -1,0 +1,52 @@
+//! A cache of a subtree.
+
+use super::engine::Engine;
+use super::{CacheEvent, Cached, Extent, Mutants};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::path;
+
+/// A local copy of a znode, which need not exist, and of all its descendants. See the [module](super) for its
+/// contract.
+pub struct TreeCache(Engine);
+
+impl TreeCache {
+    /// A cache of this znode and of all below. It is empty until [`TreeCache::next`] is awaited.
+    pub fn new(zookeeper: ZooKeeper, root: impl Into<Arc<str>>, mutants: Mutants) -> TreeCache {
+        TreeCache(Engine::new(zookeeper, root.into(), Extent::Tree, mutants))
+    }
+
+    /// The next event, across sessions; the copy changes with it.
+    ///
+    /// Cancel-safe: the next call goes on waiting.
+    ///
+    /// # Errors
+    /// The server's refusal to let a znode be read; `NotReadOnly` at a server that only reads.
+    pub async fn next(&mut self) -> Result<CacheEvent, Error> {
+        self.0.next().await
+    }
+
+    /// All znodes of the copy with their paths, in the order of these.
+    pub fn znodes(&self) -> impl Iterator<Item = (&Arc<str>, &Cached)> {
+        self.0.content().iter()
+    }
+
+    /// The znode of this path.
+    pub fn get(&self, path: &str) -> Option<&Cached> {
+        self.0.content().get(path)
+    }
+
+    /// The children of a znode with their paths.
+    pub fn children<'a>(
+        &'a self,
+        parent: &'a str,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Cached)> {
+        self.znodes().filter(move |(path, _)| path::parent(path) == Some(parent))
+    }
+
+    /// Whether this session's synchronisation is complete.
+    pub fn is_initialized(&self) -> bool {
+        self.0.is_initialized()
+    }
+}

@@ -1,0 +1,187 @@
+//! `node-cache`, `children-cache` and `tree-cache`: clients create, write, delete and make anew znodes, and all
+//! have a copy of them, while everything around them fails.
+//!
+//! Each client changes something before it has its cache, and something while it has it, in the same session.
+//! It has it for long enough that the copy must have come to be what is there. In a search the first client
+//! changes something, and the others have caches.
+
+use super::{Entry, Group, Mutant, Switches, recipe};
+use std::sync::Arc;
+use vivarium_model::mark::Mark;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::cache::{
+    self, CacheWork, Extent, Mutant as CacheMutant, Mutants, Step, cache_worker,
+};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The znode that the caches are of.
+const ROOT: &str = "/cache";
+
+/// Its children.
+const CHILDREN: [&str; 3] = ["/cache/a", "/cache/b", "/cache/c"];
+
+/// Their children.
+const GRANDCHILDREN: [&str; 3] = ["/cache/a/x", "/cache/a/y", "/cache/b/x"];
+
+/// What goes wrong with a single znode.
+const OF_NODE: [CacheMutant; 6] = [
+    CacheMutant::CacheVersionNotMzxid,
+    CacheMutant::CacheNoRecheckOnReconnect,
+    CacheMutant::CacheWatchConsumed,
+    CacheMutant::CacheWatchAfterRead,
+    CacheMutant::CacheStopsAtNoNode,
+    CacheMutant::CacheBelievesLaggard,
+];
+
+/// What goes wrong with a list of children.
+const OF_CHILDREN: [CacheMutant; 6] = [
+    CacheMutant::CacheNoRecheckOnReconnect,
+    CacheMutant::InitCountsVanished,
+    CacheMutant::FailOnVanishedPeer,
+    CacheMutant::CacheInitializedEarly,
+    CacheMutant::CacheAddsWithoutData,
+    CacheMutant::CacheKeepsVanished,
+];
+
+/// What goes wrong with a subtree.
+const OF_TREE: [CacheMutant; 6] = [
+    CacheMutant::CacheVersionNotMzxid,
+    CacheMutant::CacheStopsAtNoNode,
+    CacheMutant::FailOnVanishedPeer,
+    CacheMutant::CacheKeepsVanished,
+    CacheMutant::CacheForgetsDescendants,
+    CacheMutant::CacheChildBeforeParent,
+];
+
+/// What marks a sweep must reach: without them, half of what a cache is for has not been asked.
+const MARKS: [Mark; 1] = [Mark::SessionExpired];
+
+fn listed(mutants: &[CacheMutant]) -> Vec<Mutant> {
+    let row = |mutant: &CacheMutant| Mutant { name: mutant.name(), summary: mutant.summary() };
+    mutants.iter().map(row).collect()
+}
+
+/// A copy of one znode.
+pub(super) fn node() -> Entry {
+    Entry {
+        name: "node-cache",
+        summary: "clients have a copy of a znode that others change",
+        group: Group::Recipe,
+        seeds: 500,
+        mutants: listed(&OF_NODE),
+        build: |switches| build(&node(), switches, Extent::Node),
+    }
+}
+
+/// A copy of the children.
+pub(super) fn children() -> Entry {
+    Entry {
+        name: "children-cache",
+        summary: "clients have a copy of children that others change",
+        group: Group::Recipe,
+        seeds: 500,
+        mutants: listed(&OF_CHILDREN),
+        build: |switches| build(&children(), switches, Extent::Children),
+    }
+}
+
+/// A copy of a subtree.
+pub(super) fn tree() -> Entry {
+    Entry {
+        name: "tree-cache",
+        summary: "clients have a copy of a subtree that others change",
+        group: Group::Recipe,
+        seeds: 500,
+        mutants: listed(&OF_TREE),
+        build: |switches| build(&tree(), switches, Extent::Tree),
+    }
+}
+
+fn build(entry: &Entry, switches: &Switches, extent: Extent) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, extent, mutants));
+        work.map(cache_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| cache::monitors(ROOT, recipe::calm_bound(drawn));
+    let there: &[&str] = match extent {
+        Extent::Node => &[ROOT],
+        Extent::Children | Extent::Tree => &[ROOT, CHILDREN[0]],
+    };
+    Scenario {
+        rounds: Choice::from(1..=6),
+        marks: MARKS.to_vec(),
+        // Who has a cache has it for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
+        explored: Explored::Programs { setup: Setup::of(there).expect("these are znodes") },
+        ..recipe::scenario(entry, switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWork {
+    if let Some(search) = drawn.search {
+        let (before, follow) = match client {
+            1 => (searched(extent), None),
+            _ => (Vec::new(), Some(drawn.config.tick)),
+        };
+        return CacheWork {
+            root: ROOT.into(),
+            extent,
+            before,
+            beside: Vec::new(),
+            pause: Duration::ZERO,
+            follow,
+            cancel: search.cancels,
+            close: false,
+            mutants,
+        };
+    }
+    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("cache work", client.into());
+    let mut steps = |count: u32| (0..count).map(|_| step(random, extent)).collect::<Vec<_>>();
+    let (before, beside) = (steps(2 * drawn.rounds), steps(2 * drawn.rounds));
+    let bound = recipe::calm_bound(drawn);
+    CacheWork {
+        root: ROOT.into(),
+        extent,
+        before,
+        beside,
+        pause: random.span(Duration::ZERO, Duration::from_secs(2)),
+        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        cancel: random.chance(Ratio::one_in(2)),
+        close: true,
+        mutants,
+    }
+}
+
+/// The few changes of a search.
+fn searched(extent: Extent) -> Vec<Step> {
+    let [root, a, b]: [Arc<str>; 3] = [ROOT, CHILDREN[0], CHILDREN[1]].map(Arc::from);
+    match extent {
+        Extent::Node => vec![Step::Delete(Arc::clone(&root)), Step::Create(root)],
+        Extent::Children => vec![Step::Delete(a), Step::Create(b)],
+        Extent::Tree => {
+            vec![Step::DeleteAll(Arc::clone(&root)), Step::Create(root), Step::Create(a)]
+        }
+    }
+}
+
+/// One change of a sweep.
+fn step(random: &mut Random, extent: Extent) -> Step {
+    let mut any = |paths: &[&str]| Arc::from(*random.pick(paths));
+    let path = match extent {
+        Extent::Node => any(&[ROOT]),
+        Extent::Children => any(&[&[ROOT][..], &CHILDREN, &CHILDREN].concat()),
+        Extent::Tree => any(&[&[ROOT][..], &CHILDREN, &GRANDCHILDREN].concat()),
+    };
+    match random.below(10) {
+        0..=3 => Step::Create(path),
+        4 => Step::CreateEphemeral(path),
+        5..=6 => Step::Set(path),
+        7 => Step::Replace(path),
+        8 => Step::Delete(path),
+        _ => Step::DeleteAll(path),
+    }
+}

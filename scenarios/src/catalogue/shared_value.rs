@@ -1,0 +1,91 @@
+//! `shared-value`: clients write one value and follow it, while everything around them fails.
+//!
+//! Some write over the value that they were told last, some over any; some can be cancelled; the znode keeps
+//! the ids of many writes or of one only, so that what became of a write may be unknown. Each follows
+//! for long enough that it must have been told of the last value. In a search each client writes once, those
+//! with an odd number over what they have read and the others over anything; then the last one follows.
+
+use super::{Entry, Group, Mutant, Switches, recipe};
+use vivarium_model::mark::Mark;
+use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
+use vivarium_recipes::shared_value::{self, Mutants, SharedValueWork, shared_value_worker};
+use vivarium_recipes::{cache, counter};
+use vivarium_sim::random::{Random, Ratio, Seeds};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+
+/// The value's znode.
+const PATH: &str = "/shared";
+
+/// What a sweep must have seen: every fate of a write whose reply was lost.
+const MARKS: [Mark; 4] = [
+    Mark::LostReplyApplied,
+    Mark::LostReplyNeverApplied,
+    Mark::LostReplyPending,
+    Mark::SessionExpired,
+];
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    let following = cache::Mutant::CacheNoRecheckOnReconnect;
+    let following = Mutant { name: following.name(), summary: following.summary() };
+    let writing = Mutant::all_of::<counter::Mutant>().into_iter();
+    Entry {
+        name: "shared-value",
+        summary: "clients write one value, and all follow it",
+        group: Group::Recipe,
+        seeds: 500,
+        mutants: writing.chain([following]).collect(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let mutants = Mutants::of_names(&switches.mutants);
+    let programs = move |drawn: &Drawn| {
+        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+        work.map(shared_value_worker).collect()
+    };
+    let monitors = |drawn: &Drawn| shared_value::monitors(PATH, recipe::calm_bound(drawn));
+    Scenario {
+        rounds: Choice::from(1..=6),
+        marks: MARKS.to_vec(),
+        // Who follows does so for as long as what is owed may take.
+        progress_bound: Duration::from_secs(900),
+        explored: Explored::Programs { setup: Setup::of([PATH]).expect("it is a znode") },
+        ..recipe::scenario(&entry(), switches, programs, monitors)
+    }
+}
+
+/// What one client does.
+fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SharedValueWork {
+    if let Some(search) = drawn.search {
+        let is_last = client == drawn.clients;
+        return SharedValueWork {
+            path: PATH.into(),
+            rounds: drawn.rounds,
+            tries: client % 2 == 1,
+            pause: Duration::ZERO,
+            follow: is_last.then_some(drawn.config.tick),
+            cancel: search.cancels,
+            keeping: None,
+            close: false,
+            mutants,
+        };
+    }
+    let random: &mut Random =
+        &mut Seeds::new(drawn.seed).stream("shared value work", client.into());
+    let keeping = Seeds::new(drawn.seed).stream("shared value", 0).chance(Ratio::one_in(3));
+    let bound = recipe::calm_bound(drawn);
+    SharedValueWork {
+        path: PATH.into(),
+        rounds: drawn.rounds,
+        tries: random.chance(Ratio::one_in(2)),
+        pause: random.span(Duration::ZERO, Duration::from_millis(1_500)),
+        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        cancel: random.chance(Ratio::one_in(3)),
+        keeping: keeping.then_some(1),
+        close: true,
+        mutants,
+    }
+}
