@@ -239,6 +239,11 @@ impl Guard {
             }
             None => janitor::delete_together(&self.zookeeper, &self.holding()).await,
         };
+        self.released(deletion)
+    }
+
+    /// What has become of the release, which is done.
+    pub(super) fn released(&mut self, deletion: Deletion) -> Release {
         self.phase = Phase::Done;
         let release = match deletion {
             Deletion::Deleted => Release::Released,
@@ -273,7 +278,7 @@ impl Guard {
     }
 
     /// Tells the holder of a loss; whether it was told.
-    fn tell(&self, loss: Loss) -> bool {
+    pub(super) fn tell(&self, loss: Loss) -> bool {
         if self.mutants.has(Mutant::BeliefSurvivesExpiry) {
             return false;
         }
@@ -290,7 +295,7 @@ impl Guard {
 
     /// The belief ends before the delete is sent: the next holder may be granted the lock before
     /// this one hears of it.
-    fn stop_believing(&mut self) {
+    pub(super) fn stop_believing(&mut self) {
         self.phase = Phase::Releasing;
         self.observe_the_end();
     }

@@ -15,6 +15,7 @@ mod lease;
 mod mutant;
 mod office;
 mod recovery;
+mod request;
 mod routine;
 mod seen;
 
@@ -23,6 +24,7 @@ pub(crate) use downgrade::ReadersPlace;
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub(crate) use lease::LeaseAttempt;
 pub use mutant::{Mutant, Mutants};
+pub(crate) use request::Content;
 pub use routine::Routine;
 pub use seen::LockSeen;
 

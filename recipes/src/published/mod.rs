@@ -13,5 +13,6 @@ pub mod double_barrier_chapter;
 pub mod double_barrier_page;
 pub mod double_barrier_tutorial;
 pub mod page_queue;
+pub mod revocable_lock;
 pub mod tutorial_queue;
 pub mod two_phase_commit;

@@ -14,12 +14,15 @@ mod lock;
 mod membership;
 mod multilock;
 mod names;
+mod partitioner;
 mod persistent_node;
 mod published_barriers;
 mod published_queues;
+mod published_revocable_lock;
 mod published_two_phase_commit;
 mod queue;
 mod recipe;
+mod revocable_lock;
 mod rwlock;
 mod semaphore;
 mod two_phase_commit;
@@ -129,6 +132,8 @@ pub fn catalogue() -> Vec<Entry> {
         lock::entry(),
         rwlock::entry(),
         multilock::entry(),
+        revocable_lock::entry(),
+        revocable_lock::by_force(),
         semaphore::entry(),
         leader::entry(),
         barrier::entry(),
@@ -142,6 +147,7 @@ pub fn catalogue() -> Vec<Entry> {
         two_phase_commit::coordinator(),
         two_phase_commit::detection(),
         membership::entry(),
+        partitioner::entry(),
         configuration::entry(),
         names::entry(),
         persistent_node::entry(),
@@ -154,6 +160,8 @@ pub fn catalogue() -> Vec<Entry> {
         published_queues::page(),
         published_queues::tutorial(),
         published_queues::padded_tutorial(),
+        published_revocable_lock::page(),
+        published_revocable_lock::translation(),
         published_two_phase_commit::rewritable(),
         published_two_phase_commit::ephemeral(),
         published_two_phase_commit::prefilled(),
