@@ -1,6 +1,6 @@
 //! Mutants of the revocable lock and of the partitioner and the published texts, found by exploring within small
-//! budgets, by a way that is proven to be the shortest; and the recipes as they should be, held in every state within
-//! such budgets.
+//! budgets, by a way that is proven to be the shortest; and the revocable lock as it should be, held in every state
+//! within such budgets.
 //!
 //! Left out are what takes time to tell (`RevokeWithoutGrace`), a second set (`UnequalSets`) or more states than a test
 //! has: the museum has them.
@@ -77,10 +77,10 @@ fn each_goes_wrong_by_a_shortest_way() {
     }
 }
 
-/// The command line asks for more.
+/// The command line asks for more. The partitioner has too many states for a test, and more sleeps than are ended early.
 #[test]
 fn the_recipes_hold_within_small_budgets() {
-    for scenario in ["revocable-lock", "revocable-lock-by-force", "partitioner"] {
+    for scenario in ["revocable-lock", "revocable-lock-by-force"] {
         let verdict = explored(&text(scenario, "", 0), &two()).verdict;
         assert!(matches!(verdict, Verdict::Exhausted { .. }), "{scenario}: {verdict}");
     }
