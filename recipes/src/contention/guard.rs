@@ -255,6 +255,11 @@ impl Guard {
         if works_on {
             self.observe_the_end();
         }
+        self.released(deletion)
+    }
+
+    /// What has become of the release, which is done.
+    pub(super) fn released(&mut self, deletion: Deletion) -> Release {
         self.phase = Phase::Done;
         let release = match deletion {
             Deletion::Deleted => Release::Released,
@@ -294,7 +299,7 @@ impl Guard {
     }
 
     /// Tells the holder of a loss; whether it was told.
-    fn tell(&self, loss: Loss) -> bool {
+    pub(super) fn tell(&self, loss: Loss) -> bool {
         let is_deaf = self.mutants.has(Mutant::LossBeforeCallback) && self.listens.get().is_none();
         if is_deaf || self.mutants.has(Mutant::BeliefSurvivesExpiry) {
             return false;
@@ -312,7 +317,7 @@ impl Guard {
 
     /// The belief ends before the delete is sent: the next holder may be granted the lock before
     /// this one hears of it.
-    fn stop_believing(&mut self) {
+    pub(super) fn stop_believing(&mut self) {
         self.phase = Phase::Releasing;
         self.observe_the_end();
     }

@@ -16,6 +16,7 @@ mod line;
 mod mutant;
 mod office;
 mod recovery;
+mod request;
 mod routine;
 mod seen;
 
@@ -24,6 +25,7 @@ pub(crate) use downgrade::ReadersPlace;
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub(crate) use lease::LeaseAttempt;
 pub use mutant::{Mutant, Mutants};
+pub(crate) use request::Content;
 pub use routine::Routine;
 pub use seen::LockSeen;
 

@@ -23,6 +23,7 @@ pub mod lock_older_text;
 pub mod lock_text_order;
 pub mod lock_without_recovery;
 pub mod page_queue;
+pub mod revocable_lock;
 pub mod rw_lock_by_prefix;
 pub mod rw_lock_garbled_reader;
 pub mod tutorial_queue;

@@ -15,13 +15,16 @@ mod lock;
 mod membership;
 mod multilock;
 mod names;
+mod partitioner;
 mod persistent_node;
 mod published_barriers;
 mod published_locks;
 mod published_queues;
+mod published_revocable_lock;
 mod published_two_phase_commit;
 mod queue;
 mod recipe;
+mod revocable_lock;
 mod rwlock;
 mod semaphore;
 mod shared_value;
@@ -132,6 +135,8 @@ pub fn catalogue() -> Vec<Entry> {
         lock::entry(),
         rwlock::entry(),
         multilock::entry(),
+        revocable_lock::entry(),
+        revocable_lock::by_force(),
         semaphore::entry(),
         leader::entry(),
         barrier::entry(),
@@ -146,6 +151,7 @@ pub fn catalogue() -> Vec<Entry> {
         two_phase_commit::coordinator(),
         two_phase_commit::detection(),
         membership::entry(),
+        partitioner::entry(),
         configuration::entry(),
         cache::node(),
         cache::children(),
@@ -162,6 +168,8 @@ pub fn catalogue() -> Vec<Entry> {
         published_queues::page(),
         published_queues::tutorial(),
         published_queues::padded_tutorial(),
+        published_revocable_lock::page(),
+        published_revocable_lock::translation(),
         published_two_phase_commit::rewritable(),
         published_two_phase_commit::ephemeral(),
         published_two_phase_commit::prefilled(),

@@ -9,6 +9,9 @@
 //! (recipe rule 2.8.7); which of the two began first does not matter. Such *zombie overlaps* are legal:
 //! they are counted and measured here, not refused.
 //!
+//! Where a lock can be taken away by force ([`Belief::with_force`]), a holder whose znode another session has deleted
+//! is a zombie as well (recipe rule 2.11.6).
+//!
 //! A belief that outlives the notice is no zombie any more. The lock's policy is that a belief ends
 //! with the notice of expiry, and a client machine begins a new session only after that notice, so
 //! a belief that is still there when its client is connected by another session is refused
@@ -30,6 +33,8 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct Belief {
     lock: Arc<str>,
+    /// Whether another session may delete a holder's znode.
+    by_force: bool,
     creations: Creations,
     held: Vec<Held>,
     // Measured only: no verdict depends on them.
@@ -71,10 +76,21 @@ impl Belief {
         Belief {
             creations: Creations::new(&lock),
             lock,
+            by_force: false,
             held: Vec::new(),
             open: Unhashed::default(),
             measured: Unhashed::default(),
         }
+    }
+
+    /// The same where holders can lose the lock by force.
+    pub fn with_force(lock_directory: &str) -> Belief {
+        Belief { by_force: true, ..Belief::new(lock_directory) }
+    }
+
+    fn is_zombie(&self, view: View<'_>, held: &Held) -> bool {
+        held.session.is_none_or(|session| is_closed(view, session))
+            || self.by_force && self.creations.is_taken(held.token)
     }
 
     /// What was measured so far; an overlap that still lasts is counted, but its time is not.
@@ -108,7 +124,7 @@ impl Belief {
     fn granted(&mut self, view: View<'_>, new: Held) -> Result<(), Objection> {
         for old in &self.held {
             let (smaller, larger) = if old.token < new.token { (old, &new) } else { (&new, old) };
-            if smaller.session.is_some_and(|session| !is_closed(view, session)) {
+            if !self.is_zombie(view, smaller) {
                 return Err(Objection::new(
                     self.name(),
                     format!(
@@ -291,6 +307,21 @@ mod tests {
         scene.delete(S1, 5, &node("a", 0));
         scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 (token 1:4) and client 2 (token 1:5) both believe that they hold /lock, and the session of the smaller token is open");
+    }
+
+    /// Another session has deleted the first one's znode: a zombie only where that may be.
+    #[test]
+    fn a_lock_that_was_taken_by_force_makes_a_zombie_where_that_is_agreed() {
+        for (by_force, by, is_refused) in [(false, S2, true), (true, S2, false), (true, S1, true)] {
+            let belief = if by_force { Belief::with_force(LOCK) } else { Belief::new(LOCK) };
+            let mut scene = Scene::new(belief);
+            let first = scene.create(S1, 2, &node("a", 0));
+            let second = scene.create(S2, 1, &node("b", 1));
+            scene.observe(1, S1, 4, granted("a", &node("a", 0), first));
+            scene.delete(by, 5, &node("a", 0));
+            scene.observe(2, S2, 4, granted("b", &node("b", 1), second));
+            assert_eq!(scene.end().is_some(), is_refused, "{by_force} {by}");
+        }
     }
 
     #[test]

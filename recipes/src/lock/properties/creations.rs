@@ -4,7 +4,7 @@
 //! and a zombie's session is over. So whoever judges grants remembers what was created, and need not
 //! look back in the committed history.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
@@ -18,6 +18,8 @@ use vivarium_model::zxid::Zxid;
 pub(crate) struct Creations {
     lock: Arc<str>,
     by_czxid: BTreeMap<Zxid, Creation>,
+    /// What was deleted by another session than the one that created it.
+    taken: BTreeSet<Zxid>,
 }
 
 /// What one transaction created.
@@ -30,7 +32,7 @@ struct Creation {
 impl Creations {
     /// Of this lock, from the start of the history.
     pub(crate) fn new(lock: &Arc<str>) -> Creations {
-        Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new() }
+        Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
     /// Takes an event in.
@@ -39,6 +41,7 @@ impl Creations {
         if !view.history.is_new(txn) {
             return;
         }
+        deleted(&txn.body, &mut |path| self.delete(txn.session, path));
         let mut nodes = Vec::new();
         created(&txn.body, &mut |path| {
             if path::parent(path) == Some(&*self.lock) {
@@ -48,6 +51,20 @@ impl Creations {
         if !nodes.is_empty() {
             self.by_czxid.insert(txn.zxid, Creation { session: txn.session, nodes });
         }
+    }
+
+    fn delete(&mut self, session: SessionId, path: &ZnodePath) {
+        // The name may have come again: the last one is meant.
+        let mut creations = self.by_czxid.iter().rev();
+        let creation = creations.find(|(_, creation)| creation.nodes.contains(path));
+        if let Some((czxid, _)) = creation.filter(|(_, creation)| creation.session != session) {
+            self.taken.insert(*czxid);
+        }
+    }
+
+    /// Whether another session has deleted what was created under this czxid.
+    pub(crate) fn is_taken(&self, czxid: Zxid) -> bool {
+        self.taken.contains(&czxid)
     }
 
     /// The session whose transaction `czxid` created `node`; `None` if it did not.
@@ -63,6 +80,15 @@ pub(crate) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
     match body {
         TxnBody::Create { path, .. } => each(path),
         TxnBody::Multi(parts) => parts.iter().for_each(|part| created(part, each)),
+        _ => {}
+    }
+}
+
+/// Each znode that a transaction deletes, other than with a session.
+fn deleted(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
+    match body {
+        TxnBody::Delete { path } => each(path),
+        TxnBody::Multi(parts) => parts.iter().for_each(|part| deleted(part, each)),
         _ => {}
     }
 }

@@ -25,6 +25,10 @@ pub struct Fencing {
     lock: Arc<str>,
     /// Readers are granted the lock in any order.
     writers_only: bool,
+    /// Another session may delete a holder's znode: it is a zombie then (recipe rule 2.11.6).
+    by_force: bool,
+    /// The one resource that is written to under this lock; `None` where all are.
+    resource: Option<Arc<str>>,
     creations: Creations,
     /// All tokens granted so far: as many as there were grants.
     granted: BTreeSet<Zxid>,
@@ -40,6 +44,8 @@ impl Fencing {
             creations: Creations::new(&lock),
             lock,
             writers_only: false,
+            by_force: false,
+            resource: None,
             granted: BTreeSet::new(),
             accepted: BTreeMap::new(),
         }
@@ -48,6 +54,16 @@ impl Fencing {
     /// Watches the read-write lock in this directory: the tokens of its writers.
     pub fn of_writers(lock_directory: &str) -> Fencing {
         Fencing { writers_only: true, ..Fencing::new(lock_directory) }
+    }
+
+    /// Watches the lock in this directory, whose holders can lose it by force.
+    pub fn with_force(lock_directory: &str) -> Fencing {
+        Fencing { by_force: true, ..Fencing::new(lock_directory) }
+    }
+
+    /// Watches the lock in this directory, and this one resource: others belong to other locks.
+    pub fn of_resource(lock_directory: &str, resource: &str) -> Fencing {
+        Fencing { resource: Some(resource.into()), ..Fencing::new(lock_directory) }
     }
 
     /// Whether the token of this znode's grant counts.
@@ -69,7 +85,8 @@ impl Fencing {
             let saw = format!("{client} was granted token {token}, which was granted before");
             return Err(Objection::new(self.name(), saw));
         }
-        let zombie = session.is_none_or(|session| is_closed(view, session));
+        let zombie = session.is_none_or(|session| is_closed(view, session))
+            || self.by_force && self.creations.is_taken(token);
         match largest.filter(|largest| *largest > token && !zombie) {
             None => Ok(()),
             Some(largest) => Err(Objection::new(
@@ -88,6 +105,9 @@ impl Fencing {
         resource: &Arc<str>,
         token: Zxid,
     ) -> Result<(), Objection> {
+        if self.resource.as_ref().is_some_and(|only| only != resource) {
+            return Ok(());
+        }
         let largest = self.accepted.entry(Arc::clone(resource)).or_insert(token);
         if token < *largest {
             let saw = format!(
@@ -184,6 +204,20 @@ mod tests {
         }
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M3 fencing: client 1 was granted token 1:4 after token 1:5 had been granted, and its session is open");
         assert_eq!(zombie.end(), None);
+    }
+
+    #[test]
+    fn tokens_go_backwards_for_who_has_lost_the_lock_by_force() {
+        for (by_force, by, is_refused) in [(false, S2, true), (true, S2, false), (true, S1, true)] {
+            let fencing = if by_force { Fencing::with_force(LOCK) } else { Fencing::new(LOCK) };
+            let mut scene = Scene::new(fencing);
+            let first = scene.create(S1, 2, &node("a", 0));
+            let second = scene.create(S2, 1, &node("b", 1));
+            scene.delete(by, 5, &node("a", 0));
+            scene.observe(2, S2, 3, granted("b", &node("b", 1), second));
+            scene.observe(1, S1, 3, granted("a", &node("a", 0), first));
+            assert_eq!(scene.end().is_some(), is_refused, "{by_force} {by}");
+        }
     }
 
     #[test]

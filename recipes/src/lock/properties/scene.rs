@@ -9,7 +9,7 @@ use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
 use vivarium_model::observation::Observed;
 use vivarium_model::op::SessionState;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Monitor, Objection, View};
+use vivarium_model::property::{LooksBack, Monitor, Objection, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
@@ -124,7 +124,7 @@ impl<M: Monitor> Scene<M> {
     /// Nothing can happen any more but that time passes; what the monitor objects to.
     pub(crate) fn at_rest(&mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
-            .within(self.monitor.looks_back())
+            .within(self.monitor.looks_back().max(LooksBack::Tip))
             .asked(self.monitor.asked());
         self.monitor.at_rest(view).err().map(|objection| objection.to_string())
     }
@@ -132,7 +132,7 @@ impl<M: Monitor> Scene<M> {
     /// The run ends; what the monitor objected to first.
     pub(crate) fn end(mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
-            .within(self.monitor.looks_back())
+            .within(self.monitor.looks_back().max(LooksBack::Tip))
             .asked(self.monitor.asked());
         let result = self.monitor.end(view);
         self.objection.or(result.err()).map(|objection| objection.to_string())

@@ -1,0 +1,44 @@
+//! What a partitioner promises, as monitors (recipe rule 2.19).
+//!
+//! | | property | class |
+//! |---|---|---|
+//! | PT1 | two use an item at once only if the session of one of the two is closed | event |
+//! | PT2 | each member uses its share of what is divided, and nothing else: within a time; at rest | run; event |
+//! | PT3 | whoever uses an item holds its lock | event |
+//! | M1, M2, M3, M5, M6 | of each item's lock, as of the exclusive lock | |
+
+mod one_user;
+mod shares;
+mod under_lock;
+
+pub use one_user::OneUser;
+pub use shares::Shares;
+pub use under_lock::UnderLock;
+
+use super::lock_of;
+use crate::calm::{AtRest, WithinATime};
+use crate::lock::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
+use vivarium_model::property::Monitor;
+use vivarium_model::time::Duration;
+
+/// All monitors of the partition in this directory, where no more than these items are divided. `bound` is how long a
+/// client must have been connected, undisturbed, before what it owes must be there (PT2, M5); where time stands
+/// still, the same is asked at rest.
+pub fn monitors(directory: &str, items: &[&str], bound: Duration) -> Vec<Box<dyn Monitor>> {
+    let mut monitors: Vec<Box<dyn Monitor>> = vec![
+        Box::new(OneUser::new(directory)),
+        Box::new(UnderLock::new(directory)),
+        Box::new(WithinATime::new(Shares::new(directory), bound)),
+        Box::new(AtRest::new(Shares::new(directory))),
+    ];
+    for item in items {
+        let lock = lock_of(directory, item);
+        monitors.push(Box::new(Exclusion::new(&lock)));
+        monitors.push(Box::new(Belief::new(&lock)));
+        monitors.push(Box::new(Fencing::of_resource(&lock, item)));
+        monitors.push(Box::new(NoLeak::new(&lock, bound)));
+        monitors.push(Box::new(NoLeakAtRest::new(&lock)));
+        monitors.push(Box::new(NoSelfWait::new(&lock)));
+    }
+    monitors
+}

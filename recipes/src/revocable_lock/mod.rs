@@ -1,0 +1,152 @@
+//! The revocable lock (recipe rule 2.11): an exclusive lock whose owner can be asked to give it back.
+//!
+//! # Contract
+//!
+//! Everything of the exclusive [lock] holds. Whoever wants the lock writes a request into the owner's
+//! znode ([`RevocableLock::ask`]), and the owner is told ([`RevocableGuard::asked`]).
+//!
+//! *Consent.* The owner decides whether and when it gives the lock back: it may have something to finish first. Nobody
+//! deletes its znode for it, unless the lock is used with force ([`RevocableLock::take`]): then the owner has a
+//! grace time from the moment at which the request was written. An owner whose lock was taken away may not know
+//! yet. It is a zombie like one whose session has ended, for as long as it takes to be told
+//! ([`Guard::lost`](crate::contention::Guard::lost)), and two can believe to hold the lock although both sessions are open.
+//! Where that matters, the fencing token keeps it out. Whether force is used is for all that share the lock to agree on.
+//!
+//! *No request is lost.* It is written under the version that was read, into the znode of whoever was the first in
+//! line. The name has the id of the owner's attempt, so no later owner gets it. An owner is told of what stands in
+//! its znode when it first looks, of what comes later, and when it releases of what came until the delete: that
+//! is refused for a znode that has been written since. Only an owner that drops its guard, or the future of
+//! the release, asks for nothing any more.
+//!
+//! *One request is enough.* It is the same word whoever asks. Who finds one joins in; who lost a reply asks again.
+//!
+//! *Wake-ups.* A request, and a note of the owner ([`RevocableGuard::note`]), wake the owner, and the next one in line, who
+//! looks whether it is its turn. Taking the lock away wakes these two and whoever waited for the grace time.
+//!
+//! *Cancelling is safe* at any await point. A dropped [`RevocableLock::ask`] has written its request or not.
+//!
+//! ```
+//! use vivarium_model::handle::ZooKeeper;
+//! use vivarium_recipes::contention::AcquireError;
+//! use vivarium_recipes::revocable_lock::{Mutants, RevocableLock};
+//!
+//! /// Works in the background, until somebody has something urgent.
+//! async fn background(zookeeper: ZooKeeper, work: impl Future<Output = ()>) -> Result<(), AcquireError> {
+//!     let lock = RevocableLock::new(zookeeper, "/locks/disk", Mutants::NONE);
+//!     let guard = lock.acquire().await?;
+//!     // Done, asked for, or lost: in each case the lock is given back.
+//!     let _ = guard.unless_asked(work).await;
+//!     guard.release().await;
+//!     Ok(())
+//! }
+//!
+//! /// Has something urgent.
+//! async fn urgent(zookeeper: ZooKeeper) -> Result<(), AcquireError> {
+//!     let lock = RevocableLock::new(zookeeper, "/locks/disk", Mutants::NONE);
+//!     lock.ask().await?;
+//!     let guard = lock.acquire().await?;
+//!     guard.release().await;
+//!     Ok(())
+//! }
+//! # let _ = (background::<std::future::Ready<()>>, urgent);
+//! ```
+//!
+//! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen) and [`RevocationSeen`]. Its properties
+//! are in [`properties`], its published mistakes are [`Mutant`]s.
+
+mod guard;
+mod mutant;
+pub mod properties;
+mod revoker;
+mod seen;
+pub mod worker;
+
+pub use guard::{Interruption, Noted, RevocableGuard};
+pub use mutant::{Mutant, Mutants};
+pub use properties::{Force, monitors};
+pub use revoker::{Request, Taking};
+pub use seen::RevocationSeen;
+pub use worker::{RevocableWork, Turn, revocable_lock_worker};
+
+use crate::contention::AcquireError;
+use crate::lock::{self, Lock};
+use std::sync::Arc;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::time::Duration;
+
+/// The request, as it stands in an owner's znode: the word of ZooKeeper's recipes page.
+pub(crate) const REQUEST: &[u8] = b"unlock";
+
+/// What stands before an owner's note, so that none can be taken for a request.
+const NOTE: &[u8] = b"note ";
+
+/// A revocable lock. See the module for its contract.
+#[derive(Clone, Debug)]
+pub struct RevocableLock {
+    zookeeper: ZooKeeper,
+    directory: Arc<str>,
+    mutants: Mutants,
+}
+
+impl RevocableLock {
+    /// The lock in `directory`, which the first attempt creates where it is missing.
+    pub fn new(
+        zookeeper: ZooKeeper,
+        directory: impl Into<Arc<str>>,
+        mutants: Mutants,
+    ) -> RevocableLock {
+        RevocableLock { zookeeper, directory: directory.into(), mutants }
+    }
+
+    /// Waits for the lock, for as long as it takes.
+    ///
+    /// Cancel-safe: dropping the future withdraws from the line.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`].
+    pub async fn acquire(&self) -> Result<RevocableGuard, AcquireError> {
+        let lock =
+            Lock::new(self.zookeeper.clone(), Arc::clone(&self.directory), lock::Mutants::NONE);
+        let guard = lock.acquire().await?;
+        let (zookeeper, directory) = (self.zookeeper.clone(), Arc::clone(&self.directory));
+        Ok(RevocableGuard::new(zookeeper, directory, guard, self.mutants))
+    }
+
+    /// Waits for the lock, but not longer than `patience`.
+    ///
+    /// Cancel-safe as [`RevocableLock::acquire`].
+    ///
+    /// # Errors
+    /// [`AcquireError::TimedOut`], and those of [`RevocableLock::acquire`].
+    pub async fn acquire_timeout(
+        &self,
+        patience: Duration,
+    ) -> Result<RevocableGuard, AcquireError> {
+        let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
+        acquired.unwrap_or(Err(AcquireError::TimedOut))
+    }
+}
+
+/// Whether this is a request (recipe rule 2.11.1).
+pub(crate) fn is_request(data: &[u8]) -> bool {
+    data == REQUEST
+}
+
+/// What an owner's znode holds with this note.
+fn note(text: &str) -> Vec<u8> {
+    [NOTE, text.as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_note_is_a_request() {
+        assert!(is_request(REQUEST));
+        for text in ["", "unlock", "note unlock"] {
+            assert!(!is_request(&note(text)), "{text}");
+        }
+        assert!(!is_request(b""));
+    }
+}

@@ -1,0 +1,89 @@
+//! RV5, asked truly: whoever believes that an owner is asked for the lock is right: a request was written into that
+//! owner's znode. It may have been somebody else's.
+
+use super::line::{Kind, Line};
+use crate::revocable_lock::RevocationSeen;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::path::ZnodePath;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct AskedTruly {
+    lock: Arc<str>,
+    line: Line,
+    /// The znodes into which requests were written, gone or not: names do not come again.
+    asked: BTreeSet<ZnodePath>,
+}
+
+impl AskedTruly {
+    /// Watches the lock in this directory.
+    pub fn new(directory: &str) -> AskedTruly {
+        AskedTruly { lock: directory.into(), line: Line::new(directory), asked: BTreeSet::new() }
+    }
+}
+
+impl Monitor for AskedTruly {
+    fn name(&self) -> &'static str {
+        "revocable lock RV5 asked truly"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("requested")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(event.observed(), Some((_, RevocationSeen::Requested { .. })))
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let changes = self.line.see(view, event).into_iter();
+        self.asked.extend(changes.filter(|it| it.kind == Kind::Asked).map(|it| it.path));
+        match event.observed() {
+            Some((client, RevocationSeen::Requested { lock, node }))
+                if *lock == self.lock && !self.asked.contains(&**node) =>
+            {
+                let saw = format!("{client} believes that it has asked {node}, which nobody has");
+                Err(Objection::new(self.name(), saw))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::consent::tests::{ask, seen, set};
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    #[test]
+    fn who_has_not_asked_and_believes_it_is_refused() {
+        let believes = |data: Option<&[u8]>| {
+            let mut scene = Scene::new(AskedTruly::new(LOCK));
+            let node = node("a", 0);
+            scene.create(S1, 2, &node);
+            match data {
+                Some(data) => set(&mut scene, S2, &node, data),
+                None => ask(&mut scene, S2, &node),
+            }
+            scene.delete(S1, 4, &node);
+            let (lock, node) = (LOCK.into(), node.as_str().into());
+            seen(&mut scene, 2, S2, RevocationSeen::Requested { lock, node });
+            scene.end()
+        };
+        assert_eq!(believes(None), None);
+        insta::assert_snapshot!(believes(Some(b"note")).unwrap_or_default(), @"revocable lock RV5 asked truly: client 2 believes that it has asked /lock/a-lock-0000000000, which nobody has");
+    }
+}

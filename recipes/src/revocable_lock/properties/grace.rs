@@ -1,0 +1,80 @@
+//! RV4, grace: a lock is taken away when the grace time since the request is over, and not before.
+
+use super::line::{Kind, Line};
+use std::collections::BTreeMap;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, Monitor, Objection, View};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Grace {
+    line: Line,
+    grace: Duration,
+    /// When the first request was written into each znode.
+    asked: BTreeMap<Zxid, Time>,
+}
+
+impl Grace {
+    /// Watches the lock in this directory.
+    pub fn new(directory: &str, grace: Duration) -> Grace {
+        Grace { line: Line::new(directory), grace, asked: BTreeMap::new() }
+    }
+}
+
+impl Monitor for Grace {
+    fn name(&self) -> &'static str {
+        "revocable lock RV4 grace"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        for change in self.line.see(view, event) {
+            match change.kind {
+                Kind::Asked => {
+                    self.asked.entry(change.node.czxid).or_insert(view.at());
+                }
+                Kind::Deleted(by) if by != change.node.session => {
+                    let Some(at) = self.asked.get(&change.node.czxid) else { continue };
+                    let had = view.at().since(*at);
+                    if had < self.grace {
+                        let saw = format!(
+                            "session {by} has deleted {} {had:?} after the request, and not {:?}",
+                            change.path, self.grace
+                        );
+                        return Err(Objection::new(self.name(), saw));
+                    }
+                }
+                Kind::Deleted(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::consent::tests::ask;
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    #[test]
+    fn who_takes_too_early_is_refused() {
+        let grace = Duration::from_secs(5);
+        let taken = |after| {
+            let mut scene = Scene::new(Grace::new(LOCK, grace));
+            scene.create(S1, 2, &node("a", 0));
+            ask(&mut scene, S2, &node("a", 0));
+            scene.pass(after);
+            ask(&mut scene, S2, &node("a", 0));
+            scene.delete(S2, 4, &node("a", 0));
+            scene.end()
+        };
+        assert_eq!(taken(grace), None);
+        insta::assert_snapshot!(taken(grace / 2).unwrap_or_default(), @"revocable lock RV4 grace: session 0x2 has deleted /lock/a-lock-0000000000 2.5s after the request, and not 5s");
+    }
+}

@@ -1,0 +1,154 @@
+//! RV1 of an owner that holds on: while a request stands in its znode it was told, and while it believes to hold the
+//! lock its znode stands: within a time, and at rest.
+
+use crate::calm::Owed;
+use crate::contention::LockSeen;
+use crate::revocable_lock::{RevocationSeen, is_request};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::path;
+use vivarium_model::property::View;
+use vivarium_model::txn::TxnBody;
+use vivarium_model::zxid::Zxid;
+
+/// What owners know. See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Informed {
+    lock: Arc<str>,
+    owners: BTreeMap<ClientId, Owner>,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct Owner {
+    node: Arc<str>,
+    token: Zxid,
+    session: Option<SessionId>,
+    is_told: bool,
+}
+
+impl Informed {
+    pub(super) fn new(directory: &str) -> Informed {
+        Informed { lock: directory.into(), owners: BTreeMap::new() }
+    }
+}
+
+impl Owed for Informed {
+    const NAMES: [&'static str; 2] =
+        ["revocable lock RV1 informed", "revocable lock RV1 informed at rest"];
+
+    fn concerns(event: &Event) -> bool {
+        match event {
+            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
+            Event::Observed { observation, .. } => {
+                matches!(observation.read(), Some(RevocationSeen::Told { .. }))
+                    || matches!(
+                        observation.read(),
+                        Some(
+                            LockSeen::Granted { .. }
+                                | LockSeen::Lost { .. }
+                                | LockSeen::Releasing { .. }
+                        )
+                    )
+            }
+            _ => false,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => drop(self.owners.remove(client)),
+            Event::Observed { client, session, observation, .. } => {
+                match observation.read() {
+                    Some(LockSeen::Granted { lock, node, token, .. }) if *lock == self.lock => {
+                        let (node, token, session) = (Arc::clone(node), *token, *session);
+                        let owner = Owner { node, token, session, is_told: false };
+                        self.owners.insert(*client, owner);
+                    }
+                    Some(LockSeen::Lost { lock, .. } | LockSeen::Releasing { lock, .. })
+                        if *lock == self.lock =>
+                    {
+                        self.owners.remove(client);
+                    }
+                    _ => {}
+                }
+                if let Some(RevocationSeen::Told { lock, token }) = observation.read()
+                    && *lock == self.lock
+                    && let Some(owner) = self.owners.get_mut(client)
+                {
+                    owner.is_told |= owner.token == *token;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_changed_by(&self, body: &TxnBody) -> bool {
+        let is_child = |path: &str| path::parent(path) == Some(&*self.lock);
+        match body {
+            TxnBody::Delete { path } | TxnBody::SetData { path, .. } => is_child(path),
+            TxnBody::Multi(parts) => parts.iter().any(|part| self.is_changed_by(part)),
+            _ => false,
+        }
+    }
+
+    fn clients(&self) -> Vec<ClientId> {
+        self.owners.keys().copied().collect()
+    }
+
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+        let Owner { node, token, session, is_told } = self.owners.get(&client)?;
+        let tree = view.history.tree();
+        if !session.is_some_and(|session| tree.sessions().contains_key(&session)) {
+            // It is over, and its client has not been told.
+            return None;
+        }
+        match tree.node(node).filter(|stands| stands.czxid == *token) {
+            None => Some(format!("{client} believes that it holds {node}, which was taken away")),
+            Some(stands) if is_request(&stands.data) && !is_told => {
+                Some(format!("{client} has not been told of the request in {node}"))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::consent::tests::{ask, seen};
+    use super::*;
+    use crate::calm::AtRest;
+    use crate::lock::properties::scene::*;
+
+    fn scene() -> (Scene<AtRest<Informed>>, Zxid) {
+        let mut scene = Scene::new(AtRest::new(Informed::new(LOCK)));
+        let token = scene.create(S1, 2, &node("a", 0));
+        scene.observe(1, S1, 4, granted("a", &node("a", 0), token));
+        assert_eq!(scene.at_rest(), None);
+        (scene, token)
+    }
+
+    #[test]
+    fn an_owner_that_was_not_told_is_refused_until_it_is() {
+        let (mut scene, token) = scene();
+        ask(&mut scene, S2, &node("a", 0));
+        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"revocable lock RV1 informed at rest: client 1 has not been told of the request in /lock/a-lock-0000000000, and nobody is about to do anything");
+        seen(&mut scene, 1, S1, RevocationSeen::Told { lock: LOCK.into(), token });
+        assert_eq!(scene.at_rest(), None);
+    }
+
+    #[test]
+    fn an_owner_whose_lock_was_taken_away_is_refused_until_it_knows() {
+        let (mut scene, token) = scene();
+        scene.delete(S2, 4, &node("a", 0));
+        assert!(scene.at_rest().is_some_and(|saw| saw.contains("was taken away")));
+        scene.observe(1, S1, 5, lost(token));
+        assert_eq!(scene.at_rest(), None);
+        let (mut scene, _) = self::scene();
+        scene.close(S1);
+        assert_eq!(scene.at_rest(), None);
+    }
+}

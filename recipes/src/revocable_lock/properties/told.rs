@@ -1,0 +1,144 @@
+//! RV1, told: a request that was written while the owner's znode stood is told before the owner deletes it.
+//!
+//! It is asked of an owner that releases the lock, when the release is done: by then it was told, and before the
+//! delete, or it never is. An owner that has dropped its guard, or whose session has ended, asks for nothing.
+
+use super::line::{Kind, Line};
+use crate::revocable_lock::RevocationSeen;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::zxid::Zxid;
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Told {
+    lock: Arc<str>,
+    line: Line,
+    /// The owners, by their tokens, that were told and have not done yet.
+    told: BTreeSet<Zxid>,
+    /// Those that have deleted a request without a word of it.
+    missed: BTreeSet<Zxid>,
+}
+
+impl Told {
+    /// Watches the lock in this directory.
+    pub fn new(directory: &str) -> Told {
+        let (told, missed) = (BTreeSet::new(), BTreeSet::new());
+        Told { lock: directory.into(), line: Line::new(directory), told, missed }
+    }
+}
+
+impl Monitor for Told {
+    fn name(&self) -> &'static str {
+        "revocable lock RV1 told"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn looks_for(&self) -> Vec<Arc<str>> {
+        vec![Arc::from("let go")]
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+            || matches!(
+                event.observed(),
+                Some((_, RevocationSeen::Told { .. } | RevocationSeen::LetGo { .. }))
+            )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        for change in self.line.see(view, event) {
+            let is_own = change.kind == Kind::Deleted(change.node.session);
+            if is_own && change.node.is_asked && !self.told.contains(&change.node.czxid) {
+                self.missed.insert(change.node.czxid);
+            }
+        }
+        match event.observed() {
+            Some((_, RevocationSeen::Told { lock, token })) if *lock == self.lock => {
+                self.told.insert(*token);
+            }
+            Some((client, RevocationSeen::LetGo { lock, token })) if *lock == self.lock => {
+                self.told.remove(token);
+                if self.missed.remove(token) {
+                    let saw = format!(
+                        "{client} has released {lock} (token {token}) without a word of the request \
+                         that it has deleted with its znode"
+                    );
+                    return Err(Objection::new(self.name(), saw));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::consent::tests::{ask, seen};
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    fn scene() -> (Scene<Told>, Zxid) {
+        let mut scene = Scene::new(Told::new(LOCK));
+        let token = scene.create(S1, 2, &node("a", 0));
+        ask(&mut scene, S2, &node("a", 0));
+        (scene, token)
+    }
+
+    fn told(token: Zxid) -> RevocationSeen {
+        RevocationSeen::Told { lock: LOCK.into(), token }
+    }
+
+    fn let_go(token: Zxid) -> RevocationSeen {
+        RevocationSeen::LetGo { lock: LOCK.into(), token }
+    }
+
+    #[test]
+    fn a_request_that_is_told_in_time_is_fine() {
+        let (mut scene, token) = scene();
+        seen(&mut scene, 1, S1, told(token));
+        scene.delete(S1, 4, &node("a", 0));
+        seen(&mut scene, 1, S1, let_go(token));
+        assert_eq!(scene.end(), None);
+    }
+
+    #[test]
+    fn one_that_is_told_too_late_is_refused() {
+        let (mut scene, token) = scene();
+        scene.delete(S1, 4, &node("a", 0));
+        seen(&mut scene, 1, S1, told(token));
+        seen(&mut scene, 1, S1, let_go(token));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 has released /lock (token 1:4) without a word of the request that it has deleted with its znode");
+    }
+
+    #[test]
+    fn so_is_one_that_was_written_over() {
+        let (mut scene, token) = scene();
+        super::super::consent::tests::set(&mut scene, S1, &node("a", 0), b"note");
+        scene.delete(S1, 4, &node("a", 0));
+        seen(&mut scene, 1, S1, let_go(token));
+        assert!(scene.end().is_some());
+    }
+
+    #[test]
+    fn whose_znode_goes_otherwise_owes_nothing() {
+        let (mut scene, token) = scene();
+        scene.delete(S2, 4, &node("a", 0));
+        seen(&mut scene, 1, S1, let_go(token));
+        assert_eq!(scene.end(), None);
+        let (mut scene, token) = self::scene();
+        scene.close(S1);
+        seen(&mut scene, 1, S1, let_go(token));
+        assert_eq!(scene.end(), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! Whoever wants a revocable lock from its owner (recipe rule 2.11.1).
+
+use super::{Mutant, REQUEST, RevocableLock, RevocationSeen, is_request};
+use crate::contention::FencingToken;
+use crate::contention::contender::{self, Contender};
+use crate::helpers::{ensure_deleted, in_sessions, reconnected, until_known};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Version;
+use vivarium_model::time::Duration;
+
+/// A request that stands in an owner's znode, or stood there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    node: Arc<str>,
+    token: FencingToken,
+    version: i32,
+}
+
+/// How a lock was taken from its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// It gave it back in time, or its session ended.
+    GivenBack(Request),
+    /// It was taken away: the owner may not know yet.
+    TakenAway(Request),
+    /// One of the two: a reply was lost.
+    Unknown(Request),
+}
+
+impl Request {
+    /// Full path of the owner's znode.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// The owner's token. A resource that has seen a larger one is safe from it.
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+}
+
+impl RevocableLock {
+    /// Asks the first in line to give the lock back; `None` when there is nobody. That is the owner, or whoever
+    /// comes to be it next and is told then; the caller itself, where it has the lock. It does not wait for the lock: acquire it.
+    ///
+    /// Cancel-safe: the request is written or not.
+    ///
+    /// # Errors
+    /// The server's refusal of the path.
+    pub async fn ask(&self) -> Result<Option<Request>, Error> {
+        in_sessions(&self.zookeeper, |zookeeper, _| {
+            let lock = self.clone();
+            async move { lock.ask_in(&zookeeper).await }
+        })
+        .await
+    }
+
+    /// Asks as [`RevocableLock::ask`], and takes the lock away from an owner that has not given it back within
+    /// `grace`, counted from the request by this client's clock. `None` when there is nobody. When the
+    /// session ends meanwhile, it begins again.
+    ///
+    /// Cancel-safe: the owner is asked or not, and the lock is taken away or not.
+    ///
+    /// # Errors
+    /// The server's refusal of the path.
+    pub async fn take(&self, grace: Duration) -> Result<Option<Taking>, Error> {
+        in_sessions(&self.zookeeper, |zookeeper, _| {
+            let lock = self.clone();
+            async move { lock.take_in(&zookeeper, grace).await }
+        })
+        .await
+    }
+
+    async fn ask_in(&self, zookeeper: &ZooKeeper) -> Result<Option<Request>, Error> {
+        loop {
+            let Some(node) = self.first(zookeeper).await? else { return Ok(None) };
+            let (data, stat) = match until_known(zookeeper, || zookeeper.get_data(&node)).await {
+                Err(Error::NoNode) => continue,
+                known => known?,
+            };
+            let request = |version| {
+                let lock = Arc::clone(&self.directory);
+                zookeeper.observe(RevocationSeen::Requested { lock, node: Arc::clone(&node) });
+                let node = Arc::clone(&node);
+                Ok(Some(Request { node, token: FencingToken(stat.czxid), version }))
+            };
+            if is_request(&data) {
+                return request(stat.version);
+            }
+            if self.mutants.has(Mutant::RevokeWithoutConsent) {
+                ensure_deleted(zookeeper, &node).await?;
+                return Ok(None);
+            }
+            let mut events = zookeeper.session_events();
+            match zookeeper.set_data(&node, REQUEST, Version::Is(stat.version)).await {
+                Ok(stat) => return request(stat.version),
+                // It is read again, and tells whether the request stands.
+                Err(Error::ConnectionLoss) => reconnected(&mut events).await?,
+                Err(Error::BadVersion) if self.mutants.has(Mutant::RevokeBadVersionMeansAsked) => {
+                    return request(stat.version);
+                }
+                // The owner has written a note, somebody else has asked, or the owner has gone.
+                Err(Error::BadVersion | Error::NoNode) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn take_in(
+        &self,
+        zookeeper: &ZooKeeper,
+        grace: Duration,
+    ) -> Result<Option<Taking>, Error> {
+        let Some(request) = self.ask_in(zookeeper).await? else { return Ok(None) };
+        if !self.mutants.has(Mutant::RevokeWithoutGrace)
+            && let Ok(gone) = zookeeper.timeout(grace, gone(zookeeper, &request.node)).await
+        {
+            gone?;
+            return Ok(Some(Taking::GivenBack(request)));
+        }
+        self.take_away(zookeeper, request).await.map(Some)
+    }
+
+    /// Deletes the znode of an owner that was asked: the one with the request in it, and nobody else's (recipe rule
+    /// 2.11.5).
+    async fn take_away(&self, zookeeper: &ZooKeeper, request: Request) -> Result<Taking, Error> {
+        let (mut node, mut version) = (Arc::clone(&request.node), Version::Is(request.version));
+        if self.mutants.has(Mutant::RevokeWhoeverHolds) {
+            let Some(first) = self.first(zookeeper).await? else {
+                return Ok(Taking::GivenBack(request));
+            };
+            (node, version) = (first, Version::Any);
+        }
+        let mut lost_reply = false;
+        loop {
+            let mut events = zookeeper.session_events();
+            match zookeeper.delete(&node, version).await {
+                Ok(()) => {
+                    let lock = Arc::clone(&self.directory);
+                    zookeeper.observe(RevocationSeen::Taken { lock, node });
+                    return Ok(Taking::TakenAway(request));
+                }
+                Err(Error::ConnectionLoss) => {
+                    lost_reply = true;
+                    reconnected(&mut events).await?;
+                }
+                Err(Error::NoNode) if !lost_reply => return Ok(Taking::GivenBack(request)),
+                // The request is never written over; what has another version is not the owner's any more.
+                Err(Error::NoNode | Error::BadVersion) => return Ok(Taking::Unknown(request)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The znode of whoever is the first in line.
+    async fn first(&self, zookeeper: &ZooKeeper) -> Result<Option<Arc<str>>, Error> {
+        let names = match until_known(zookeeper, || zookeeper.get_children(&self.directory)).await {
+            // Nobody has ever contended.
+            Err(Error::NoNode) => return Ok(None),
+            known => known?,
+        };
+        let all: Vec<Contender<'_>> =
+            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let first = match self.mutants.has(Mutant::RevokeFirstByName) {
+            true => all.iter().min_by_key(|contender| contender.name()),
+            false => all.iter().find(|contender| contender.predecessor(&all).is_none()),
+        };
+        Ok(first.map(|first| contender::child(&self.directory, first.name()).into()))
+    }
+}
+
+/// Waits until a znode has gone.
+async fn gone(zookeeper: &ZooKeeper, node: &str) -> Result<(), Error> {
+    loop {
+        let (stat, mut watch) = until_known(zookeeper, || zookeeper.exists_watch(node)).await?;
+        if stat.is_none() {
+            return Ok(());
+        }
+        watch.changed().await?;
+    }
+}
