@@ -32,8 +32,8 @@ fn several_scenarios_with_a_violation_an_unreached_mark_and_an_error() {
 fn many_scenarios_still_fit_the_width() {
     let numbered = |number| ScenarioReport { scenario: format!("scenario-{number}"), ..held() };
     let text = tables(&(1..=12).map(numbered).collect::<Vec<_>>(), WIDTH);
-    // The overview, and three groups of scenarios with two tables each.
-    assert_eq!(text.matches("\n\n").count(), 6, "{text}");
+    // The overview, and three groups of scenarios with three tables each.
+    assert_eq!(text.matches("\n\n").count(), 9, "{text}");
     let longest = text.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(usize::from(WIDTH)), "{text}");
 }

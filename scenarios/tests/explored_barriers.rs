@@ -55,7 +55,7 @@ const EXHIBITS: &[Exhibit] = &[
         "double-barrier",
         "DbTimeoutLeavesNode",
         |two| two.timers(1),
-        "double barrier DB4 one verdict",
+        "double barrier DB1 enough",
         33,
     ),
     exhibit(

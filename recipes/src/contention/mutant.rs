@@ -162,13 +162,17 @@ pub type Mutants = crate::mutants::Mutants<Mutant>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_model::zxid::Zxid;
 
     /// Whom the newcomer behind a wrap of the counter waits for: the last one that came before it, or nobody.
     #[test]
     fn integers_and_names_have_another_order_than_the_contenders() {
         let names = ["0f-lock-2147483647", "0a-lock--2147483648"];
-        let all: Vec<Contender<'_>> =
-            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let created = names
+            .iter()
+            .zip([1, 2])
+            .filter_map(|(name, created)| Some(Contender::parse(name)?.created_at(Zxid(created))));
+        let all: Vec<Contender<'_>> = created.collect();
         let [holder, newcomer] = all[..] else { panic!("two contenders: {all:?}") };
         let waits = |mutants: Mutants| mutants.predecessor()(&newcomer, &all);
         assert_eq!(waits(Mutants::NONE), Some(holder));

@@ -48,7 +48,7 @@
 //!     guard.release().await;
 //!     Ok(())
 //! }
-//! # let _ = (background::<std::future::Ready<()>>, urgent);
+//! # let _ = (|zookeeper| background(zookeeper, std::future::ready(())), urgent);
 //! ```
 //!
 //! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen) and [`RevocationSeen`]. Its properties

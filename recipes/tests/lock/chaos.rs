@@ -105,13 +105,14 @@ fn is_caught(run: &Result<Vec<String>, String>) -> bool {
 }
 
 /// What takes more than one server: a leader that answers syncs at once, one that falls with the end of a session,
-/// so that its znodes stand in the next one; a directory that is made anew; a counter that wraps.
-const BEYOND: [Mutant; 5] = [
+/// so that its znodes stand in the next one; a directory that is made anew; a counter that wraps. And a watch of the directory, which the lock itself never sets.
+const BEYOND: [Mutant; 6] = [
     Mutant::RecoverBySync,
     Mutant::AdoptDeadSessionNode,
     Mutant::NoOwnerCheckOnGrant,
     Mutant::LateDeleteReusedName,
     Mutant::IntOrderAtWrap,
+    Mutant::WatchDirectory,
 ];
 
 /// The same schedules find every mutant that is not beyond this double, so that silence about the lock means

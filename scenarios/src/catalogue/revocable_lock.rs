@@ -75,7 +75,9 @@ fn build(entry: &Entry, switches: &Switches, force: Force) -> Scenario {
     Scenario {
         // Some hold for as long as what is owed may take.
         progress_bound: Duration::from_secs(900),
-        explored: Explored::Programs { setup: Setup::of([LOCK]).expect("it is a znode") },
+        explored: Explored::Programs {
+            setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
+        },
         ..recipe::scenario(entry, switches, programs, move |drawn| {
             revocable_lock::monitors(LOCK, force, calm_bound(drawn))
         })

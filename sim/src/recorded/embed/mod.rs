@@ -31,6 +31,7 @@ mod script;
 use crate::run::{HostKind, RunOptions};
 use crate::scenario::Scenario;
 use crate::scenario::drawn::Drawn;
+use crate::seeded::faults::Fault;
 use guide::Guide;
 use script::Script;
 use std::fmt;
@@ -104,6 +105,9 @@ impl fmt::Display for NotEmbedded {
 /// Where and why that is not possible.
 pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<NotEmbedded>> {
     let fails = |why, step, saw: String| Box::new(NotEmbedded { seed, why, step, saw });
+    // The service grain has no leader that deletes containers, and nothing outstanding.
+    let faults = scenario.faults.without(Fault::ContainerDeletion).without(Fault::CounterWrap);
+    let scenario = &Scenario { faults, ..scenario.clone() };
     let drawn = Drawn::draw(scenario, seed);
     is_offered(&drawn).map_err(|saw| fails(Why::NotOffered, None, saw))?;
     let options = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };

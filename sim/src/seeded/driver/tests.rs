@@ -32,7 +32,7 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
             *struck.entry(fault).or_insert(0) += count;
         }
     }
-    // The toy has no learners, no elections and no sessions that could expire or be cancelled.
+    // The toy has no learners, no elections, no sessions that could expire or be cancelled, and no containers.
     for fault in Fault::ALL {
         let is_absent = matches!(
             fault,
@@ -43,6 +43,8 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
                 | Fault::SyncBreak
                 | Fault::SlowSync
                 | Fault::ElectionCrash
+                | Fault::CounterWrap
+                | Fault::ContainerDeletion
         );
         assert_eq!(struck.contains_key(&fault), !is_absent, "{fault}: {struck:?}");
     }
