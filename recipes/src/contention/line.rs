@@ -9,7 +9,7 @@ use vivarium_model::zxid::Zxid;
 
 /// The names of a directory's children, and of those that contend the places in the line where the names do not
 /// say them.
-pub(super) struct Line {
+pub(crate) struct Line {
     names: Vec<String>,
     /// As many as names; none for one that does not contend, or whose number says its place.
     created: Vec<Option<Zxid>>,
@@ -23,7 +23,7 @@ impl Line {
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal.
-    pub(super) async fn read(zookeeper: &ZooKeeper, directory: &str) -> Result<Line, Error> {
+    pub(crate) async fn read(zookeeper: &ZooKeeper, directory: &str) -> Result<Line, Error> {
         'list: loop {
             let names = list(zookeeper, directory).await?.unwrap_or_default();
             let contenders = || names.iter().filter_map(|name| Contender::parse(name));
@@ -52,7 +52,7 @@ impl Line {
     }
 
     /// The contenders, each with its place.
-    pub(super) fn contenders(&self) -> Vec<Contender<'_>> {
+    pub(crate) fn contenders(&self) -> Vec<Contender<'_>> {
         let placed = self.names.iter().zip(&self.created).filter_map(|(name, created)| {
             let contender = Contender::parse(name)?;
             Some(created.map_or(contender, |created| contender.created_at(created)))

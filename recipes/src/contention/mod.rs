@@ -24,6 +24,7 @@ pub use contender::Kind;
 pub(crate) use downgrade::ReadersPlace;
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub(crate) use lease::LeaseAttempt;
+pub(crate) use line::Line;
 pub use mutant::{Mutant, Mutants};
 pub(crate) use request::Content;
 pub use routine::Routine;

@@ -1,8 +1,8 @@
 //! Whoever wants a revocable lock from its owner (recipe rule 2.11.1).
 
 use super::{Mutant, REQUEST, RevocableLock, RevocationSeen, is_request};
-use crate::contention::FencingToken;
 use crate::contention::contender::{self, Contender};
+use crate::contention::{FencingToken, Line};
 use crate::helpers::{ensure_deleted, in_sessions, reconnected, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -156,16 +156,11 @@ impl RevocableLock {
 
     /// The znode of whoever is the first in line.
     async fn first(&self, zookeeper: &ZooKeeper) -> Result<Option<Arc<str>>, Error> {
-        let names = match until_known(zookeeper, || zookeeper.get_children(&self.directory)).await {
-            // Nobody has ever contended.
-            Err(Error::NoNode) => return Ok(None),
-            known => known?,
-        };
-        let all: Vec<Contender<'_>> =
-            names.iter().filter_map(|name| Contender::parse(name)).collect();
+        let line = Line::read(zookeeper, &self.directory).await?;
+        let all = line.contenders().into_iter();
         let first = match self.mutants.has(Mutant::RevokeFirstByName) {
-            true => all.iter().min_by_key(|contender| contender.name()),
-            false => all.iter().find(|contender| contender.predecessor(&all).is_none()),
+            true => all.min_by_key(|contender| contender.name()),
+            false => Contender::first(all),
         };
         Ok(first.map(|first| contender::child(&self.directory, first.name()).into()))
     }

@@ -211,8 +211,8 @@ impl Test {
 
     /// A container that is there from the start, in every server's database: the leader deletes it when it has
     /// lost its last child. Where the faults are all there are, its counter is near its end in some seeds
-    /// ([`Fault::CounterWrap`](crate::Fault::CounterWrap)), and it is deleted soon in some
-    /// ([`Fault::ContainerDeletion`](crate::Fault::ContainerDeletion)). A parent that is no container is
+    /// ([`Fault::CounterWrap`](vivarium_sim::Fault::CounterWrap)), and it is deleted soon in some
+    /// ([`Fault::ContainerDeletion`](vivarium_sim::Fault::ContainerDeletion)). A parent that is no container is
     /// [set up](Test::setup) as well.
     #[must_use]
     pub fn container(mut self, path: &str) -> Test {
