@@ -1,6 +1,6 @@
 //! Who contends, and in which order (recipe rules 1.2.6 and 2.8.10).
 
-use super::contender::{self, Contender};
+use super::contender::{self, Contender, Kind};
 use super::recovery::list;
 use crate::helpers::until_known;
 use vivarium_model::error::Error;
@@ -32,12 +32,10 @@ impl Line {
                 return Ok(Line { names, created });
             }
             for (name, created) in names.iter().zip(&mut created) {
-                if Contender::parse(name).is_none() {
-                    continue;
-                }
+                let Some(contender) = Contender::parse(name) else { continue };
                 let path = contender::child(directory, name);
                 *created = match until_known(zookeeper, || zookeeper.get_data(&path)).await {
-                    Ok((data, stat)) => Some(inherited(&data).unwrap_or(stat.czxid)),
+                    Ok((data, stat)) => Some(place(contender.kind(), &data, stat.czxid)),
                     Err(Error::NoNode) => continue 'list,
                     Err(error) => return Err(error),
                 };
@@ -68,6 +66,14 @@ pub(super) fn inheritance(place: Zxid) -> String {
 
 const INHERITED: &str = "place ";
 
+/// Where a contender stands. Only readers inherit: what a candidate's znode holds is its own affair.
+fn place(kind: Kind, data: &[u8], czxid: Zxid) -> Zxid {
+    match kind {
+        Kind::Read => inherited(data).unwrap_or(czxid),
+        Kind::Exclusive | Kind::Write | Kind::Lease => czxid,
+    }
+}
+
 fn inherited(data: &[u8]) -> Option<Zxid> {
     let place = std::str::from_utf8(data).ok()?.strip_prefix(INHERITED)?;
     u64::from_str_radix(place, 16).ok().map(Zxid)
@@ -79,11 +85,15 @@ mod tests {
 
     #[test]
     fn an_inherited_place_is_read_as_it_was_written() {
-        let place = Zxid(0x1_0000_00ff);
-        assert_eq!(inheritance(place), "place 1000000ff");
-        assert_eq!(inherited(inheritance(place).as_bytes()), Some(place));
+        let writers = Zxid(0x1_0000_00ff);
+        assert_eq!(inheritance(writers), "place 1000000ff");
+        assert_eq!(inherited(inheritance(writers).as_bytes()), Some(writers));
         for other in ["", "place ", "place x", "here"] {
             assert_eq!(inherited(other.as_bytes()), None, "{other:?}");
         }
+        // Whoever leads can say of itself what it likes.
+        let (says, own) = (inheritance(Zxid(1)), Zxid(7));
+        assert_eq!(place(Kind::Exclusive, says.as_bytes(), own), own);
+        assert_eq!(place(Kind::Read, says.as_bytes(), own), Zxid(1));
     }
 }
