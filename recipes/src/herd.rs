@@ -72,7 +72,8 @@ impl Herd {
     }
 
     /// One change wakes at most so many of those that wait in this directory for a predecessor to go, as they
-    /// tell ([`LockSeen`]). One that has given up waiting may be told all the same, by a watch that is left.
+    /// tell ([`LockSeen`]). One that has given up waiting may be told all the same, by a watch that is left. One that
+    /// is so slow that its client machine is told before it says that it waits is not counted.
     pub fn of_contenders(directory: &str, bound: usize) -> Herd {
         Herd { waiters: Some(BTreeMap::new()), ..Herd::new(directory, bound) }
     }
@@ -156,6 +157,8 @@ impl Monitor for Herd {
                 | Event::Rearmed { .. }
                 | Event::Session { .. }
                 | Event::Killed { .. }
+                | Event::Finished { .. }
+                | Event::Panicked { .. }
         ) || event.observed::<LockSeen>().is_some()
     }
 
@@ -164,7 +167,9 @@ impl Monitor for Herd {
             self.told(client, seen);
         }
         match event {
-            Event::Killed { client } => {
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => {
                 if let Some(waiters) = &mut self.waiters {
                     waiters.retain(|(waiter, _), _| waiter != client);
                 }

@@ -91,9 +91,7 @@ fn a_plain_directory_stays_as_it_is() {
             .faults(faults)
             .run_seeds(&SeedRange::parse("20").expect("a number"))
     };
-    let both = NONE
-        .with_rate(Fault::CounterWrap, Rate::ALWAYS)
-        .with_rate(Fault::ContainerDeletion, Rate::ALWAYS);
+    let both = NONE.with(Fault::CounterWrap).with(Fault::ContainerDeletion);
     let (with, without) = (test(both).expect("it holds"), test(NONE).expect("it holds"));
     assert_eq!(with.hash, without.hash);
 }
@@ -106,4 +104,31 @@ fn what_cannot_be_a_container_is_refused() {
         failure.to_string().contains("`container`: `queue` is no path of a znode"),
         "{failure}"
     );
+}
+
+/// Who asks for one of them by its rate wants to see it.
+#[test]
+fn a_fault_of_containers_without_a_container_is_refused() {
+    let seeds = SeedRange::parse("1").expect("a number");
+    for kind in [Fault::CounterWrap, Fault::ContainerDeletion] {
+        let faults = NONE.with_rate(kind, Rate::ALWAYS);
+        let test = Test::new("queue", puts).setup("/queue").faults(faults);
+        let refused = test.run_seeds(&seeds).expect_err("it never strikes").to_string();
+        assert!(
+            refused.contains(&format!("{kind}: no znode of the setup is a container")),
+            "{refused}"
+        );
+    }
+}
+
+/// A znode below a container is said behind it, and the other way round.
+#[test]
+fn containers_and_plain_znodes_are_parents_of_each_other() {
+    async fn looks(zk: ZooKeeper) -> Result<(), String> {
+        zk.connect().await;
+        let found = until_known(&zk, || zk.exists("/a/b/c")).await.map_err(|it| it.to_string())?;
+        found.map(drop).ok_or_else(|| "it is not there".to_string())
+    }
+    let test = Test::new("looks", looks).container("/a").setup("/a/b").container("/a/b/c");
+    assert_eq!(test.run_seeds(&SeedRange::parse("20").expect("a number")).expect("held").seeds, 20);
 }

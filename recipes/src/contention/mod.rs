@@ -28,6 +28,7 @@ pub(crate) use line::Line;
 pub use mutant::{Mutant, Mutants};
 pub(crate) use request::Content;
 pub use routine::Routine;
+pub(crate) use routine::write_under;
 pub use seen::LockSeen;
 
 use crate::helpers::ended;

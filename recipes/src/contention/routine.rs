@@ -1,8 +1,9 @@
 //! How a program goes about what it does under a lock, a permit or an office, again and again: what the workers
 //! of several recipes share.
 
-use super::AcquireError;
+use super::{AcquireError, FencingToken};
 use std::future::Future;
+use std::sync::Arc;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::time::Duration;
 
@@ -62,6 +63,27 @@ impl Routine {
         })
     }
 
+    /// The same, with a turn for each round: there are no more rounds than turns.
+    pub(crate) fn program_of_turns<T, F>(
+        self,
+        turns: Vec<T>,
+        take: impl Fn(ZooKeeper, T) -> F + Clone + Send + Sync + 'static,
+    ) -> Program
+    where
+        T: Copy + Send + Sync + 'static,
+        F: Future<Output = Result<(), AcquireError>> + Send + 'static,
+    {
+        self.program(move |zookeeper, at| {
+            let (turn, take) = (turns.get(at as usize).copied(), take.clone());
+            async move {
+                match turn {
+                    Some(turn) => take(zookeeper, turn).await,
+                    None => Ok(()),
+                }
+            }
+        })
+    }
+
     /// What was acquired; `None` when the engine cancelled.
     pub(crate) async fn cancellable<G>(
         self,
@@ -90,4 +112,15 @@ impl Routine {
             zookeeper.close().await;
         }
     }
+}
+
+/// Whether a resource outside ZooKeeper took a write under this token; one that did not has seen a later holder. Where there
+/// is none, nothing can refuse it.
+pub(crate) async fn write_under(
+    zookeeper: &ZooKeeper,
+    resource: Option<&Arc<str>>,
+    token: FencingToken,
+) -> bool {
+    let Some(resource) = resource else { return true };
+    zookeeper.write_resource(resource, Some(token.0), 0).await.is_ok()
 }

@@ -69,8 +69,11 @@ impl Group {
     /// Cancel-safe: dropping the future leaves no znode behind.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal of a path.
+    /// `SessionExpired`, or the server's refusal of a path; `BadArguments` where the id is not one name of a znode.
     pub async fn join(&self, session: SessionId, id: &str) -> Result<Membership, Error> {
+        if id.is_empty() || id.contains('/') {
+            return Err(Error::BadArguments);
+        }
         let zookeeper = self.zookeeper.scope(session);
         let nonce: Arc<str> = format!("{:016x}", zookeeper.random().await).into();
         let path: Arc<str> = format!("{}/{id}", self.directory).into();

@@ -1,7 +1,7 @@
 //! A program that uses a revocable lock as its contract asks for, for scenarios and as an example.
 
 use super::{Interruption, Mutants, RevocableGuard, RevocableLock};
-use crate::contention::{AcquireError, Routine};
+use crate::contention::{AcquireError, Routine, write_under};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 use vivarium_model::time::Duration;
@@ -43,15 +43,9 @@ pub struct RevocableWork {
 ///
 /// It returns the server's refusal of a path.
 pub fn revocable_lock_worker(work: RevocableWork) -> Program {
-    let routine = work.routine;
-    routine.program(move |zookeeper, at| {
+    work.routine.program_of_turns(work.turns.clone(), move |zookeeper, turn| {
         let work = work.clone();
-        async move {
-            match work.turns.get(at as usize) {
-                Some(turn) => take(&zookeeper, &work, *turn).await,
-                None => Ok(()),
-            }
-        }
+        async move { take(&zookeeper, &work, turn).await }
     })
 }
 
@@ -69,13 +63,16 @@ async fn take(zookeeper: &ZooKeeper, work: &RevocableWork, turn: Turn) -> Result
         }
     };
     let Some(guard) = work.routine.cancellable(zookeeper, acquire).await? else { return Ok(()) };
-    if write(zookeeper, work, &guard).await && matches!(turn, Turn::Hold | Turn::Insist) {
+    let resource = work.resource.as_ref();
+    if write_under(zookeeper, resource, guard.token()).await
+        && matches!(turn, Turn::Hold | Turn::Insist)
+    {
         let ended = guard.unless_asked(hold(zookeeper, work, &guard)).await;
         if matches!(ended, Err(Interruption::Asked)) && turn == Turn::Insist {
             // It has something to finish. A lost lock ends that too.
             let _ = guard.while_held(work.routine.stay(zookeeper)).await;
         }
-        write(zookeeper, work, &guard).await;
+        write_under(zookeeper, resource, guard.token()).await;
     }
     guard.release().await;
     Ok(())
@@ -88,10 +85,4 @@ async fn hold(zookeeper: &ZooKeeper, work: &RevocableWork, guard: &RevocableGuar
         let _ = guard.note("at work").await;
     }
     work.routine.stay(zookeeper).await;
-}
-
-/// Whether the resource took it; one that did not has seen a later owner.
-async fn write(zookeeper: &ZooKeeper, work: &RevocableWork, guard: &RevocableGuard) -> bool {
-    let Some(resource) = &work.resource else { return true };
-    zookeeper.write_resource(resource, Some(guard.token().0), 0).await.is_ok()
 }

@@ -1,7 +1,7 @@
 //! A program that uses the read-write lock as its contract asks for, for scenarios and as an example.
 
 use super::{Mutants, RwLock};
-use crate::contention::{AcquireError, Guard, Routine};
+use crate::contention::{AcquireError, Guard, Routine, write_under};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 
@@ -38,15 +38,9 @@ pub struct RwLockWork {
 ///
 /// It returns the server's refusal of a path.
 pub fn rw_lock_worker(work: RwLockWork) -> Program {
-    let routine = work.routine;
-    routine.program(move |zookeeper, at| {
+    work.routine.program_of_turns(work.turns.clone(), move |zookeeper, turn| {
         let work = work.clone();
-        async move {
-            match work.turns.get(at as usize) {
-                Some(turn) => take(&zookeeper, &work, *turn).await,
-                None => Ok(()),
-            }
-        }
+        async move { take(&zookeeper, &work, turn).await }
     })
 }
 
@@ -71,7 +65,7 @@ async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<()
         }
     };
     let Some(guard) = work.routine.cancellable(zookeeper, write).await? else { return Ok(()) };
-    if !write_resource(zookeeper, work, &guard).await {
+    if !write_under(zookeeper, work.resource.as_ref(), guard.token()).await {
         // A zombie: somebody was granted the lock since.
         guard.release().await;
         return Ok(());
@@ -86,12 +80,6 @@ async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<()
         guard.release().await;
     }
     Ok(())
-}
-
-/// Whether the resource took it.
-async fn write_resource(zookeeper: &ZooKeeper, work: &RwLockWork, guard: &Guard) -> bool {
-    let Some(resource) = &work.resource else { return true };
-    zookeeper.write_resource(resource, Some(guard.token().0), 0).await.is_ok()
 }
 
 /// Holds the lock for a while, or until it is lost.

@@ -66,8 +66,11 @@ impl Semaphore {
     /// Cancel-safe: dropping the future gives up the turn and the lease.
     ///
     /// # Errors
-    /// As [`Lock::acquire`].
+    /// As [`Lock::acquire`]; [`AcquireError::Refused`] with `BadArguments` where there are no permits at all.
     pub async fn acquire(&self) -> Result<Permit, AcquireError> {
+        if self.permits == 0 {
+            return Err(AcquireError::Refused(Error::BadArguments));
+        }
         if self.mutants.has(Mutant::CountThenCreate) {
             return self.count_then_create().await;
         }

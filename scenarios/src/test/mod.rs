@@ -60,8 +60,8 @@ pub struct Test {
     chaos: Duration,
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
-    setup: Vec<String>,
-    containers: Vec<String>,
+    /// Znodes that are there from the start, in the order in which they were said.
+    setup: Vec<Said>,
     must_see: Vec<String>,
     seeds: u64,
     host: HostKind,
@@ -165,7 +165,6 @@ impl Test {
             progress_bound: Duration::from_secs(120),
             monitors: Vec::new(),
             setup: Vec::new(),
-            containers: Vec::new(),
             must_see: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
@@ -205,18 +204,18 @@ impl Test {
     /// view, however stale, is without it. Parents first.
     #[must_use]
     pub fn setup(mut self, path: &str) -> Test {
-        self.setup.push(path.to_string());
+        self.setup.push(Said::Plain(path.to_string()));
         self
     }
 
     /// A container that is there from the start, in every server's database: the leader deletes it when it has
     /// lost its last child. Where the faults are all there are, its counter is near its end in some seeds
     /// ([`Fault::CounterWrap`](vivarium_sim::Fault::CounterWrap)), and it is deleted soon in some
-    /// ([`Fault::ContainerDeletion`](vivarium_sim::Fault::ContainerDeletion)). A parent that is no container is
-    /// [set up](Test::setup) as well.
+    /// ([`Fault::ContainerDeletion`](vivarium_sim::Fault::ContainerDeletion)). Parents first, as in
+    /// [`Test::setup`].
     #[must_use]
     pub fn container(mut self, path: &str) -> Test {
-        self.containers.push(path.to_string());
+        self.setup.push(Said::Container(path.to_string()));
         self
     }
 
@@ -374,9 +373,18 @@ impl Test {
     }
 
     fn scenario(self) -> Result<Ready, String> {
-        let setup = Setup::of(&self.setup).map_err(|error| format!("`setup`: {error}"))?;
-        let setup = setup.containers(&self.containers);
-        let setup = setup.map_err(|error| format!("`container`: {error}"))?;
+        let mut setup = Setup::NONE;
+        for said in &self.setup {
+            match said {
+                Said::Plain(path) => {
+                    setup.add(path).map_err(|error| format!("`setup`: {error}"))?;
+                }
+                Said::Container(path) => {
+                    let added = setup.containers([path]);
+                    setup = added.map_err(|error| format!("`container`: {error}"))?;
+                }
+            }
+        }
         let Staff { clients, programs, roles, options } =
             self.programs.staff(self.clients, self.client_options)?;
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
@@ -407,6 +415,13 @@ impl Test {
         scenario.check()?;
         Ok(Ready { scenario, host: self.host, must_see: self.must_see, explores_failures: false })
     }
+}
+
+/// A znode that a test takes for granted.
+#[derive(Clone, Debug)]
+enum Said {
+    Plain(String),
+    Container(String),
 }
 
 /// Fails the test by a sentence.

@@ -7,7 +7,8 @@ pub(crate) mod settings;
 
 use crate::scenario::drawn::Drawn;
 use crate::scenario::settings::Settings;
-use crate::seeded::faults::FaultSet;
+use crate::seeded::containers;
+use crate::seeded::faults::{Fault, FaultSet, Rate};
 use crate::seeded::random::Random;
 use std::fmt;
 use std::sync::Arc;
@@ -105,6 +106,7 @@ impl Scenario {
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
         self.faults.check()?;
+        self.has_what_faults_need()?;
         match self.faults == FaultSet::NONE {
             true => Ok(()),
             false => Ok(bounds::some_time("chaos", self.chaos)?),
@@ -113,6 +115,21 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// A kind of fault whose rate is said can strike: those of containers need one.
+    fn has_what_faults_need(&self) -> Result<(), String> {
+        if containers::beginning(self).znodes().iter().any(|znode| znode.container.is_some()) {
+            return Ok(());
+        }
+        let said = |kind: &Fault| self.faults.rate(*kind) != Rate::USUAL;
+        match [Fault::CounterWrap, Fault::ContainerDeletion].iter().find(|kind| said(kind)) {
+            Some(kind) => Err(format!(
+                "{kind}: no znode of the setup is a container, so this never strikes: say \
+                 `container(..)`, or leave its rate out"
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a swept run can have so many clients, as a case says that it had.
     pub(crate) fn takes_clients(&self, clients: usize) -> Result<(), String> {
         self.settings.takes_clients(&self.name, clients)?;

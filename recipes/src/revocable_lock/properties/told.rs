@@ -1,4 +1,5 @@
-//! RV1, told: a request that was written while the owner's znode stood is told before the owner deletes it.
+//! RV1, told: a request that was written while the owner's znode stood is told before the owner deletes it; and nothing
+//! else is told for one.
 //!
 //! It is asked of an owner that releases the lock, when the release is done: by then it was told, and before the
 //! delete, or it never is. An owner that has dropped its guard, or whose session has ended, asks for nothing.
@@ -18,6 +19,8 @@ pub struct Told {
     line: Line,
     /// The owners, by their tokens, that were told and have not done yet.
     told: BTreeSet<Zxid>,
+    /// Those whose znodes a request was written into, and that have not done yet.
+    asked: BTreeSet<Zxid>,
     /// Those that have deleted a request without a word of it.
     missed: BTreeSet<Zxid>,
 }
@@ -25,8 +28,8 @@ pub struct Told {
 impl Told {
     /// Watches the lock in this directory.
     pub fn new(directory: &str) -> Told {
-        let (told, missed) = (BTreeSet::new(), BTreeSet::new());
-        Told { lock: directory.into(), line: Line::new(directory), told, missed }
+        let (told, asked, missed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Told { lock: directory.into(), line: Line::new(directory), told, asked, missed }
     }
 }
 
@@ -57,17 +60,27 @@ impl Monitor for Told {
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         for change in self.line.see(view, event) {
+            if change.kind == Kind::Asked {
+                self.asked.insert(change.node.czxid);
+            }
             let is_own = change.kind == Kind::Deleted(change.node.session);
             if is_own && change.node.is_asked && !self.told.contains(&change.node.czxid) {
                 self.missed.insert(change.node.czxid);
             }
         }
         match event.observed() {
-            Some((_, RevocationSeen::Told { lock, token })) if *lock == self.lock => {
+            Some((client, RevocationSeen::Told { lock, token })) if *lock == self.lock => {
+                if !self.asked.contains(token) {
+                    let saw = format!(
+                        "{client} is told to give {lock} back (token {token}), and nobody has asked"
+                    );
+                    return Err(Objection::new(self.name(), saw));
+                }
                 self.told.insert(*token);
             }
             Some((client, RevocationSeen::LetGo { lock, token })) if *lock == self.lock => {
                 self.told.remove(token);
+                self.asked.remove(token);
                 if self.missed.remove(token) {
                     let saw = format!(
                         "{client} has released {lock} (token {token}) without a word of the request \
@@ -119,6 +132,16 @@ mod tests {
         seen(&mut scene, 1, S1, told(token));
         seen(&mut scene, 1, S1, let_go(token));
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 has released /lock (token 1:4) without a word of the request that it has deleted with its znode");
+    }
+
+    #[test]
+    fn whoever_is_told_of_what_nobody_has_asked_is_refused() {
+        let mut scene = Scene::new(Told::new(LOCK));
+        let token = scene.create(S1, 2, &node("a", 0));
+        // Its own note.
+        super::super::consent::tests::set(&mut scene, S1, &node("a", 0), b"note");
+        seen(&mut scene, 1, S1, told(token));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 is told to give /lock back (token 1:4), and nobody has asked");
     }
 
     #[test]
