@@ -135,7 +135,8 @@ impl Bridge {
         let Some((account, at)) = found else { return Err(self.nobody_sent(txn)) };
         let tree = &self.log.last().tree;
         if let Err(refused) = self.check_over(tree, account, at, txn) {
-            let databases = self.counters.databases(tree, &account.writes[at].request);
+            let request = &account.writes[at].request;
+            let databases = self.counters.databases(txn.zxid.epoch(), tree, request);
             if !databases.iter().any(|tree| self.check_over(tree, account, at, txn).is_ok()) {
                 return Err(refused);
             }

@@ -50,9 +50,17 @@ impl Counters {
         }
     }
 
-    /// The databases that the leader may have had before it when it decided about this request, beside the
-    /// one in the log.
-    pub(super) fn databases(&self, tree: &DataTree, request: &Request) -> Vec<DataTree> {
+    /// The databases that the leader of this epoch may have had before it when it decided about this request, beside
+    /// the one in the log.
+    pub(super) fn databases(
+        &self,
+        epoch: Epoch,
+        tree: &DataTree,
+        request: &Request,
+    ) -> Vec<DataTree> {
+        if epoch != self.epoch {
+            return Vec::new();
+        }
         let parents: Vec<(&str, i32)> = created_below(request)
             .into_iter()
             .filter(|parent| tree.node(parent).is_some_and(|it| it.cversion == i32::MAX))
@@ -87,4 +95,72 @@ fn created_below(request: &Request) -> BTreeSet<&str> {
         _ => None,
     });
     below.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::acl::AclList;
+    use crate::vocabulary::id::{SessionId, Xid};
+    use crate::vocabulary::op::CreateMode;
+    use crate::vocabulary::setup::Setup;
+    use crate::vocabulary::znode::EphemeralType;
+    use crate::vocabulary::zxid::Zxid;
+
+    /// What the counters of these directories were told: a create below each, past the end.
+    fn past_their_end(parents: &[&str]) -> Counters {
+        let mut counters = Counters::default();
+        for (at, parent) in (1..).zip(parents) {
+            let body = TxnBody::Create {
+                path: ZnodePath::new(format!("{parent}/x")).expect("it is a path"),
+                data: std::sync::Arc::from([]),
+                ephemeral_type: EphemeralType::Void,
+                acl: AclList::OPEN,
+                parent_cversion: i32::MIN,
+            };
+            let zxid = Zxid::new(Epoch(0), at);
+            counters.committed(&Txn { zxid, session: SessionId(1), cxid: Xid(at), time: 0, body });
+        }
+        counters
+    }
+
+    fn tree(creates: i32) -> DataTree {
+        let setup = Setup::NONE.containers(["/a", "/b"]).expect("they are znodes");
+        setup.with_creates(creates).tree()
+    }
+
+    fn creates(paths: &[&str]) -> Request {
+        let create = |path: &&str| Op::create(*path, *b"", CreateMode::PersistentSequential);
+        Request::Multi(paths.iter().map(create).collect())
+    }
+
+    #[test]
+    fn each_parent_may_be_outstanding_or_not() {
+        let counters = past_their_end(&["/a", "/b"]);
+        let stand = |request: &Request| {
+            let trees = counters.databases(Epoch(0), &tree(i32::MAX), request);
+            let of = |tree: &DataTree, path| tree.node(path).map(|it| it.cversion);
+            trees.iter().map(|tree| (of(tree, "/a"), of(tree, "/b"))).collect::<Vec<_>>()
+        };
+        let (end, beyond) = (Some(i32::MAX), Some(i32::MIN));
+        assert_eq!(stand(&creates(&["/a/-"])), [(beyond, end)]);
+        let both = [(beyond, end), (end, beyond), (beyond, beyond)];
+        assert_eq!(stand(&creates(&["/a/-", "/b/-", "/a/x"])), both);
+        assert_eq!(stand(&creates(&["/c/-"])), []);
+    }
+
+    /// It was deleted and made anew: its counter has begun again.
+    #[test]
+    fn a_directory_that_is_not_at_its_end_has_no_other_counter() {
+        assert!(
+            past_their_end(&["/a"]).databases(Epoch(0), &tree(0), &creates(&["/a/-"])).is_empty()
+        );
+    }
+
+    #[test]
+    fn a_new_leader_has_nothing_outstanding() {
+        let (counters, request) = (past_their_end(&["/a"]), creates(&["/a/-"]));
+        assert_eq!(counters.databases(Epoch(0), &tree(i32::MAX), &request).len(), 1);
+        assert_eq!(counters.databases(Epoch(1), &tree(i32::MAX), &request).len(), 0);
+    }
 }

@@ -1,0 +1,51 @@
+//! Whoever lines up by sequence numbers, searched where the counter is at its end (recipe rule 1.2.6): there all
+//! names have the same number, and only czxids say who came first.
+//!
+//! Nothing is outstanding in a search, so the counter does not go on below zero, as it can for real (rule 1.4.3);
+//! sweeps have that too.
+
+#![cfg(feature = "explore")]
+
+use vivarium::catalogue::{Switches, catalogue};
+use vivarium::prelude::*;
+use vivarium::{ExplorationReport, explore};
+use vivarium_sim::{Explored, Scenario};
+
+/// A scenario of the catalogue, whose directories' counters are at their end.
+fn at_the_end(name: &str, mutant: Option<&'static str>) -> Scenario {
+    let entry = catalogue().into_iter().find(|entry| entry.name == name).expect("it is there");
+    let switches = Switches { mutants: mutant.into_iter().collect(), ..Switches::default() };
+    let scenario = (entry.build)(&switches);
+    let Explored::Programs { setup } = scenario.explored else { panic!("{name} has programs") };
+    let setup = setup.with_creates(i32::MAX);
+    assert!(setup.znodes().iter().any(|znode| znode.container.is_some()), "{name}");
+    Scenario { explored: Explored::Programs { setup }, ..scenario }
+}
+
+fn two() -> Exploration {
+    Exploration::new().unbounded().clients(2)
+}
+
+fn explored(name: &str, mutant: Option<&'static str>, asked: &Exploration) -> ExplorationReport {
+    explore(&at_the_end(name, mutant), asked).expect("it can be explored")
+}
+
+#[test]
+fn recipes_hold_where_numbers_say_nothing() {
+    for name in ["lock", "rwlock", "multilock", "semaphore", "leader", "revocable-lock", "queue"] {
+        let verdict = explored(name, None, &two()).verdict;
+        assert!(matches!(verdict, Verdict::Exhausted { .. }), "{name}: {verdict}");
+    }
+    for name in ["lock", "rwlock"] {
+        let verdict = explored(name, None, &two().lost(1)).verdict;
+        assert!(matches!(verdict, Verdict::Exhausted { .. }), "{name}: {verdict}");
+    }
+}
+
+/// Integers are no order there: both are the first.
+#[test]
+fn who_goes_by_integers_is_found() {
+    let report = explored("lock", Some("IntOrderAtWrap"), &two());
+    let Verdict::Violated(violation) = report.verdict else { panic!("{}", report.verdict) };
+    assert_eq!(violation.objection.property, "lock M1 exclusion");
+}
