@@ -45,8 +45,9 @@ struct Scope {
     found: VecDeque<(Look, Found)>,
     /// Children that have vanished before they were read, and are waited for: a mutant's.
     vanished: u32,
-    /// For a mutant that forgets its watches.
-    events: Option<SessionEvents>,
+    events: SessionEvents,
+    /// It does not look again when it was disconnected: a mutant's.
+    forgets: bool,
 }
 
 impl Engine {
@@ -140,7 +141,7 @@ impl Engine {
         let zookeeper = self.zookeeper.scope(session);
         let part = if self.extent.holds_root() { Part::Data } else { Part::Children };
         let forgets = self.mutants.has(Mutant::CacheNoRecheckOnReconnect);
-        let events = forgets.then(|| zookeeper.session_events());
+        let events = zookeeper.session_events();
         Scope {
             zookeeper,
             session,
@@ -150,6 +151,7 @@ impl Engine {
             found: VecDeque::new(),
             vanished: 0,
             events,
+            forgets,
         }
     }
 
@@ -304,8 +306,26 @@ impl Scope {
         Ok(())
     }
 
+    /// Waits until something must be looked at again.
     async fn wait(&mut self) -> Result<(), Error> {
-        let Some(events) = &mut self.events else { return self.places.changed().await };
+        if self.forgets {
+            return self.wait_forgetfully().await;
+        }
+        match race(self.places.changed(), reconnected(&mut self.events)).await {
+            Either::Left(changed) => changed,
+            // The client sets its watches again, but one for children is told nothing of some that were created
+            // (recipe rule 1.2.7).
+            Either::Right(connected) => {
+                connected?;
+                self.places.want_children_again();
+                Ok(())
+            }
+        }
+    }
+
+    /// `CacheNoRecheckOnReconnect`.
+    async fn wait_forgetfully(&mut self) -> Result<(), Error> {
+        let events = &mut self.events;
         // A client that forgets its watches when the connection is lost, and looks at nothing when it is
         // back.
         while let Either::Right(state) = race(self.places.changed(), events.next()).await {

@@ -20,7 +20,7 @@
 //! believed, and no leader that has been deposed. A znode that vanishes while the copy is
 //! loaded delays nothing. What went, came and changed between two sessions is told by the second one's
 //! synchronisation. A lost connection alone asks for none: the client sets its watches again, and
-//! what was missed fires them.
+//! what was missed fires them; only lists of children are read again (recipe rule 1.2.7).
 //!
 //! *Convergence.* When nothing changes any more and the client stays connected, the copy comes to be what
 //! is there (CA1).

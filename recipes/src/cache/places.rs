@@ -166,6 +166,13 @@ impl Places {
         due.take(AT_ONCE).map(look).collect()
     }
 
+    /// All lists of children must be looked at again.
+    pub(super) fn want_children_again(&mut self) {
+        for place in self.0.values_mut().filter(|place| !place.children.is_unwanted()) {
+            place.children.want();
+        }
+    }
+
     /// Takes notice of the watches that have fired already.
     ///
     /// # Errors

@@ -20,7 +20,8 @@
 //!
 //! *A view* ([`Group::view`]) is the set of children as they were at some zxid, not as they are, and holds no
 //! member that is not there, oneself included. When nothing changes any more, it comes to be what is there.
-//! Every join and leave wakes everybody who has a view: that is inherent in full views.
+//! Every join and leave wakes everybody who has a view: that is inherent in full views. So does a new
+//! connection, since a watch that is set again misses some joins (recipe rule 1.2.7).
 //!
 //! *Cancelling is safe.* Dropping [`Group::join`] or a [`Membership`] at any await point leaves the
 //! deletion of the znode, also of one whose create is in flight, to a task beside the program.

@@ -66,10 +66,14 @@ impl GroupView {
     async fn wait(&mut self) -> Result<(), Error> {
         let Some(watch) = &mut self.watch else { return Ok(()) };
         if !self.group.mutants.has(Mutant::GroupNoRecheckOnReconnect) {
-            // A watch outlives the connection: the client sets it again, and what it missed fires it.
-            let changed = watch.changed().await;
+            // The client sets the watch again when it is back, but not everything that it missed fires it
+            // (recipe rule 1.2.7).
+            let woken = race(watch.changed(), reconnected(&mut self.events)).await;
             self.watch = None;
-            return changed.map(drop);
+            return match woken {
+                Either::Left(changed) => changed.map(drop),
+                Either::Right(connected) => connected,
+            };
         }
         // A client that forgets its watches when the connection is lost, and looks at nothing when it is
         // back.

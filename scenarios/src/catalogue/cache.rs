@@ -106,16 +106,20 @@ fn build(entry: &Entry, switches: &Switches, extent: Extent) -> Scenario {
         work.map(cache_worker).collect()
     };
     let monitors = |drawn: &Drawn| cache::monitors(ROOT, recipe::calm_bound(drawn));
-    let there: &[&str] = match extent {
-        Extent::Node => &[ROOT],
-        Extent::Children | Extent::Tree => &[ROOT, CHILDREN[0]],
+    let children: &[&str] = match extent {
+        Extent::Node => &[],
+        Extent::Children | Extent::Tree => &[CHILDREN[0]],
     };
+    let setup = Setup::NONE.containers([ROOT]).and_then(|mut setup| {
+        children.iter().try_for_each(|child| setup.add(child))?;
+        Ok(setup)
+    });
     Scenario {
         rounds: Choice::from(1..=6),
         marks: MARKS.to_vec(),
         // Who has a cache has it for as long as what is owed may take.
         progress_bound: Duration::from_secs(900),
-        explored: Explored::Programs { setup: Setup::of(there).expect("these are znodes") },
+        explored: Explored::Programs { setup: setup.expect("these are znodes") },
         ..recipe::scenario(entry, switches, programs, monitors)
     }
 }

@@ -21,9 +21,11 @@ const ITEMS: [&str; 3] = ["a", "b", "c"];
 /// What is divided in a search, whose locks' directory is there.
 const EXPLORED: [&str; 1] = ["a"];
 
-/// What is there at the beginning of a search.
-const SETUP: [&str; 4] =
-    [PARTITION, "/partition/members", "/partition/locks", "/partition/locks/a"];
+/// What is there at the beginning of a search, and what can have a history in a sweep.
+const CONTAINERS: [&str; 2] = ["/partition/members", "/partition/locks/a"];
+
+/// What they stand in.
+const PARENTS: [&str; 2] = [PARTITION, "/partition/locks"];
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
@@ -47,12 +49,13 @@ fn build(switches: &Switches) -> Scenario {
         let items: &[&str] = if drawn.is_explored() { &EXPLORED } else { &ITEMS };
         partitioner::monitors(PARTITION, items, calm_bound(drawn))
     };
+    let setup = Setup::of(PARENTS).and_then(|setup| setup.containers(CONTAINERS));
     Scenario {
         clients: Choice::from(2..=3),
         rounds: Choice::from(1..=2),
         // Its rounds last for as long as what is owed may take.
         progress_bound: Duration::from_secs(1_800),
-        explored: Explored::Programs { setup: Setup::of(SETUP).expect("they are znodes") },
+        explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }
