@@ -113,6 +113,18 @@ fn a_table_is_of_its_own_scenarios_only() {
     );
     let sentence = refused(&["mutants", "lock", "--seeds", "0"]);
     assert_eq!(sentence, "`0` seeds are none at all: run at least 1");
+    assert_eq!(
+        refused(&["recipes", "--release", "heat"]),
+        "unknown release `heat`: the releases are head, 3.8.0, repaired"
+    );
+    assert_eq!(
+        refused(&["recipes", "--release", "head", "--write", "there"]),
+        "`--write` is for what holds: leave out `--release`"
+    );
+    assert_eq!(
+        refused(&["published", "--max-time", "-1"]),
+        "`--max-time -1` is not a number of seconds"
+    );
 }
 
 #[test]

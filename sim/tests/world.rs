@@ -32,6 +32,7 @@ fn scenario(faults: FaultSet) -> Scenario {
             (0..drawn.clients).map(|_| one()).collect::<Vec<Program>>()
         }),
         monitors: Arc::new(|_| zookeeper()),
+        disks: true,
         marks: Vec::new(),
         faults,
         bugs: Bugs::NONE,

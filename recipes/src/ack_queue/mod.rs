@@ -30,6 +30,10 @@
 //!
 //! What the recipe tells the monitors is an [`AckSeen`]; its properties are in [`properties`], its
 //! published mistakes in [`mutant`].
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/ack-queue.md")]
 
 mod attempt;
 mod claim;

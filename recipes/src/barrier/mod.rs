@@ -25,6 +25,10 @@
 //!
 //! Waiters are not members: who waits, and for how many, is the business of
 //! [`double_barrier`](crate::double_barrier).
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/barrier.md")]
 
 pub mod mutant;
 pub mod properties;

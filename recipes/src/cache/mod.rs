@@ -62,6 +62,12 @@
 //! }
 //! # let _ = dispatch;
 //! ```
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/node-cache.md")]
+#![doc = include_str!("../../explored/children-cache.md")]
+#![doc = include_str!("../../explored/tree-cache.md")]
 
 mod children;
 mod engine;

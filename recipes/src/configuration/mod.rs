@@ -19,6 +19,10 @@
 //!
 //! *Publishing* ([`Configuration::publish`]) is last-writer-wins, and repeated until its reply is known. Where a
 //! reply was lost, the value may so be written twice, the second time after another publisher's.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/configuration.md")]
 
 pub mod mutant;
 pub mod properties;

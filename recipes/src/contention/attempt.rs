@@ -196,19 +196,18 @@ impl Attempt {
                 Err(Error::ConnectionLoss) => {
                     self.reattached(&mut events).await?;
                     // Without an id there is nothing to look for (`NoGuid`).
-                    let recovered = if id.is_some() {
-                        self.lost().recover().await?
-                    } else {
-                        Recovered::Nothing
-                    };
-                    match recovered {
-                        Recovered::Adopted(node) => return Ok(Some(node)),
-                        Recovered::Nothing => {}
-                        Recovered::NotOurs => {
-                            self.traces = Traces::None;
-                            return Ok(None);
-                        }
+                    if id.is_none() {
+                        continue;
                     }
+                    return match self.lost().recover().await? {
+                        Recovered::Adopted(node) => Ok(Some(node)),
+                        // A new attempt: a znode of this one may have been there, which others have deleted, and
+                        // its name could come again (recipe rules 1.2.2 and 2.8.6).
+                        Recovered::Nothing | Recovered::NotOurs => {
+                            self.traces = Traces::None;
+                            Ok(None)
+                        }
+                    };
                 }
                 Err(error) => {
                     self.traces = Traces::None;

@@ -25,7 +25,7 @@ use vivarium_model::id::SessionId;
 pub(super) enum Recovered {
     /// It made this znode; duplicates are deleted.
     Adopted(Node),
-    /// It had no effect, and will have none.
+    /// There is none and will be none: it had no effect, or others have deleted the znode.
     Nothing,
     /// There is a znode with the attempt's id, and it belongs to another session: never adopt it
     /// (CURATOR-498; `AdoptDeadSessionNode`).

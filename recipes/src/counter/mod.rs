@@ -22,6 +22,10 @@
 //!
 //! What the recipe tells the monitors is a [`CounterSeen`]; its property is in [`properties`], its published
 //! mistakes in [`mutant`].
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/counter.md")]
 
 pub mod mutant;
 pub mod properties;

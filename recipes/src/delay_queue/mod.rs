@@ -19,6 +19,10 @@
 //!
 //! It tells the monitors what a queue tells, in the same words ([`QueueSeen`](crate::queue::QueueSeen)); its
 //! properties are those of a queue with priorities, and [`NotBeforeDue`].
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/delay-queue.md")]
 
 mod not_before_due;
 pub mod worker;

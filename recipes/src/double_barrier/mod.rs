@@ -35,6 +35,10 @@
 //!
 //! *What is left.* The verdict of each generation, which tells late parties that it is decided, until
 //! [`DoubleBarrier::remove`] is called by somebody who knows that nobody comes to it any more.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/double-barrier.md")]
 
 mod attempt;
 mod guard;

@@ -24,6 +24,10 @@
 //!
 //! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), as of the lock, and
 //! [`ElectionSeen`]. Its properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/leader.md")]
 
 mod mutant;
 pub mod properties;

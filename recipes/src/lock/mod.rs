@@ -32,6 +32,10 @@
 //!
 //! What the recipe tells the monitors is a [`LockSeen`]; its properties are in [`properties`], its
 //! published mistakes are [`Mutant`]s. How an attempt is made is [`contention`](crate::contention)'s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/lock.md")]
 
 pub mod properties;
 pub mod worker;

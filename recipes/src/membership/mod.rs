@@ -25,6 +25,10 @@
 //!
 //! *Cancelling is safe.* Dropping [`Group::join`] or a [`Membership`] at any await point leaves the
 //! deletion of the znode, also of one whose create is in flight, to a task beside the program.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/membership.md")]
 
 mod guard;
 mod janitor;

@@ -16,6 +16,10 @@
 //!
 //! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), of each lock, and
 //! [`MultiLockSeen`]. Its properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/multilock.md")]
 
 mod mutant;
 pub mod properties;

@@ -15,6 +15,10 @@
 //!
 //! *Cancelling*: dropping [`Names::bind`] leaves the name bound or not; binding it again with the same
 //! [`Claim`] tells, and makes at most one.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/names.md")]
 
 mod binding;
 pub mod properties;

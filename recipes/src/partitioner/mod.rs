@@ -50,6 +50,10 @@
 //! What the recipe tells the monitors is [`PartitionSeen`], [`LockSeen`](crate::contention::LockSeen) of each lock, and
 //! [`MembershipSeen`](crate::membership::MembershipSeen). Its properties are in [`properties`], its published
 //! mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/partitioner.md")]
 
 mod member;
 mod mutant;

@@ -13,6 +13,10 @@
 //!
 //! `keep` may be dropped at any await point; what it leaves is there until `close`, or until its session
 //! ends. Nobody is woken but the keeper, by changes of its own znode.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/persistent-node.md")]
 
 pub mod properties;
 mod seen;

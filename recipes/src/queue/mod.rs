@@ -32,6 +32,11 @@
 //!
 //! What the recipe tells the monitors is a [`QueueSeen`]; its properties are in [`properties`], its
 //! published mistakes in [`mutant`].
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/queue.md")]
+#![doc = include_str!("../../explored/priority-queue.md")]
 
 mod claim;
 pub mod mutant;

@@ -53,6 +53,11 @@
 //!
 //! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen) and [`RevocationSeen`]. Its properties
 //! are in [`properties`], its published mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/revocable-lock.md")]
+#![doc = include_str!("../../explored/revocable-lock-by-force.md")]
 
 mod guard;
 mod mutant;

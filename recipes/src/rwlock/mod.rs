@@ -19,6 +19,10 @@
 //!
 //! What the recipe tells the monitors is [`LockSeen`]; a znode's name says which kind it is of. Its
 //! properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/rwlock.md")]
 
 mod mutant;
 pub mod properties;

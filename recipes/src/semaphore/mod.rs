@@ -21,6 +21,10 @@
 //!
 //! What the recipe tells the monitors is [`LockSeen`], of both directories. Its properties are in
 //! [`properties`], its published mistakes are [`Mutant`]s.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/semaphore.md")]
 
 mod mutant;
 pub mod properties;

@@ -37,6 +37,10 @@
 //! }
 //! # let _ = raise;
 //! ```
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/shared-value.md")]
 
 pub mod properties;
 mod seen;

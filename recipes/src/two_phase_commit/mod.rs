@@ -36,6 +36,12 @@
 //! *What it does not promise.* That anything is decided while somebody is silent, except as the table
 //! says. That a site has *done* what was decided: that is the site's affair, which it can repeat from the
 //! decision. Nobody deletes the transaction; whoever knows that all sites have obeyed may.
+//!
+//! # How far it has been tried
+//!
+#![doc = include_str!("../../explored/two-phase-commit.md")]
+#![doc = include_str!("../../explored/two-phase-commit-coordinator.md")]
+#![doc = include_str!("../../explored/two-phase-commit-detection.md")]
 
 mod coordinator;
 mod detection;

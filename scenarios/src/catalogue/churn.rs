@@ -61,6 +61,7 @@ fn build(switches: &Switches) -> Scenario {
             (0..drawn.clients).map(|_client| one()).collect()
         }),
         monitors: Arc::new(|_drawn| property::zookeeper()),
+        disks: true,
         marks: MARKS.to_vec(),
         faults: FaultSet::all(),
         bugs: switches.bugs,

@@ -190,6 +190,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         settings: Settings::default(),
         programs: Arc::new(|_drawn| Vec::new()),
         monitors: Arc::new(|_drawn| property::servers()),
+        disks: true,
         marks: Vec::new(),
         faults: FaultSet::NONE,
         bugs: switches.bugs,

@@ -39,6 +39,7 @@ pub(super) fn scenario(
             }
             property::zookeeper().into_iter().chain(own).collect()
         }),
+        disks: true,
         marks: Vec::new(),
         faults: FaultSet::all(),
         bugs: switches.bugs,

@@ -33,7 +33,7 @@ pub(super) enum Command {
     /// Compare searches of generated programs, to see that none misses anything
     FuzzExplorer(FuzzArguments),
     /// Sweep and search every recipe, and say how far it holds
-    Recipes(TableArguments),
+    Recipes(RecipesArguments),
     /// Look for every wrong version of every recipe, and say by what it is found
     Mutants(TableArguments),
     /// Run the recipes of published texts as they are written, and say what goes wrong
@@ -55,7 +55,8 @@ pub(super) struct TableArguments {
     /// Which scenarios [default: all of the table]
     #[arg(value_name = "SCENARIO")]
     pub(super) scenarios: Vec<String>,
-    /// How many seeds, or which ones (the end is excluded), for each [default: 5000 for recipes, else 1000]
+    /// How many seeds, or which ones (the end is excluded), for each [default: 5000 for recipes, 2500 for
+    /// mutants, 1000 for published]
     #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
     pub(super) seeds: Option<String>,
     /// How many seeds at a time [default: one per core]
@@ -64,6 +65,22 @@ pub(super) struct TableArguments {
     /// Stop a search when there are more distinct states [default: 2,000,000]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states: Option<String>,
+    /// Stop a search after so long
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) max_time: Option<String>,
+}
+
+/// `vivarium recipes` alone knows more.
+#[derive(Args, Debug)]
+pub(super) struct RecipesArguments {
+    #[command(flatten)]
+    pub(super) table: TableArguments,
+    /// Over a release with its defects: which of them do harm, and how often (head, 3.8.0) [default: repaired]
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) release: Option<String>,
+    /// Also write what came out to DIR/NAME.md, for the recipes' documentation
+    #[arg(long, value_name = "DIR")]
+    pub(super) write: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

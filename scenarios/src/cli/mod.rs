@@ -17,10 +17,10 @@ mod list;
 mod output;
 mod plan;
 mod progress;
-mod recipes;
 mod replay;
 mod run;
 mod select;
+mod tables;
 
 use crate::catalogue::{Entry, catalogue};
 use arguments::{Command, RunArguments};
@@ -52,9 +52,9 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::FuzzExplorer(arguments)) => fuzz::fuzz(&arguments),
-        Some(Command::Recipes(arguments)) => recipes::recipes(&arguments, entries),
-        Some(Command::Mutants(arguments)) => recipes::mutants(&arguments, entries),
-        Some(Command::Published(arguments)) => recipes::published(&arguments, entries),
+        Some(Command::Recipes(arguments)) => tables::recipes(&arguments, entries),
+        Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),
+        Some(Command::Published(arguments)) => tables::published(&arguments, entries),
         Some(Command::List(arguments)) => list::list(arguments.name.as_deref(), entries),
     };
     outcome.unwrap_or_else(|sentence| complain(&sentence))

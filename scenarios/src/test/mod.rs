@@ -405,6 +405,7 @@ impl Test {
                 let general = if drawn.is_explored() { Vec::new() } else { property::zookeeper() };
                 general.into_iter().chain(own.iter().cloned()).collect()
             }),
+            disks: true,
             marks: Vec::new(),
             faults: self.faults,
             bugs: self.release.bugs(),

@@ -106,7 +106,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
     assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
     let monitors = (scenario.monitors)(drawn);
     let config = Arc::new(drawn.config.clone());
-    let run = Run { config, monitors, spent, with };
+    let run = Run { config, monitors, disks: scenario.disks, spent, with };
     match host {
         HostKind::Direct => run.under(DirectHost::new(programs)),
         #[cfg(madsim)]
@@ -120,6 +120,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
 struct Run<W> {
     config: Arc<Config>,
     monitors: Vec<Box<dyn Monitor>>,
+    disks: bool,
     spent: Option<Rc<Cell<Duration>>>,
     with: W,
 }
@@ -127,25 +128,30 @@ struct Run<W> {
 impl<W: WithSubject> Run<W> {
     fn under<H: Host>(self, host: H) -> W::Result {
         match self.spent {
-            None => self.with.run(Watched::new(self.config, host, self.monitors)),
+            None => self.with.run(Watched::new(self.config, host, self.monitors, self.disks)),
             Some(spent) => {
                 let host = TimedHost::new(host, spent);
-                self.with.run(Watched::new(self.config, host, self.monitors))
+                self.with.run(Watched::new(self.config, host, self.monitors, self.disks))
             }
         }
     }
 }
 
-/// A world, and a look at its servers' disks, which monitors cannot see.
+/// A world, and a look at its servers' disks, which monitors cannot see, unless nobody asks for it.
 struct Watched<H> {
     world: World<H>,
-    disks: Disks,
+    disks: Option<Disks>,
 }
 
 impl<H: Host> Watched<H> {
-    fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> Watched<H> {
+    fn new(
+        config: Arc<Config>,
+        host: H,
+        monitors: Vec<Box<dyn Monitor>>,
+        disks: bool,
+    ) -> Watched<H> {
         let world = World::new(config, host, monitors);
-        Watched { disks: Disks::new(world.ensemble()), world }
+        Watched { disks: disks.then(|| Disks::new(world.ensemble())), world }
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -160,15 +166,18 @@ impl<H: Host> Subject for Watched<H> {
 
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
         let status = self.world.apply(at, step, effects)?;
-        if status == Status::Done {
-            self.disks.after(step, self.world.ensemble(), self.world.history())?;
+        if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
+            disks.after(step, self.world.ensemble(), self.world.history())?;
         }
         Ok(status)
     }
 
     fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.world.end(at)?;
-        Disks::end(self.world.ensemble(), self.world.history())
+        match self.disks {
+            Some(_) => Disks::end(self.world.ensemble(), self.world.history()),
+            None => Ok(()),
+        }
     }
 
     fn history(&self) -> &History {

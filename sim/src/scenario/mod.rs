@@ -50,6 +50,9 @@ pub struct Scenario {
     pub programs: MakePrograms,
     /// What must hold.
     pub monitors: MakeMonitors,
+    /// Whether a sweep looks at servers' disks as well, for S6 and S7. Not where the question is what a defect of
+    /// the servers does to their clients.
+    pub disks: bool,
     /// What a sweep must have seen before its `held` says much.
     pub marks: Vec<Mark>,
     /// What may go wrong.

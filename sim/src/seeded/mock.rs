@@ -79,6 +79,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         settings: Settings::default(),
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
+        disks: true,
         marks: Vec::new(),
         faults,
         bugs: Bugs::NONE,

@@ -57,8 +57,8 @@ pub struct Totals {
     pub measured: Vec<Measure>,
     /// The sum of the runs' hashes: two sweeps with the same one saw the same runs.
     pub hash: Fingerprint,
-    /// The seeds with a violation, in order.
-    pub violating: Vec<u64>,
+    /// The seeds with a violation, and which property each violates.
+    pub violating: BTreeMap<u64, String>,
 }
 
 impl Totals {
@@ -73,8 +73,8 @@ impl Totals {
         add_counts(&mut self.observed, &report.observed);
         Measure::add_all(&mut self.measured, &report.measured);
         self.hash.add(report.hash);
-        if report.violation.is_some() {
-            self.violating.push(report.seed);
+        if let Some(violation) = &report.violation {
+            self.violating.insert(report.seed, violation.objection.property.clone());
         }
     }
 }

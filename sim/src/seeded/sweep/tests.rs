@@ -39,7 +39,7 @@ fn totals_are_the_same_for_any_number_of_jobs() {
 #[test]
 fn the_violation_with_the_lowest_seed_is_the_first_one_whoever_finds_it() {
     let (one, _) = sweep(1, false, &[50, 33, 41]);
-    assert_eq!(one.totals.violating, [33]);
+    assert!(one.totals.violating.keys().eq(&[33]));
     assert_eq!(one.totals.seeds, 24, "seeds 10 to 33");
     for jobs in [2, 8] {
         let (many, _) = sweep(jobs, false, &[50, 33, 41]);
@@ -51,7 +51,7 @@ fn the_violation_with_the_lowest_seed_is_the_first_one_whoever_finds_it() {
 #[test]
 fn a_sweep_that_goes_on_counts_all_violations() {
     let (report, _) = sweep(2, true, &[50, 33, 41]);
-    assert_eq!(report.totals.violating, [33, 41, 50]);
+    assert!(report.totals.violating.keys().eq(&[33, 41, 50]));
     assert_eq!(report.totals.seeds, 50);
     assert_eq!(report.first_violation.unwrap().seed, 33);
 }

@@ -1,0 +1,117 @@
+//! `vivarium recipes --release`: what a release's defects do to recipes.
+//!
+//! Only what a recipe promises is asked here: its own monitors, that programs end well and that they end.
+//! ZooKeeper's own properties would object first, and say nothing of the recipe. Where servers come to disagree
+//! on what is committed, there is nothing to judge a recipe by: such runs are counted apart.
+
+use super::{How, Line, swept, timed};
+use crate::catalogue::{Entry, Switches};
+use crate::cli::output::emit;
+use crate::sweeping::seeds::SeedRange;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use vivarium_model::property;
+use vivarium_model::release::{Bug, Bugs, Release};
+use vivarium_reports::numbers::grouped;
+use vivarium_reports::table::{WIDTH, of_rows};
+use vivarium_sim::Scenario;
+
+/// Sweeps every recipe over the release, and takes each harmed run again without each of its defects. The exit
+/// code is 1 if a recipe is harmed.
+pub(super) fn harm(release: Release, entries: &[&Entry], how: &How) -> Result<u8, String> {
+    let mut rows = Vec::new();
+    for entry in entries {
+        emit(&format!("{}: {}\n", entry.name, entry.summary), 0);
+        let (harmed, took) = timed(|| harmed(entry, release.bugs(), how))?;
+        for Harm { property, seeds, needed } in &harmed {
+            let runs = match seeds[..] {
+                [only] => format!("seed {only}"),
+                _ => format!("{} seeds, the first {}", grouped(seeds.len() as u64), seeds[0]),
+            };
+            let by = in_words(needed);
+            emit(&format!("  {property}: {runs}; {by}\n"), 0);
+            rows.push([entry.name.to_string(), property.clone(), by, grouped(seeds.len() as u64)]);
+        }
+        let says = if harmed.is_empty() { "not harmed" } else { "harmed" }.to_string();
+        emit(&Line { asked: how.seeds_in_words(), says, took }.text(), 0);
+    }
+    let (seeds, recipes) = (how.seeds_in_words(), entries.len());
+    if rows.is_empty() {
+        return Ok(emit(&format!("\nno recipe of {recipes} is harmed in {seeds}\n"), 0));
+    }
+    let header = ["recipe", "breaks", "not without this defect", "runs"];
+    let table = of_rows(header, rows, 3, WIDTH);
+    Ok(emit(&format!("\n{table}\n{seeds} each\n"), 1))
+}
+
+/// What one property has suffered.
+struct Harm {
+    property: String,
+    seeds: Vec<u64>,
+    /// In how many of these runs it holds when this defect alone is repaired.
+    needed: BTreeMap<Bug, u64>,
+}
+
+/// What is said of a run after which there is nothing to judge by.
+const DISAGREE: &str = "(servers disagree)";
+
+fn harmed(entry: &Entry, bugs: Bugs, how: &How) -> Result<Vec<Harm>, String> {
+    let mut all: BTreeMap<String, Harm> = BTreeMap::new();
+    for (seed, property) in violating(entry, bugs, how)? {
+        let new =
+            || Harm { property: property.clone(), seeds: Vec::new(), needed: BTreeMap::new() };
+        let harm = all.entry(property.clone()).or_insert_with(new);
+        harm.seeds.push(seed);
+        let alone = How { seeds: just(seed)?, ..*how };
+        for bug in bugs.iter() {
+            let others = bugs.iter().filter(|other| *other != bug).collect();
+            if violating(entry, others, &alone)?.is_empty() {
+                *harm.needed.entry(bug).or_default() += 1;
+            }
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
+fn just(seed: u64) -> Result<SeedRange, String> {
+    let end = seed.checked_add(1).ok_or("the last seed of all cannot be taken alone")?;
+    SeedRange::parse(&format!("{seed}..{end}")).map_err(|error| error.to_string())
+}
+
+/// The seeds of broken promises, with the property that each breaks.
+fn violating(entry: &Entry, bugs: Bugs, how: &How) -> Result<BTreeMap<u64, String>, String> {
+    let switches = Switches { bugs, ..Switches::default() };
+    let scenario = of_the_recipe_alone((entry.build)(&switches));
+    let (swept, _) = swept(entry.name.to_string(), &scenario, how, true)?;
+    let general = general();
+    let word = |property: String| match general.contains(&*property) {
+        true => DISAGREE.to_string(),
+        false => property,
+    };
+    let violating = swept.report.totals.violating.into_iter();
+    Ok(violating.map(|(seed, property)| (seed, word(property))).collect())
+}
+
+/// The names of ZooKeeper's own properties.
+fn general() -> BTreeSet<&'static str> {
+    property::zookeeper().iter().map(|monitor| monitor.name()).collect()
+}
+
+/// The scenario without ZooKeeper's own properties.
+fn of_the_recipe_alone(scenario: Scenario) -> Scenario {
+    let general = general();
+    let monitors = scenario.monitors;
+    let own = move |drawn: &_| {
+        let all = monitors(drawn).into_iter();
+        all.filter(|monitor| !general.contains(monitor.name())).collect()
+    };
+    Scenario { monitors: Arc::new(own), disks: false, ..scenario }
+}
+
+fn in_words(needed: &BTreeMap<Bug, u64>) -> String {
+    if needed.is_empty() {
+        return "more than one leads there".to_string();
+    }
+    let kinds = needed.iter().map(|(bug, count)| format!("{} ({})", bug.name(), grouped(*count)));
+    kinds.collect::<Vec<_>>().join(", ")
+}
