@@ -119,11 +119,68 @@ fn a_table_is_of_its_own_scenarios_only() {
     );
     assert_eq!(
         refused(&["recipes", "--release", "head", "--write", "there"]),
-        "`--write` is for what holds: leave out `--release`"
+        "`--release` asks for sweeps alone: leave out `--write`"
+    );
+    assert_eq!(
+        refused(&["recipes", "--release", "head", "--max-states", "7"]),
+        "`--release` asks for sweeps alone: leave out `--max-states`"
+    );
+    assert_eq!(
+        refused(&["recipes", "--write", "nowhere"]),
+        "`nowhere` is no directory: make it first"
     );
     assert_eq!(
         refused(&["published", "--max-time", "-1"]),
         "`--max-time -1` is not a number of seconds"
+    );
+}
+
+#[test]
+fn a_table_of_a_recipe_is_written_for_its_documentation() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let asked = ["recipes", "counter", "counter", "--seeds", "200", "--max-states", "1_000"];
+    let outcome = vivarium_in(directory, &[&asked[..], &["--write", "."]].concat());
+    // Most of its searches do not end within so few states.
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout.matches("counter: clients count").count(), 1, "{}", outcome.stdout);
+    let page = fs::read_to_string(directory.join("counter.md")).expect("it was written");
+    for row in [
+        "| 200 seeds | held, with every fault |",
+        "| 2 clients | held in all 73 states |",
+        "| 2 clients, 1 expiry | held as far as it went: stopped by 1,000 states |",
+        "One change may wake 0 other clients; 0 were woken at most.",
+    ] {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+}
+
+#[test]
+fn harm_by_a_release_is_told_with_the_defects_that_it_takes() {
+    let outcome = vivarium(&["recipes", "counter", "--release", "head", "--seeds", "300"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("not without this defect"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("RefuseNewerZxid ("), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("S7 contiguous log"), "{}", outcome.stdout);
+    let repaired = ["recipes", "counter", "--release", "repaired", "--seeds", "300"];
+    let outcome = vivarium(&[&repaired[..], &["--max-states", "10"]].concat());
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_text_that_goes_wrong_and_a_mutant_are_told_with_the_seed_and_the_steps() {
+    let quick = ["--seeds", "200", "--max-states", "20_000"];
+    let asked = ["published", "published-queue-page"];
+    let outcome = vivarium(&[&asked[..], &quick[..]].concat());
+    assert_eq!(outcome.code, Some(0), "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.contains(" steps, in "), "{}", outcome.stdout);
+    let outcome = vivarium(&[&["mutants", "counter"], &quick[..]].concat());
+    assert!(outcome.stdout.contains(" mutants are found"), "{}", outcome.stdout);
+    let outcome = vivarium(&["mutants", "persistent-node", "--seeds", "5", "--max-states", "9"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("not found: persistent-node with PersistentAdopts"),
+        "{}",
+        outcome.stdout
     );
 }
 

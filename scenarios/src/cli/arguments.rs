@@ -59,7 +59,7 @@ pub(super) struct TableArguments {
     /// mutants, 1000 for published]
     #[arg(long, value_name = "N | A..B", allow_hyphen_values = true)]
     pub(super) seeds: Option<String>,
-    /// How many seeds at a time [default: one per core]
+    /// How many seeds at a time, and how many threads for a search [default: one per core]
     #[arg(long, value_name = "J", allow_hyphen_values = true)]
     pub(super) jobs: Option<String>,
     /// Stop a search when there are more distinct states [default: 2,000,000]

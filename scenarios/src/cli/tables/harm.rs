@@ -41,7 +41,8 @@ pub(super) fn harm(release: Release, entries: &[&Entry], how: &How) -> Result<u8
     }
     let header = ["recipe", "breaks", "not without this defect", "runs"];
     let table = of_rows(header, rows, 3, WIDTH);
-    Ok(emit(&format!("\n{table}\n{seeds} each\n"), 1))
+    let again = "one of these runs again: the same command with RECIPE and --seeds SEED..SEED+1";
+    Ok(emit(&format!("\n{table}\n{seeds} each; {again}\n"), 1))
 }
 
 /// What one property has suffered.

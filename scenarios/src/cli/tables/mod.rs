@@ -15,6 +15,7 @@ use crate::catalogue::{Entry, Group};
 use crate::exploration::{self, Answer, Exploration};
 use crate::sweeping::seeds::SeedRange;
 use crate::sweeping::{self, LAST_STEPS, Swept};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use vivarium_model::verdict::Verdict;
@@ -47,6 +48,8 @@ struct How {
     host: HostKind,
     max_states: u64,
     max_time: Option<Duration>,
+    /// Of a search; one per core without a number.
+    threads: Option<NonZeroUsize>,
 }
 
 impl How {
@@ -57,6 +60,10 @@ impl How {
         Ok(How {
             seeds: SeedRange::parse(text).map_err(|error| error.to_string())?,
             jobs: select::jobs(arguments.jobs.as_deref())?,
+            threads: match &arguments.jobs {
+                None => None,
+                Some(_) => NonZeroUsize::new(select::jobs(arguments.jobs.as_deref())?),
+            },
             host: select::host(None)?,
             max_states: match states {
                 None => MAX_STATES,
@@ -99,7 +106,7 @@ impl Line {
     }
 }
 
-/// The entries of a group, or those of these names.
+/// The entries of a group, or those of these names, each once.
 fn chosen<'a>(
     arguments: &TableArguments,
     entries: &'a [Entry],
@@ -117,7 +124,14 @@ fn chosen<'a>(
             words(group)
         )),
     };
-    arguments.scenarios.iter().map(of_group).collect()
+    let mut chosen: Vec<&Entry> = Vec::new();
+    for name in &arguments.scenarios {
+        let entry = of_group(name)?;
+        if !chosen.iter().any(|already| already.name == entry.name) {
+            chosen.push(entry);
+        }
+    }
+    Ok(chosen)
 }
 
 fn words(group: Group) -> &'static str {
@@ -148,6 +162,7 @@ fn swept(
 fn searched(scenario: &Scenario, ask: &Ask, how: &How) -> Result<(Verdict, String), String> {
     let two = Exploration::new().unbounded().clients(2).max_states(how.max_states);
     let two = how.max_time.into_iter().fold(two, Exploration::max_time);
+    let two = how.threads.into_iter().fold(two, Exploration::threads);
     let exploration = (ask.budget)(two);
     let meter = Arc::new(SearchMeter::new(format!("{}, {}", scenario.name, ask.words)));
     let observer = Arc::clone(&meter);

@@ -44,8 +44,15 @@ pub(in crate::cli) fn recipes(
     let chosen = chosen(&arguments.table, entries, Group::Recipe)?;
     match release(arguments.release.as_deref())? {
         Release::Repaired => {}
-        release if arguments.write.is_none() => return harm::harm(release, &chosen, &how),
-        _ => return Err("`--write` is for what holds: leave out `--release`".to_string()),
+        release => {
+            if let Some(flag) = flag_of_searches(arguments) {
+                return Err(format!("`--release` asks for sweeps alone: leave out `{flag}`"));
+            }
+            return harm::harm(release, &chosen, &how);
+        }
+    }
+    if let Some(directory) = arguments.write.as_ref().filter(|directory| !directory.is_dir()) {
+        return Err(format!("`{}` is no directory: make it first", directory.display()));
     }
     let mut all = Vec::new();
     for entry in chosen {
@@ -60,6 +67,17 @@ pub(in crate::cli) fn recipes(
     let verdicts = all.iter().flat_map(|shown| shown.lines.iter().map(|(_, verdict)| verdict));
     let code = Verdict::exit_code_of_all(verdicts);
     Ok(emit(&format!("\n{}\n", overview(&all)), code))
+}
+
+/// What is said of searches, or of what they find.
+fn flag_of_searches(arguments: &RecipesArguments) -> Option<&'static str> {
+    let RecipesArguments { table, write, .. } = arguments;
+    let said = [
+        ("--write", write.is_some()),
+        ("--max-states", table.max_states.is_some()),
+        ("--max-time", table.max_time.is_some()),
+    ];
+    said.into_iter().find_map(|(flag, is_said)| is_said.then_some(flag))
 }
 
 fn release(name: Option<&str>) -> Result<Release, String> {
@@ -107,13 +125,14 @@ impl Shown {
     fn page(&self) -> String {
         let row = |(line, verdict): &(Line, Verdict)| {
             let came = match verdict {
-                Verdict::Held { .. } => "every fault, in a random order: held".to_string(),
+                Verdict::Held { unreached, .. } if unreached.is_empty() => {
+                    "held, with every fault".to_string()
+                }
                 Verdict::Exhausted { states, .. } => {
                     format!("held in all {} states", grouped(*states))
                 }
-                Verdict::Bounded { states, .. } => {
-                    format!("held in the first {}, not all", thousands(*states))
-                }
+                // Where exactly it stops depends on its threads.
+                Verdict::Bounded { by, .. } => format!("held as far as it went: stopped by {by}"),
                 other => other.to_string(),
             };
             format!("| {} | {came} |\n", line.asked)
@@ -142,11 +161,6 @@ impl Shown {
 /// As [`vivarium_recipes::herd::Herd`] names it.
 const WOKEN: &str = "clients woken by one change";
 const MAY_WAKE: &str = "clients that one change may wake";
-
-/// In whole thousands: where exactly a search stops depends on its threads.
-fn thousands(states: u64) -> String {
-    format!("{},000 states", grouped(states / 1_000))
-}
 
 fn overview(all: &[Shown]) -> String {
     let header = ["recipe", "sweep", "searches", "most states", "may wake", "woken"];
