@@ -201,8 +201,7 @@ impl Attempt {
                     }
                     return match self.lost().recover().await? {
                         Recovered::Adopted(node) => Ok(Some(node)),
-                        // Who has settled nothing creates again under the same id, as those texts do.
-                        Recovered::Nothing if self.settles_nothing() => continue,
+                        Recovered::Unseen => continue,
                         // A new attempt: a znode of this one may have been there, which others have deleted, and
                         // its name could come again (recipe rules 1.2.2 and 2.8.6).
                         Recovered::Nothing | Recovered::NotOurs => {
@@ -224,11 +223,6 @@ impl Attempt {
                 }
             }
         }
-    }
-
-    /// Two mutants that look for their znode before its fate is settled.
-    fn settles_nothing(&self) -> bool {
-        self.mutants.has(Mutant::RecoverWithoutSync) || self.mutants.has(Mutant::RecoverBySync)
     }
 
     /// The create whose reply was lost.

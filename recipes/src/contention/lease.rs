@@ -92,7 +92,7 @@ impl LeaseAttempt {
                 }
                 Err(FencedError::Failed(Error::ConnectionLoss)) => match self.recovered().await {
                     Ok(Recovered::Adopted(node)) => return Ok(node),
-                    Ok(Recovered::Nothing) => {}
+                    Ok(Recovered::Nothing | Recovered::Unseen) => {}
                     Ok(Recovered::NotOurs) | Err(_) => {
                         return Err(FencedError::Lost(Loss::SessionEnded));
                     }

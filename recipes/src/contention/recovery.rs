@@ -27,6 +27,8 @@ pub(super) enum Recovered {
     Adopted(Node),
     /// There is none and will be none: it had no effect, or others have deleted the znode.
     Nothing,
+    /// None was seen, and nothing was settled: a mutant's.
+    Unseen,
     /// There is a znode with the attempt's id, and it belongs to another session: never adopt it
     /// (CURATOR-498; `AdoptDeadSessionNode`).
     NotOurs,
@@ -47,17 +49,18 @@ impl Lost<'_> {
     /// Finds out what became of it, however often the connection is lost meanwhile.
     pub(super) async fn recover(&self) -> Result<Recovered, AcquireError> {
         let zookeeper = self.zookeeper;
-        if !self.mutants.has(Mutant::RecoverWithoutSync) {
-            match self.mutants.has(Mutant::RecoverBySync) {
-                true => until_known(zookeeper, || zookeeper.sync(self.lock)).await?,
-                false => settle(zookeeper).await?,
-            }
+        let mut none = Recovered::Unseen;
+        if self.mutants.has(Mutant::RecoverBySync) {
+            until_known(zookeeper, || zookeeper.sync(self.lock)).await?;
+        } else if !self.mutants.has(Mutant::RecoverWithoutSync) {
+            settle(zookeeper).await?;
+            none = Recovered::Nothing;
         }
         loop {
             let names = list(zookeeper, self.lock).await?.unwrap_or_default();
             let own = own(&names, self.id);
             let Some(lowest) = Contender::first(own.iter().copied()) else {
-                return Ok(Recovered::Nothing);
+                return Ok(none);
             };
             let path = contender::child(self.lock, lowest.name());
             let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {

@@ -2,7 +2,7 @@
 //!
 //! | | property |
 //! |---|---|
-//! | M1 to M6, M8 | as of the exclusive lock: leading is holding it |
+//! | M1 to M6, M8, M9 | as of the exclusive lock: leading is holding it |
 //! | E3 | the terms that one observer is told grow |
 //! | E6 | whoever is in office is the first of the candidates |
 

@@ -1,6 +1,6 @@
 //! What an exclusive lock promises, as monitors (recipe rules 2.8.7 and 2.8.8).
 //!
-//! Truth and belief are kept apart: M1, M4, M5, M6 and M8 speak of znodes in the committed history,
+//! Truth and belief are kept apart: M1, M4, M5, M6, M8 and M9 speak of znodes in the committed history,
 //! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because
 //! nobody can tell a program at once that its session is over (a *zombie*); that is legal as long
 //! as the session is closed in the committed history, and harmless to whatever checks the fencing
@@ -15,6 +15,7 @@
 //! | M5 | an attempt that ended leaves no znode: within a time; at rest | run; event |
 //! | M6 | nobody waits for its own znode | event |
 //! | M8 | an attempt that has not ended does not delete its znode | event |
+//! | M9 | no name with an attempt's id comes twice | event |
 //!
 //! All of them take one lock directory and ignore everything else. None that a search asks looks back
 //! in the committed history: what it needs of the past is its own state.
@@ -25,6 +26,7 @@ pub mod exclusion;
 pub mod fencing;
 pub mod guarded_write;
 pub mod keeps_its_place;
+pub mod names_once;
 pub mod no_leak;
 pub mod no_leak_at_rest;
 pub mod no_self_wait;
@@ -36,6 +38,7 @@ pub use exclusion::Exclusion;
 pub use fencing::Fencing;
 pub use guarded_write::GuardedWrite;
 pub use keeps_its_place::KeepsItsPlace;
+pub use names_once::NamesOnce;
 pub use no_leak::NoLeak;
 pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
@@ -62,6 +65,7 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
         Box::new(NoSelfWait::new(lock_directory)),
         Box::new(Herd::of_contenders(lock_directory, 1)),
         Box::new(KeepsItsPlace::new(lock_directory)),
+        Box::new(NamesOnce::new(lock_directory)),
     ]
 }
 

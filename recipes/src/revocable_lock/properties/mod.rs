@@ -8,7 +8,7 @@
 //! | RV3 | a request is written into the znode of whoever is the first in line | event |
 //! | RV4 | a lock is taken away when the grace time since the request is over | run |
 //! | RV5 | whoever believes to have asked an owner: a request was written into its znode | event |
-//! | M1 to M3, M5, M6 | as of the exclusive lock; with force, M2 and M3 know one more kind of zombie | |
+//! | M1 to M3, M5, M6, M9 | as of the exclusive lock; with force, M2 and M3 know one more kind of zombie | |
 
 mod asked_truly;
 mod consent;
@@ -26,7 +26,9 @@ pub use right_owner::RightOwner;
 pub use told::Told;
 
 use crate::calm::{AtRest, WithinATime};
-use crate::lock::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
+use crate::lock::properties::{
+    Belief, Exclusion, Fencing, NamesOnce, NoLeak, NoLeakAtRest, NoSelfWait,
+};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 
@@ -53,6 +55,7 @@ pub fn monitors(directory: &str, force: Force, bound: Duration) -> Vec<Box<dyn M
         Box::new(NoLeak::new(directory, bound)),
         Box::new(NoLeakAtRest::new(directory)),
         Box::new(NoSelfWait::new(directory)),
+        Box::new(NamesOnce::new(directory)),
         Box::new(Told::new(directory)),
         Box::new(WithinATime::new(Informed::new(directory), bound)),
         Box::new(AtRest::new(Informed::new(directory))),

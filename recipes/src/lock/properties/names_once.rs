@@ -1,0 +1,89 @@
+//! M9, names once: no name with an attempt's id comes twice.
+//!
+//! Whoever goes by a name goes by it later than it was read: a transaction that checks a lock's znode (M4), a request that
+//! is followed by force (recipe rule 2.11.5), a deletion that is repeated. Where a counter begins again or has come
+//! to its end, only the id keeps names apart (recipe rule 1.2.2): so one attempt must not line up twice under its
+//! id, once its znode can have been deleted. Names without an id are not asked: they do come again.
+
+use super::creations::created;
+use crate::contention::contender::Contender;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use vivarium_model::event::Event;
+use vivarium_model::path::ZnodePath;
+use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// See the module. Asked in sweeps: what it remembers would keep a search from its end.
+#[derive(Clone, Debug, Hash)]
+pub struct NamesOnce {
+    lock: Arc<str>,
+    seen: BTreeSet<ZnodePath>,
+}
+
+impl NamesOnce {
+    /// Watches the lock in this directory.
+    pub fn new(lock_directory: &str) -> NamesOnce {
+        NamesOnce { lock: lock_directory.into(), seen: BTreeSet::new() }
+    }
+}
+
+impl Monitor for NamesOnce {
+    fn name(&self) -> &'static str {
+        "lock M9 names once"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Committed { txn, .. } = event else { return Ok(()) };
+        if !view.history.is_new(txn) {
+            return Ok(());
+        }
+        let mut again = None;
+        created(&txn.body, &mut |path| {
+            let contender = Contender::in_directory(&self.lock, path);
+            let has_id = contender.is_some_and(|contender| contender.attempt().is_some());
+            if has_id && !self.seen.insert(path.clone()) {
+                again = Some(path.clone());
+            }
+        });
+        let Some(path) = again else { return Ok(()) };
+        let saw = format!("{path} is created by transaction {}, and was there before", txn.zxid);
+        Err(Objection::new(self.name(), saw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::properties::scene::*;
+
+    #[test]
+    fn a_name_that_comes_again_is_refused() {
+        let mut scene = Scene::new(NamesOnce::new(LOCK));
+        scene.create(S1, 1, &node("a", i32::MAX));
+        scene.create(S2, 1, &node("b", i32::MAX));
+        scene.delete(S2, 2, &node("a", i32::MAX));
+        scene.create(S1, 2, &node("a", i32::MAX));
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M9 names once: /lock/a-lock-2147483647 is created by transaction 1:7, and was there before");
+    }
+
+    #[test]
+    fn a_commit_that_is_reported_again_is_no_second_one_nor_is_another_number() {
+        let mut scene = Scene::new(NamesOnce::new(LOCK));
+        let first = scene.create(S1, 1, &node("a", 0));
+        scene.report_again(first);
+        scene.create(S1, 2, &node("a", 1));
+        assert_eq!(scene.end(), None);
+    }
+}
