@@ -2,7 +2,8 @@
 //!
 //! Only what a recipe promises is asked here: its own monitors, that programs end well and that they end.
 //! ZooKeeper's own properties would object first, and say nothing of the recipe. Where servers come to disagree
-//! on what is committed, there is nothing to judge a recipe by: such runs are counted apart.
+//! on what is committed, there is nothing to judge a recipe by: such runs are counted apart, as are those in which an
+//! assertion of the model fails, since a server answers from a tree that its leader never had.
 
 use super::{How, Line, swept, timed};
 use crate::catalogue::{Entry, Switches};
@@ -15,6 +16,7 @@ use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::{WIDTH, of_rows};
 use vivarium_sim::Scenario;
+use vivarium_sim::demands::ASSERTION;
 
 /// Sweeps every recipe over the release, and takes each harmed run again without each of its defects. The exit
 /// code is 1 if a recipe is harmed.
@@ -85,7 +87,7 @@ fn violating(entry: &Entry, bugs: Bugs, how: &How) -> Result<BTreeMap<u64, Strin
     let scenario = of_the_recipe_alone((entry.build)(&switches));
     let (swept, _) = swept(entry.name.to_string(), &scenario, how, true)?;
     let general = general();
-    let word = |property: String| match general.contains(&*property) {
+    let word = |property: String| match general.contains(&*property) || property == ASSERTION {
         true => DISAGREE.to_string(),
         false => property,
     };

@@ -79,7 +79,10 @@ impl How {
     }
 
     fn seeds_in_words(&self) -> String {
-        format!("{} seeds", grouped(self.seeds.len()))
+        match self.seeds.len() {
+            1 => "1 seed".to_string(),
+            seeds => format!("{} seeds", grouped(seeds)),
+        }
     }
 }
 
