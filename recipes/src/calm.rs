@@ -180,10 +180,15 @@ impl Calm {
                 known.paused = matches!(event, Event::Paused { .. });
                 known.start(at);
             }
+            Event::Started { client } => self.stir(at, *client),
+            // Nobody is left who could do it. Its successor connects anew.
             Event::Killed { client }
-            | Event::Started { client }
             | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => self.stir(at, *client),
+            | Event::Panicked { client, .. } => {
+                let known = self.clients.entry(*client).or_default();
+                known.connected = false;
+                known.start(at);
+            }
             _ => {}
         }
     }

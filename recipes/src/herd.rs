@@ -51,6 +51,9 @@ pub struct Herd {
     rearming: BTreeSet<ClientId>,
     changes: BTreeMap<Zxid, Change>,
     most: Unhashed<usize>,
+    /// Whose attempt was woken and has not said since how it goes on.
+    awake: BTreeSet<(ClientId, Arc<str>)>,
+    in_vain: Unhashed<u64>,
 }
 
 impl Herd {
@@ -68,6 +71,8 @@ impl Herd {
             rearming: BTreeSet::new(),
             changes: BTreeMap::new(),
             most: Unhashed::default(),
+            awake: BTreeSet::new(),
+            in_vain: Unhashed::default(),
         }
     }
 
@@ -92,13 +97,24 @@ impl Herd {
         let Some(waiters) = &mut self.waiters else { return };
         match seen {
             LockSeen::Waiting { lock, attempt, on } if *lock == self.directory => {
-                waiters.insert((client, Arc::clone(attempt)), Arc::clone(on));
+                let who = (client, Arc::clone(attempt));
+                *self.in_vain += u64::from(self.awake.remove(&who));
+                waiters.insert(who, Arc::clone(on));
             }
             LockSeen::GaveUp { attempt, .. } | LockSeen::Granted { attempt, .. } => {
-                waiters.remove(&(client, Arc::clone(attempt)));
+                let who = (client, Arc::clone(attempt));
+                waiters.remove(&who);
+                self.awake.remove(&who);
             }
             _ => {}
         }
+    }
+
+    /// An attempt of this client waits no longer.
+    fn wake(&mut self, client: ClientId, at: &str) {
+        let waiters = self.waiters.iter().flatten();
+        let woken = waiters.filter(|((waiter, _), on)| *waiter == client && ***on == *at);
+        self.awake.extend(woken.map(|(who, _)| who.clone()));
     }
 
     fn committed(&mut self, txn: &Txn) {
@@ -116,6 +132,7 @@ impl Herd {
         zxid: Zxid,
         at: &Arc<str>,
     ) -> Result<(), Objection> {
+        self.wake(client, at);
         let change = self.changes.get_mut(&zxid);
         let Some(Change { woken, .. }) = change.filter(|change| change.author != session) else {
             return Ok(());
@@ -173,6 +190,7 @@ impl Monitor for Herd {
                 if let Some(waiters) = &mut self.waiters {
                     waiters.retain(|(waiter, _), _| waiter != client);
                 }
+                self.awake.retain(|(waiter, _)| waiter != client);
             }
             Event::Committed { txn, .. } => self.committed(txn),
             Event::Rearming { client, .. } => _ = self.rearming.insert(*client),
@@ -194,7 +212,9 @@ impl Monitor for Herd {
     fn measured(&self) -> Vec<Measure> {
         let woken = Measure::most("clients woken by one change", *self.most as u64);
         let may = |bound| Measure::most("clients that one change may wake", bound as u64);
-        [woken].into_iter().chain(self.bound.map(may)).collect()
+        let in_vain = Measure::count("wake-ups in vain", *self.in_vain);
+        let in_vain = self.waiters.is_some().then_some(in_vain);
+        [woken].into_iter().chain(self.bound.map(may)).chain(in_vain).collect()
     }
 }
 
@@ -204,6 +224,7 @@ mod tests {
     use vivarium_model::history::History;
     use vivarium_model::id::{ServerId, Xid};
     use vivarium_model::op::{EventType, WatchedEvent};
+    use vivarium_model::property::Measured;
     use vivarium_model::time::Duration;
     use vivarium_model::time::Time;
     use vivarium_model::txn::TxnBody;
@@ -240,6 +261,36 @@ mod tests {
             objection.saw.contains("has woken client 2, client 3, and may wake 1"),
             "{objection}"
         );
+    }
+
+    /// Somebody in the middle of the line has gone; or a loser is woken.
+    #[test]
+    fn who_wakes_and_waits_again_was_woken_in_vain() {
+        let mut herd = told(Herd::of_contenders("/lock", 1));
+        let lock: Arc<str> = "/lock".into();
+        let attempt: Arc<str> = "x".into();
+        let waits = |on: &str| {
+            let (lock, attempt) = (Arc::clone(&lock), Arc::clone(&attempt));
+            LockSeen::Waiting { lock, attempt, on: on.into() }
+        };
+        let in_vain = |herd: &Herd| {
+            let measured = herd.measured();
+            let found = measured.iter().find(|measure| measure.name == "wake-ups in vain");
+            found.expect("it is measured").value
+        };
+        herd.told(ClientId(2), &waits("/lock/a"));
+        // The same is said again, and nobody was woken.
+        herd.told(ClientId(2), &waits("/lock/a"));
+        assert_eq!(in_vain(&herd), Measured::Count(0));
+        assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));
+        herd.told(ClientId(2), &waits("/lock/b"));
+        assert_eq!(in_vain(&herd), Measured::Count(1));
+        let (lock, attempt) = (Arc::clone(&lock), Arc::clone(&attempt));
+        assert_eq!(tell(&mut herd, &notified(2, "/lock/b")), Ok(()));
+        let (node, token) = ("/lock/c".into(), CHANGE);
+        herd.told(ClientId(2), &LockSeen::Granted { lock, attempt, node, token });
+        herd.told(ClientId(2), &waits("/lock/d"));
+        assert_eq!(in_vain(&herd), Measured::Count(1));
     }
 
     #[test]

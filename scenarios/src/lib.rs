@@ -38,6 +38,8 @@ pub mod cli;
 pub mod conform;
 #[cfg(feature = "explore")]
 mod exploration;
+#[cfg(all(feature = "conform", feature = "explore"))]
+pub mod findings;
 #[cfg(feature = "explore")]
 pub mod fuzz;
 pub mod prelude;

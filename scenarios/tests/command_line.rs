@@ -77,6 +77,19 @@ fn unknown_names_get_the_nearest_known_one() {
 }
 
 #[test]
+fn findings_have_names_and_need_a_zookeeper() {
+    assert_eq!(
+        refused(&["findings", "sync-at-leadr"]),
+        "unknown finding `sync-at-leadr`: did you mean `sync-at-leader`?"
+    );
+    let mut command = command(&directory("findings"), &["findings", "sync-at-leader"]);
+    let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");
+    assert_eq!(output.status.code(), Some(3));
+    let sentence = String::from_utf8(output.stderr).expect("messages are text");
+    assert!(sentence.contains("`apt-get install zookeeper`"), "{sentence}");
+}
+
+#[test]
 fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["run", "frobnicate"]);
     assert!(sentence.starts_with("unknown scenario `frobnicate`: the scenarios are lock"));
@@ -89,7 +102,7 @@ fn names_without_a_near_one_get_the_list() {
     assert_eq!(
         sentence,
         "unknown command `frobnicate`: the commands are run, replay, explore, conform, \
-         fuzz-explorer, recipes, mutants, published, list"
+         fuzz-explorer, recipes, mutants, published, findings, list"
     );
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");

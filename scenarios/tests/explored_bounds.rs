@@ -40,7 +40,7 @@ fn explored_again(entry: &Entry, asked: &str) -> Option<u64> {
         "2 clients" => two,
         "2 clients, 1 lost connection" => two.lost(1),
         "2 clients, 1 expiry" => two.expiries(1),
-        "2 clients, 1 cancellation" => two.cancels(1).timers(2),
+        "2 clients, 1 cancellation" => two.cancels(1),
         "2 clients, 1 killed program" => two.kills(1),
         _ => return None,
     };

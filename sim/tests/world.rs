@@ -33,6 +33,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         }),
         monitors: Arc::new(|_| zookeeper()),
         disks: true,
+        awaits_expiry: true,
         marks: Vec::new(),
         faults,
         bugs: Bugs::NONE,

@@ -7,7 +7,7 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientConnection, ServerId, SessionId};
 use crate::vocabulary::op::{Data, SessionState, WatchedEvent};
-use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
 use std::sync::Arc;
@@ -166,6 +166,19 @@ impl ClientMachine {
         self.disarm_expiry(out);
         self.leave(out);
         self.end(SessionState::Closed, None, out);
+    }
+
+    /// What was read answers nothing that this client has asked: it says so, and hangs up.
+    pub(super) fn mismatched(&mut self, packet: ServerPacket, out: &mut Vec<ClientEffect>) {
+        let connection = self.connection.expect("something was read from it");
+        out.push(ClientEffect::Event(Event::Mismatched {
+            client: self.id,
+            session: self.session.id,
+            connection,
+            packet,
+            awaited: self.session.in_flight.front().map(|oldest| oldest.xid),
+        }));
+        self.hang_up(None, out);
     }
 
     /// Tears the connection down from this side: it is silent (`fired` tells the timer), or its

@@ -69,6 +69,7 @@ use chroot::Chroot;
 use requests::Pending;
 use std::collections::VecDeque;
 use std::sync::Arc;
+pub(crate) use watches::Awaited;
 use watches::WatchTable;
 
 /// How long a client stays with a read-only server before it looks for another one: at first, and at
@@ -280,7 +281,7 @@ impl ClientMachine {
             }
             (state, packet) if state.is_connected() => self.read(packet, out),
             // Whatever else answers a ConnectRequest is no ZooKeeper.
-            _ => self.hang_up(None, out),
+            (_, packet) => self.mismatched(packet, out),
         }
     }
 
@@ -326,6 +327,15 @@ impl ClientMachine {
     /// has its id.
     pub fn session(&self) -> Option<SessionId> {
         self.session.id
+    }
+
+    /// The znodes whose watches the program waits for, if it is connected and waits for no answer; whatever
+    /// else it may wait for.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = (&Arc<str>, Awaited)> {
+        let waits =
+            matches!(self.state, ClientState::Connected(_) | ClientState::ConnectedReadOnly(_))
+                && self.session.in_flight.is_empty();
+        waits.then(|| self.session.watches.awaited()).into_iter().flatten()
     }
 
     /// The number of the session's next request: every request that was made before has a smaller

@@ -180,8 +180,8 @@ impl ClientMachine {
                 }
             }
             // A second answer to the ConnectRequest.
-            ServerPacket::Connected { .. } | ServerPacket::Expired => {
-                return self.hang_up(None, out);
+            packet @ (ServerPacket::Connected { .. } | ServerPacket::Expired) => {
+                return self.mismatched(packet, out);
             }
         }
         self.arm_read(out);
@@ -197,7 +197,7 @@ impl ClientMachine {
     ) {
         let expected = self.session.in_flight.front().is_some_and(|oldest| oldest.xid == xid);
         let Some((session, connection)) = self.link().filter(|_| expected) else {
-            return self.hang_up(None, out);
+            return self.mismatched(ServerPacket::Reply { xid, zxid, result }, out);
         };
         let pending = self.session.in_flight.pop_front().expect("its number was just compared");
         if zxid > Zxid::ZERO {

@@ -31,6 +31,7 @@ impl Ensemble {
             Step::Heal { from, to } => self.heal(from, to, effects),
             Step::Expire(session) => {
                 let leader = self.leader().expect("there is a leader to take it for expired");
+                effects.event(Event::TakenForExpired { leader, session });
                 self.on_server(leader, at, effects, |it, context| it.expire(session, context));
             }
             Step::Pause(client) => {

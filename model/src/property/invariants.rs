@@ -229,6 +229,27 @@ mod tests {
         );
     }
 
+    /// A quorum of three is two, of four three, of five three.
+    #[test]
+    fn what_is_committed_is_on_the_disks_of_a_quorum() {
+        let history = history();
+        let (with, without) = (disk(history.txns()), disk(&history.txns()[..1]));
+        for (servers, quorum) in [(3, 2), (4, 3), (5, 3)] {
+            let config = Config::new(servers, 0);
+            for holders in 0..=usize::from(servers) {
+                let lacking = usize::from(servers) - holders;
+                let disks = std::iter::repeat_n(&with, holders);
+                let disks = disks.chain(std::iter::repeat_n(&without, lacking));
+                let judged = durable_on(&config, disks, history.last());
+                assert_eq!(judged.is_ok(), holders >= quorum, "{holders} of {servers}");
+                if let Err(objection) = judged {
+                    let counted = format!("the disks of {holders} of {servers} servers");
+                    assert!(objection.saw.contains(&counted), "{objection}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_disk_holds_what_is_fsynced_or_in_a_durable_snapshot() {
         let history = history();

@@ -10,8 +10,11 @@ mod committed_prefix;
 mod complete_leader;
 pub mod disks;
 mod durable_ack;
+mod early_expiry;
 mod ended_session;
 pub mod invariants;
+mod live_owners;
+mod livelock;
 mod measure;
 mod monitors;
 mod monotone_zxid;
@@ -19,9 +22,12 @@ mod no_exit;
 mod no_phantom;
 mod one_leader;
 mod prefix_read;
+mod protocol;
 mod read_only;
 mod reply_order;
+mod sequence_order;
 mod state;
+mod synced_reads;
 #[cfg(test)]
 pub(crate) mod testing;
 mod view;
@@ -31,7 +37,10 @@ pub use bridge::Bridge;
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
+pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
+pub use live_owners::LiveOwners;
+pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
 pub use monitors::Monitors;
 pub use monotone_zxid::MonotoneZxid;
@@ -39,8 +48,11 @@ pub use no_exit::NoExit;
 pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
+pub use protocol::Protocol;
 pub use reply_order::ReplyOrder;
+pub use sequence_order::SequenceOrder;
 pub use state::{MonitorState, Unhashed};
+pub use synced_reads::SyncedReads;
 pub use view::{Committed, LooksBack, View};
 
 use crate::vocabulary::config::Config;
@@ -168,13 +180,24 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(CompleteLeader::new()),
         Box::new(CommittedPrefix::new()),
         Box::new(NoPhantom::new()),
+        Box::new(LiveOwners),
+        Box::new(EarlyExpiry::new()),
+        Box::new(Protocol),
         Box::new(ReplyOrder::new()),
         Box::new(MonotoneZxid::new()),
         Box::new(PrefixRead::new()),
         Box::new(AcknowledgedWrite::new()),
+        Box::new(SyncedReads::new()),
+        Box::new(SequenceOrder::new()),
         Box::new(EndedSession::new()),
         Box::new(Bridge::new()),
     ]
+}
+
+/// The properties of any program, whatever it is for. Asked in sweeps, beside those of [`zookeeper()`] and the
+/// program's own.
+pub fn programs() -> Vec<Box<dyn Monitor>> {
+    vec![Box::new(Livelock::new())]
 }
 
 /// The properties of servers alone, for a search without clients: the monitors of S*, to which it adds

@@ -41,6 +41,7 @@ impl Event {
             | Event::Observed { .. }
             | Event::Finished { .. }
             | Event::Panicked { .. }
+            | Event::Mismatched { .. }
             | Event::ResourceWrite { .. } => true,
             Event::Restarted { .. } | Event::Crashed { .. } => true,
             Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. } => true,
@@ -60,13 +61,18 @@ impl Event {
             },
             Event::Lost { request, .. } => !request.is_read(),
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
+            // What the others are told, and whose epoch is written, is what most defects of servers come of.
+            Event::Synchronising { .. } | Event::AckedNewLeader { .. } => true,
+            Event::TakenForExpired { .. } => true,
             Event::Elected { .. }
-            | Event::Synchronising { .. }
+            | Event::Heard { .. }
+            | Event::TouchesForwarded { .. }
+            | Event::Touched { .. }
+            | Event::SyncRead { .. }
             | Event::Proposed { .. }
             | Event::Applied { .. }
             | Event::Serving { .. }
             | Event::Acked { .. }
-            | Event::AckedNewLeader { .. }
             | Event::Authenticating { .. }
             | Event::Authenticated { .. }
             | Event::Sent { .. }

@@ -26,6 +26,13 @@ impl Clients {
         auth
     }
 
+    /// The session of a connection that is through its handshake.
+    pub(super) fn established(&self, connection: ClientConnection) -> Option<SessionId> {
+        let attachment = self.attachments.get(&connection);
+        let established = attachment.filter(|it| it.state == State::Established);
+        established.map(|attachment| attachment.session)
+    }
+
     /// `addAuth`: the connection has one identity more, or is closed (rule 1.9.5).
     pub(super) fn authenticate(
         &mut self,

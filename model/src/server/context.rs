@@ -5,6 +5,7 @@ use super::disk::Disk;
 use crate::network::Network;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::Effects;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification, ServerPacket};
@@ -31,6 +32,10 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Sends to the leader.
     pub fn to_leader(&mut self, connection: LearnerConnection, packet: LearnerPacket) {
+        if let LearnerPacket::Ping { touched } = &packet {
+            let sessions = touched.clone();
+            self.effects.event(Event::TouchesForwarded { learner: connection, sessions });
+        }
         self.network.send_to_leader(connection, packet, self.effects);
     }
 

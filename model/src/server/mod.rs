@@ -30,7 +30,7 @@ mod pipeline;
 pub mod prep;
 pub mod read;
 mod read_only;
-mod requests;
+pub(crate) mod requests;
 pub mod role;
 mod snapshot;
 mod steps;
@@ -41,7 +41,7 @@ pub use clients::LocalSessions;
 pub use context::{Context, Writing};
 
 use crate::tree::DataTree;
-use crate::vocabulary::id::{ServerId, SessionId};
+use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
 use crate::vocabulary::packet::PeerState;
 use crate::vocabulary::release::Bug;
 use clients::{Clients, Serving};
@@ -133,6 +133,29 @@ impl Server {
             Role::Following(learner) => learner.is_serving(),
             Role::Leading(leader) => leader.is_established(),
         }
+    }
+
+    /// The session of a client's connection that is through its handshake.
+    pub fn session_of(&self, connection: ClientConnection) -> Option<SessionId> {
+        self.clients.established(connection)
+    }
+
+    /// The same, if it is none of this server's own
+    /// ([`Server::local_sessions`]).
+    pub fn attends(&self, connection: ClientConnection) -> Option<SessionId> {
+        let session = self.session_of(connection)?;
+        Some(session).filter(|session| !self.clients.local.contains(*session))
+    }
+
+    /// Whether it leads, and is established.
+    pub fn is_established_leader(&self) -> bool {
+        matches!(&self.role, Role::Leading(leader) if leader.is_established())
+    }
+
+    /// Whether it leads, is established, and has let this learner serve.
+    pub fn is_in_broadcast_with(&self, connection: LearnerConnection) -> bool {
+        matches!(&self.role, Role::Leading(leader)
+            if leader.is_established() && leader.is_in_broadcast_with(connection))
     }
 
     /// Its local sessions.

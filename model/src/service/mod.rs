@@ -37,6 +37,7 @@ mod steady;
 pub use choices::Prefixes;
 pub use pieces::{Common, Share};
 
+use crate::client::ClientMachine;
 use crate::network::Delivered;
 use crate::program::host::{Input, Output};
 use crate::program::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
@@ -315,6 +316,10 @@ impl Grain for Service {
 
     fn waits_for(&self, client: ClientId) -> String {
         self.clients[client.index()].waits_for()
+    }
+
+    fn machine(&self, client: ClientId) -> &ClientMachine {
+        &self.clients[client.index()].machine
     }
 }
 

@@ -6,6 +6,7 @@
 //! (rules 1.3.2 and 1.3.3).
 
 mod apply;
+mod difference;
 pub mod quota;
 
 pub use crate::vocabulary::znode::{EphemeralType, Znode};
@@ -245,9 +246,15 @@ impl DataTree {
         range.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
+    /// An ephemeral whose session is not in the session map, with that.
+    pub fn orphan(&self) -> Option<(&ZnodePath, SessionId)> {
+        let orphaned = self.ephemerals.iter().find(|(id, _)| !self.sessions.contains_key(*id));
+        orphaned.and_then(|(session, paths)| Some((paths.first()?, *session)))
+    }
+
     /// Whether a session that is not in the session map has ephemerals.
     pub fn has_orphans(&self) -> bool {
-        self.ephemerals.keys().any(|session| !self.sessions.contains_key(session))
+        self.orphan().is_some()
     }
 
     /// Deletes the ephemerals of sessions that are not in the session map, without a transaction:

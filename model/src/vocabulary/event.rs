@@ -7,6 +7,7 @@ use crate::vocabulary::id::{
 };
 use crate::vocabulary::observation::{Observation, Observed};
 use crate::vocabulary::op::{Data, Request, Response, SessionState, WatchedEvent};
+use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,29 @@ pub enum Event {
     /// A server refused to start, or its process gave up (rules 6.2 and 4.5).
     Exited { server: ServerId, reason: &'static str },
 
+    /// A server read something of a client whose session the leader tracks: a sign of life (rule 2.3.4). Told of
+    /// connections that are through their handshake, and not of local sessions.
+    Heard { server: ServerId, session: SessionId },
+    /// A learner tells its leader of whom it has heard since it last did so.
+    TouchesForwarded { learner: LearnerConnection, sessions: Vec<SessionId> },
+    /// An established leader read of signs of life at one of its learners, or that a session wants to go on there.
+    Touched { leader: ServerId, sessions: Vec<SessionId> },
+    /// An established leader read a sync: of a client of its own, or forwarded by a learner.
+    SyncRead { leader: ServerId, session: SessionId, xid: Xid, by_learner: bool },
+    /// A fault: the leader takes a session for over whose time is not up.
+    TakenForExpired { leader: ServerId, session: SessionId },
+
     // ---- clients ----
+    /// A client machine read what no server that keeps to the protocol sends there, and hangs up.
+    Mismatched {
+        client: ClientId,
+        session: Option<SessionId>,
+        connection: ClientConnection,
+        packet: ServerPacket,
+        /// What it waited for: the oldest request without an answer; `None` also where it waits for the answer to
+        /// its ConnectRequest.
+        awaited: Option<Xid>,
+    },
     /// A client machine put a request on a connection.
     Sent {
         client: ClientId,
@@ -263,6 +286,7 @@ impl Event {
             | Event::Paused { client }
             | Event::Resumed { client }
             | Event::Cancelled { client, .. }
+            | Event::Mismatched { client, .. }
             | Event::ResourceWrite { client, .. } => Some(*client),
             Event::Elected { .. }
             | Event::LeftRole { .. }
@@ -276,7 +300,17 @@ impl Event {
             | Event::AckedNewLeader { .. }
             | Event::Crashed { .. }
             | Event::Restarted { .. }
-            | Event::Exited { .. } => None,
+            | Event::Exited { .. }
+            | Event::Heard { .. }
+            | Event::TouchesForwarded { .. }
+            | Event::Touched { .. }
+            | Event::SyncRead { .. }
+            | Event::TakenForExpired { .. } => None,
         }
+    }
+
+    /// Whether it only says that somebody was heard of, which happens all the time: a timeline can do without.
+    pub fn is_sign_of_life(&self) -> bool {
+        matches!(self, Event::Heard { .. } | Event::TouchesForwarded { .. } | Event::Touched { .. })
     }
 }

@@ -4,6 +4,7 @@
 //! ([`crate::service`]) has one totally ordered log and what each session may have seen of it.
 //! Programs and monitors cannot tell which one they are over.
 
+use crate::client::ClientMachine;
 use crate::ensemble::Ensemble;
 use crate::program::host::{Input, Output};
 use crate::program::machines::ProgramState;
@@ -46,6 +47,9 @@ pub trait Grain: Clone {
 
     /// In words: what a client's program waits for.
     fn waits_for(&self, client: ClientId) -> String;
+
+    /// A client machine.
+    fn machine(&self, client: ClientId) -> &ClientMachine;
 }
 
 impl Grain for Ensemble {
@@ -83,5 +87,9 @@ impl Grain for Ensemble {
 
     fn waits_for(&self, client: ClientId) -> String {
         Ensemble::waits_for(self, client)
+    }
+
+    fn machine(&self, client: ClientId) -> &ClientMachine {
+        Ensemble::machine(self, client)
     }
 }

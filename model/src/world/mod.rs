@@ -8,6 +8,7 @@
 pub mod grain;
 pub mod history;
 mod pieces;
+mod standstill;
 pub mod witnesses;
 
 use crate::ensemble::Ensemble;
@@ -155,13 +156,19 @@ impl<H: Host, G: Grain> World<H, G> {
         Ok(Status::Done)
     }
 
-    /// In words: what a client's program waits for.
+    /// In words: what a client's program waits for, and why that will not come, where the tree tells.
     pub fn waits_for(&self, client: ClientId) -> String {
         let words = self.grain.waits_for(client);
-        let runs = self.grain.program(client) == ProgramState::Running;
-        match runs && !self.host.awaits_its_handle(client) {
-            true => host::awaits_another_future(&words),
-            false => words,
+        if self.grain.program(client) != ProgramState::Running {
+            return words;
+        }
+        if !self.host.awaits_its_handle(client) {
+            return host::awaits_another_future(&words);
+        }
+        let machine = self.grain.machine(client);
+        match standstill::reason(machine.session(), machine.awaited(), self.history().tree()) {
+            Some(reason) => format!("{words} ({reason})"),
+            None => words,
         }
     }
 

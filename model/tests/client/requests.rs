@@ -67,6 +67,7 @@ fn replies_out_of_order_end_the_connection() {
       send #2 sync /
       arm Ping: 2s
     read: reply #2 at 1:5: Synced
+      monitors: Mismatched, awaited #1
       close
       disarm Read
       disarm Ping

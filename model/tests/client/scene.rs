@@ -267,6 +267,10 @@ pub(crate) fn monitored(event: &Event) -> String {
         Event::Authenticated { .. } => "Authenticated".to_owned(),
         Event::Authenticating { scheme, .. } => format!("Authenticating by {scheme}"),
         Event::Rearmed { zxid, .. } => format!("Rearmed at {zxid}"),
+        Event::Mismatched { awaited, .. } => {
+            let awaited = awaited.map_or("nothing".to_owned(), |xid| format!("#{}", xid.0));
+            format!("Mismatched, awaited {awaited}")
+        }
         Event::Session { session, server, state, .. } => {
             let session = session.map_or("no id".to_owned(), |id| id.to_string());
             let server = server.map_or(String::new(), |server| format!(" at {server}"));

@@ -17,7 +17,7 @@ use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// What a sweep must have seen.
-const MARKS: [Mark; 10] = [
+const MARKS: [Mark; 15] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
     Mark::SyncBySnap,
@@ -28,10 +28,21 @@ const MARKS: [Mark; 10] = [
     Mark::SessionExpired,
     Mark::ElectionWithDeadLeader,
     Mark::UnsyncedTailLost,
+    Mark::MultiRolledBack,
+    Mark::ExistWatchMadeUp,
+    Mark::DataWatchMadeUp,
+    Mark::ChildWatchMadeUp,
+    Mark::SyncWaited,
 ];
 
-/// How long a client waits for a watch to fire before it does something else.
-const WATCH_FOR: Duration = Duration::from_millis(300);
+/// How long a client waits for a watch to fire before it does something else: not long, or, one time in four, so
+/// long that it can come to another server meanwhile.
+const WATCH_FOR: [Duration; 4] = [
+    Duration::from_millis(300),
+    Duration::from_millis(300),
+    Duration::from_millis(300),
+    Duration::from_secs(3),
+];
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
@@ -62,6 +73,7 @@ fn build(switches: &Switches) -> Scenario {
         }),
         monitors: Arc::new(|_drawn| property::zookeeper()),
         disks: true,
+        awaits_expiry: true,
         marks: MARKS.to_vec(),
         faults: FaultSet::all(),
         bugs: switches.bugs,
@@ -119,7 +131,10 @@ async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
         5 | 6 => set_if_unchanged(zookeeper, &name).await,
         7 => zookeeper.set_data(&name, b"any", Version::Any).await.map(drop),
         8 => clear(zookeeper, &name).await,
-        9 => swap(zookeeper, &name).await,
+        9 => match below(zookeeper, 3).await {
+            0 => fail_late(zookeeper, &name).await,
+            _ => swap(zookeeper, &name).await,
+        },
         10 => {
             zookeeper.sync(&name).await?;
             zookeeper.get_data(&name).await.map(drop)
@@ -172,6 +187,21 @@ async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     Ok(zookeeper.multi(ops).await.map(drop)?)
 }
 
+/// Creates two znodes and changes the first in one transaction, which fails at its last operation: nothing of it stays.
+async fn fail_late(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
+    let path = |end: &str| -> Arc<str> { Arc::from(format!("{name}{end}")) };
+    let ops = vec![
+        Op::create(path("-a"), [], CreateMode::PersistentSequential),
+        Op::create(path("-b"), [], CreateMode::Ephemeral),
+        Op::set_data(path("-b"), *b"changed", Version::Any),
+        Op::delete(path("-nobody"), Version::Any),
+    ];
+    match zookeeper.multi(ops).await {
+        Ok(_) => unreachable!("nobody ever creates {name}-nobody"),
+        Err(failed) => Err(failed.error),
+    }
+}
+
 /// Lists the root and waits for a change.
 async fn watch_children(zookeeper: &ZooKeeper) -> Result<(), Error> {
     let (_, watch) = zookeeper.get_children_watch("/").await?;
@@ -180,7 +210,8 @@ async fn watch_children(zookeeper: &ZooKeeper) -> Result<(), Error> {
 
 /// Waits for a watch, but not forever, and only until it is cancelled.
 async fn changed(zookeeper: &ZooKeeper, mut watch: Watch) -> Result<(), Error> {
-    let waiting = zookeeper.cancellable(zookeeper.timeout(WATCH_FOR, watch.changed()));
+    let patience = WATCH_FOR[below(zookeeper, 4).await as usize];
+    let waiting = zookeeper.cancellable(zookeeper.timeout(patience, watch.changed()));
     match waiting.await {
         Ok(Ok(changed)) => changed.map(drop),
         Ok(Err(_)) | Err(_) => Ok(()),

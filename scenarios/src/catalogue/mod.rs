@@ -102,7 +102,7 @@ impl Entry {
         let mut switches = Switches::default();
         for name in names {
             let mutant = self.mutants.iter().find(|mutant| mutant.name == name);
-            let bug = Bug::of_releases().find(|bug| bug.name() == name);
+            let bug = Bug::of_sweeps().find(|bug| bug.name() == name);
             match (mutant, bug) {
                 (Some(mutant), _) => switches.mutants.push(mutant.name),
                 (None, Some(bug)) => switches.bugs = switches.bugs.with(bug),
@@ -125,7 +125,7 @@ impl Entry {
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
-        mutants.chain(Bug::of_releases().map(Bug::name))
+        mutants.chain(Bug::of_sweeps().map(Bug::name))
     }
 }
 
@@ -191,6 +191,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         programs: Arc::new(|_drawn| Vec::new()),
         monitors: Arc::new(|_drawn| property::servers()),
         disks: true,
+        awaits_expiry: true,
         marks: Vec::new(),
         faults: FaultSet::NONE,
         bugs: switches.bugs,

@@ -4,12 +4,16 @@
 use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::handle::Program;
-use vivarium_model::property::{self, Monitor};
+use vivarium_model::property::{self, Livelock, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::contention::Routine;
 use vivarium_sim::random::{Random, Ratio};
 use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search, Settings};
+
+/// So often a program of a recipe may be answered the same without news: it watches, and asks again because of
+/// something.
+const AGAIN: u32 = 32;
 
 /// A scenario of a recipe: three servers, two to four clients, up to three rounds, every fault. What is
 /// special about one, its entry changes.
@@ -37,9 +41,11 @@ pub(super) fn scenario(
             if drawn.is_explored() {
                 return own;
             }
-            property::zookeeper().into_iter().chain(own).collect()
+            let livelock: Box<dyn Monitor> = Box::new(Livelock::within(AGAIN));
+            property::zookeeper().into_iter().chain([livelock]).chain(own).collect()
         }),
         disks: true,
+        awaits_expiry: true,
         marks: Vec::new(),
         faults: FaultSet::all(),
         bugs: switches.bugs,

@@ -38,6 +38,8 @@ pub(super) enum Command {
     Mutants(TableArguments),
     /// Run the recipes of published texts as they are written, and say what goes wrong
     Published(TableArguments),
+    /// Defects of today's ZooKeeper: found by the model, and shown by real servers
+    Findings(FindingsArguments),
     /// List the scenarios; with a name, that scenario's mutants, faults and marks
     List(ListArguments),
 }
@@ -45,6 +47,13 @@ pub(super) enum Command {
 #[derive(Args, Debug)]
 pub(super) struct ListArguments {
     /// A scenario, or `defects` for those of the servers [default: an overview]
+    #[arg(value_name = "NAME")]
+    pub(super) name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct FindingsArguments {
+    /// Which one to run, in the model and on real servers [default: a list of all]
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
 }
@@ -78,6 +87,9 @@ pub(super) struct RecipesArguments {
     /// Over a release with its defects: which of them do harm, and how often (head, 3.8.0) [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
+    /// The same as --max-states for searches with 3 clients, of which few come to an end [default: --max-states]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub(super) max_states_of_three: Option<String>,
     /// Also write what came out to DIR/NAME.md, for the recipes' documentation
     #[arg(long, value_name = "DIR")]
     pub(super) write: Option<PathBuf>,
@@ -198,7 +210,7 @@ pub(super) struct ExploreArguments {
     /// How often programs may be cancelled [default: 0]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub(super) cancels: Option<String>,
-    /// How many timers may end although something else could happen first [default: as many as it takes, up to 4]
+    /// How many timers may end although something else could happen first [default: as many as it takes, up to 12]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) timers: Option<String>,
     /// How many programs may crash and start anew [default: 0]

@@ -1,5 +1,5 @@
-//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer`, `recipes`, `mutants`, `published` and
-//! `list`.
+//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer`, `recipes`, `mutants`, `published`,
+//! `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
 //! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
@@ -11,6 +11,7 @@ mod conform;
 mod each_seed;
 mod embedding;
 mod explore;
+mod findings;
 mod fuzz;
 mod guard;
 mod list;
@@ -55,6 +56,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Recipes(arguments)) => tables::recipes(&arguments, entries),
         Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),
         Some(Command::Published(arguments)) => tables::published(&arguments, entries),
+        Some(Command::Findings(arguments)) => findings::findings(&arguments),
         Some(Command::List(arguments)) => list::list(arguments.name.as_deref(), entries),
     };
     outcome.unwrap_or_else(|sentence| complain(&sentence))

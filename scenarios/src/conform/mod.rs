@@ -15,7 +15,7 @@ mod lockstep;
 mod options;
 mod pair;
 mod plan;
-mod process;
+pub(crate) mod process;
 mod replica;
 pub mod report;
 mod run;

@@ -42,7 +42,7 @@ impl Default for Options {
 
 impl Options {
     /// The lines of `zoo.cfg` that every server has alike.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             format!("tickTime={}", self.tick_time.as_millis()),
             format!("minSessionTimeout={}", self.session_timeouts.start().as_millis()),

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(300);
 
 /// A server's directory and the process in it, if it runs. Dropping it kills the process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     address: SocketAddr,
     directory: PathBuf,
     child: Option<Child>,
@@ -31,7 +31,7 @@ fn data_of(directory: &Path) -> PathBuf {
 impl Process {
     /// Prepares a directory for a server that will serve clients at `address`: `lines` is all of
     /// `zoo.cfg` but directory and port, `id` its number in an ensemble.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         directory: PathBuf,
         address: SocketAddr,
         lines: &[String],
@@ -55,17 +55,17 @@ impl Process {
     }
 
     /// Where its snapshots and logs are.
-    pub(super) fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         data_of(&self.directory)
     }
 
     /// Where it serves clients.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Starts the process. It does not serve yet.
-    pub(super) fn start(
+    pub(crate) fn start(
         &mut self,
         installation: &Installation,
         options: &Options,
@@ -93,15 +93,11 @@ impl Process {
     }
 
     /// Waits until it serves clients.
-    pub(super) fn wait(&mut self, patience: Duration) -> Result<(), ConformError> {
-        let child = self.child.as_mut().expect("the server was started");
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), ConformError> {
+        assert!(self.child.is_some(), "the server was started");
         let start = Instant::now();
         loop {
-            if let Some(status) = child.try_wait().map_err(ConformError::Start)? {
-                self.child = None;
-                let log = self.end_of_log();
-                return Err(ConformError::Ended { status: status.to_string(), log });
-            }
+            self.check()?;
             if serves(self.address) {
                 return Ok(());
             }
@@ -113,7 +109,7 @@ impl Process {
     }
 
     /// Kills the process, as a crash would. What it wrote stays.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             // An error means that it has ended by itself.
             let _ = child.kill();
@@ -121,12 +117,35 @@ impl Process {
         }
     }
 
+    /// The number of its process, if it was started.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// An error if the process has ended by itself.
+    pub(crate) fn check(&mut self) -> Result<(), ConformError> {
+        let Some(child) = self.child.as_mut() else { return Ok(()) };
+        match child.try_wait().map_err(ConformError::Start)? {
+            None => Ok(()),
+            Some(status) => {
+                self.child = None;
+                Err(ConformError::Ended { status: status.to_string(), log: self.end_of_log() })
+            }
+        }
+    }
+
+    /// All of its log.
+    pub(crate) fn log(&self) -> String {
+        let bytes = fs::read(self.log_file()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     fn log_file(&self) -> PathBuf {
         self.directory.join("log")
     }
 
     /// The last lines of its log.
-    pub(super) fn end_of_log(&self) -> String {
+    pub(crate) fn end_of_log(&self) -> String {
         end_of(&self.log_file()).unwrap_or_else(|error| format!("(no log: {error})"))
     }
 }
@@ -151,7 +170,12 @@ fn serves(address: SocketAddr) -> bool {
 }
 
 /// What a server says it is: `leader`, `follower` or `standalone`; `None` if it does not serve.
-pub(super) fn mode(address: SocketAddr) -> Option<String> {
+pub(crate) fn mode(address: SocketAddr) -> Option<String> {
+    told(address, "Mode: ")
+}
+
+/// What a server answers to `srvr`, in the line that begins so; `None` if it does not serve.
+pub(crate) fn told(address: SocketAddr, beginning: &str) -> Option<String> {
     let ask = || -> io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
         stream.set_read_timeout(Some(LOOK))?;
@@ -161,11 +185,11 @@ pub(super) fn mode(address: SocketAddr) -> Option<String> {
         Ok(answer)
     };
     let answer = ask().ok()?;
-    answer.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::to_owned)
+    answer.lines().find_map(|line| line.strip_prefix(beginning)).map(str::to_owned)
 }
 
 /// Ports of the loopback interface that nobody uses at this moment.
-pub(super) fn free_ports(count: usize) -> Result<Vec<u16>, ConformError> {
+pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, ConformError> {
     // All at once, so that none is given out twice.
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))

@@ -141,8 +141,8 @@ impl Exploration {
 
     /// How many sleeps and timeouts may end although something else could happen first. A search
     /// that had to keep one from ending is bounded, not exhausted. (Where nothing else can happen
-    /// time passes, and they end anyway.) Unless this is called, there are none at first, and one more
-    /// as long as that bounds the search, up to four.
+    /// time passes, and they end anyway.) Unless this is called, there are none at first, and more
+    /// as long as that bounds the search, up to twelve.
     #[must_use]
     pub fn timers(mut self, timers: u8) -> Exploration {
         self.budget.timers = timers;

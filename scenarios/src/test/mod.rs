@@ -402,10 +402,14 @@ impl Test {
             monitors: Arc::new(move |drawn| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
                 // A search takes ZooKeeper's own properties, those of clients, for granted.
-                let general = if drawn.is_explored() { Vec::new() } else { property::zookeeper() };
-                general.into_iter().chain(own.iter().cloned()).collect()
+                let own = own.iter().cloned();
+                if drawn.is_explored() {
+                    return own.collect();
+                }
+                property::zookeeper().into_iter().chain(property::programs()).chain(own).collect()
             }),
             disks: true,
+            awaits_expiry: false,
             marks: Vec::new(),
             faults: self.faults,
             bugs: self.release.bugs(),

@@ -4,13 +4,14 @@
 //! the hash is the recorded one, it is the same run.
 
 use super::steps::{Taker, Took, take_all};
-use crate::run::demands::PROGRESS;
+use crate::run::demands::{PROGRESS, sessions_are_over};
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::{Subject, WithSubject, with_world};
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::Scenario;
 use crate::scenario::drawn::Drawn;
+use crate::seeded::aftermath::Aftermath;
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::property::{Objection, View};
@@ -38,6 +39,8 @@ fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
     let mut drawn = Drawn::draw(scenario, case.seed.unwrap_or(0));
     drawn.clients = u8::try_from(case.config.clients.len()).expect("checked above");
     drawn.config = case.config.clone();
+    drawn.aftermath = Aftermath::read(&case.parameters, case.config.servers)
+        .map_err(|why| format!("the case cannot be replayed: {why}"))?;
     if let Some(rounds) = case.parameters.get("rounds") {
         drawn.rounds = rounds.parse().map_err(|_| {
             format!("the case cannot be replayed: its `rounds` is `{rounds}`, not a number")
@@ -93,12 +96,13 @@ pub(crate) fn replay_in<S: Subject>(
     let mut run = Run { subject, programs, record, last: Time::ZERO };
     let Took { skipped, outcome } = take_all(&mut run, steps, &mut effects);
     let Run { mut subject, programs, record, last } = run;
+    let outcome = outcome.map_err(|objection| subject.explained(objection));
     if outcome.is_err() {
         let view = View::new(last, subject.history());
         return (record.close(drawn, outcome, &effects, view, subject.measured(), &[]), skipped);
     }
     let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
-    let outcome = finale(&mut subject, &programs, end, expected);
+    let outcome = finale(&mut subject, &programs, end, &drawn.aftermath, expected);
     let view = View::new(end, subject.history());
     let unfinished = programs.blamed(&outcome);
     (record.close(drawn, outcome, &effects, view, subject.measured(), &unfinished), skipped)
@@ -136,11 +140,16 @@ fn finale(
     subject: &mut impl Subject,
     programs: &Programs,
     end: Time,
+    aftermath: &Aftermath,
     expected: Option<&Objection>,
 ) -> Result<(), Objection> {
-    if programs.is_all_done(subject) {
+    let is_late = expected.is_some_and(|objection| objection.property == PROGRESS);
+    if programs.is_all_done(subject, &aftermath.left_down) {
+        if is_late && aftermath.awaits_expiry {
+            sessions_are_over(subject.history(), "after all recorded steps")?;
+        }
         subject.end(end)
-    } else if expected.is_some_and(|objection| objection.property == PROGRESS) {
+    } else if is_late {
         Err(programs.no_progress(subject, "after all recorded steps"))
     } else {
         Ok(())

@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vivarium_model::event::Event;
 use vivarium_model::grain::Grain;
+use vivarium_model::history::History;
 use vivarium_model::host::Host;
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::Objection;
@@ -37,6 +38,21 @@ pub fn ends_well(event: &Event) -> Result<(), Objection> {
         _ => return Ok(()),
     };
     Err(Objection::new(PROGRAM, saw))
+}
+
+/// No process is left that keeps a session alive, and there was time enough to expire each.
+///
+/// # Errors
+/// Which session lives on.
+pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection> {
+    let Some((session, timeout)) = history.tree().sessions().first_key_value() else {
+        return Ok(());
+    };
+    let saw = format!(
+        "{when}: the session {session} (timeout {timeout:?}) is still open, though no program is left that keeps \
+         it alive"
+    );
+    Err(Objection::new(PROGRESS, saw))
 }
 
 /// Nothing can happen any more at the service grain: is everybody done?

@@ -46,10 +46,11 @@ impl Programs {
         self.unfinished == 0
     }
 
-    /// Whether all have, and all servers serve.
-    pub(crate) fn is_all_done(&self, subject: &impl Subject) -> bool {
+    /// Whether all have, and all servers serve but those that are left down.
+    pub(crate) fn is_all_done(&self, subject: &impl Subject, left_down: &[ServerId]) -> bool {
+        let mut servers = (1..=subject.servers()).map(ServerId);
         self.all_finished()
-            && (1..=subject.servers()).all(|server| subject.is_serving(ServerId(server)))
+            && servers.all(|server| left_down.contains(&server) || subject.is_serving(server))
     }
 
     /// Those that have not finished, where that is what is wrong with a run.

@@ -159,7 +159,8 @@ impl Record {
 
     fn trace(&mut self, at: Time, step: Step, effects: &Effects) {
         let notes = effects.notes.clone().unwrap_or_default();
-        let events = effects.events.clone();
+        let told = effects.events.iter().filter(|event| !event.is_sign_of_life());
+        let events: Vec<Event> = told.cloned().collect();
         let number = self.steps;
         let turns: Vec<_> = events.iter().filter(|event| event.is_milestone()).cloned().collect();
         if step.is_milestone() || !turns.is_empty() {

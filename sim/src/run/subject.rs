@@ -56,6 +56,11 @@ pub(crate) trait Subject: Look {
     /// The committed history.
     fn history(&self) -> &History;
 
+    /// An objection to a server's tree (S5) says what is wrong with it.
+    fn explained(&self, objection: Objection) -> Objection {
+        objection
+    }
+
     /// What its monitors measured.
     fn measured(&self) -> Vec<Measure>;
 
@@ -177,6 +182,16 @@ impl<H: Host> Subject for Watched<H> {
         match self.disks {
             Some(_) => Disks::end(self.world.ensemble(), self.world.history()),
             None => Ok(()),
+        }
+    }
+
+    fn explained(&self, objection: Objection) -> Objection {
+        if !objection.property.starts_with("S5") {
+            return objection;
+        }
+        match self.world.ensemble().phantom(self.world.history()) {
+            Some(words) => Objection { saw: format!("{} {words}", objection.saw), ..objection },
+            None => objection,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a run is of its scenario: every number that was left open, decided, and printed.
 
+use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::Containers;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
@@ -33,6 +34,8 @@ pub struct Drawn {
     pub pace: Pace,
     /// What is said of the setup's containers.
     pub containers: Containers,
+    /// What it is like when all faults have ended.
+    pub aftermath: Aftermath,
     /// For how long faults happen.
     pub chaos: Duration,
     /// How long after that everything must be done.
@@ -60,7 +63,7 @@ impl Drawn {
     /// What a replay must know beside the configuration, by name, as text.
     pub fn parameters(&self) -> BTreeMap<String, String> {
         let rounds = ("rounds".to_string(), self.rounds.to_string());
-        BTreeMap::from([rounds])
+        [rounds].into_iter().chain(self.aftermath.parameters()).collect()
     }
 }
 
@@ -101,11 +104,13 @@ impl fmt::Display for Drawn {
         }
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
-        if self.plan.is_empty() && self.pace.is_empty() && self.containers.is_empty() {
-            return writeln!(f, "faults             none");
+        let none = self.plan.is_empty() && self.pace.is_empty() && self.containers.is_empty();
+        if none && self.aftermath.left_down.is_empty() {
+            writeln!(f, "faults             none")?;
         }
         self.plan.fmt(f)?;
         self.pace.fmt(f)?;
-        self.containers.fmt(f)
+        self.containers.fmt(f)?;
+        self.aftermath.fmt(f)
     }
 }

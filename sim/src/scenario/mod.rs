@@ -53,6 +53,9 @@ pub struct Scenario {
     /// Whether a sweep looks at servers' disks as well, for S6 and S7. Not where the question is what a defect of
     /// the servers does to their clients.
     pub disks: bool,
+    /// Whether one run of eight goes on, when all programs have ended, until every session is over. Not where a
+    /// property asks for what sessions leave behind at the end, such as an ephemeral of a program that has ended.
+    pub awaits_expiry: bool,
     /// What a sweep must have seen before its `held` says much.
     pub marks: Vec<Mark>,
     /// What may go wrong.

@@ -59,6 +59,7 @@ struct Client {
 pub(crate) struct Mock {
     defects: Defects,
     up: Vec<bool>,
+    left_down: Vec<ServerId>,
     clients: Vec<Client>,
     cuts: BTreeSet<(Machine, Machine)>,
     history: History,
@@ -80,6 +81,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
         disks: true,
+        awaits_expiry: true,
         marks: Vec::new(),
         faults,
         bugs: Bugs::NONE,
@@ -104,6 +106,7 @@ impl Mock {
         Mock {
             defects,
             up: vec![true; usize::from(drawn.config.servers)],
+            left_down: drawn.aftermath.left_down.clone(),
             clients: vec![client; usize::from(drawn.clients)],
             cuts: BTreeSet::new(),
             history: History::new(),
@@ -322,7 +325,11 @@ impl Subject for Mock {
 
     fn end(&mut self, _at: Time) -> Result<(), Objection> {
         assert!(self.clients.iter().all(|client| client.finished), "the end came too early");
-        assert!(self.cuts.is_empty() && self.up.iter().all(|up| *up), "the end was not healed");
+        assert!(self.cuts.is_empty(), "the end was not healed");
+        for (number, up) in (1..).zip(&self.up) {
+            let stays_down = self.left_down.contains(&ServerId(number));
+            assert_ne!(*up, stays_down, "server {number} at the end");
+        }
         Ok(())
     }
 

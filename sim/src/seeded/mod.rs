@@ -1,5 +1,6 @@
 //! Runs that a seed chooses: the options, the faults, the latencies and the order of what happens.
 
+pub mod aftermath;
 pub mod containers;
 pub(crate) mod driver;
 pub(crate) mod faults;

@@ -6,6 +6,7 @@
 
 use crate::scenario::drawn::{Drawn, Search};
 use crate::scenario::{Limits, Scenario};
+use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::{self, Containers};
 use crate::seeded::faults::FaultSet;
 use crate::seeded::pace::Pace;
@@ -32,6 +33,7 @@ impl Drawn {
         let containers = Containers::draw(scenario, &seeds);
         containers.apply(scenario, &mut config);
         let timings = Timings::draw(servers, clients, &mut seeds.stream("timings", 0));
+        let aftermath = Aftermath::draw(scenario, &config, &seeds);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -43,6 +45,7 @@ impl Drawn {
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
             pace: Pace::draw(scenario.faults, servers, clients, &seeds),
             containers,
+            aftermath,
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,
             search: None,

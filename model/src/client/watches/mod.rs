@@ -89,6 +89,15 @@ impl WatchKind {
     }
 }
 
+/// What the one-shot watches of a path wait for; neither, where there are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    /// That the znode is created: all of them are exist watches.
+    pub(crate) its_creation: bool,
+    /// That the znode is changed or deleted: all of them are data watches.
+    pub(crate) its_change: bool,
+}
+
 /// Per path the watches with the call that each is for, in the order of registration. No path is
 /// without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -181,6 +190,15 @@ impl WatchTable {
             [path] => Some(format!("the watch on {path} to fire")),
             paths => Some(format!("one of the watches on {} to fire", paths.join(", "))),
         }
+    }
+
+    /// What its calls wait for, by path.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = (&Arc<str>, Awaited)> {
+        self.0.iter().map(|(path, watches)| {
+            let all = |wanted| watches.iter().all(|(kind, _)| *kind == wanted);
+            let (its_creation, its_change) = (all(WatchKind::Exist), all(WatchKind::Data));
+            (path, Awaited { its_creation, its_change })
+        })
     }
 
     /// The paths with a watch of this kind.

@@ -248,6 +248,12 @@ impl Monitor for Bridge {
                 | Event::Serving { .. }
                 | Event::Elected { .. }
                 | Event::Synchronising { .. }
+                | Event::Heard { .. }
+                | Event::TouchesForwarded { .. }
+                | Event::Touched { .. }
+                | Event::SyncRead { .. }
+                | Event::TakenForExpired { .. }
+                | Event::Mismatched { .. }
                 | Event::Observed { .. }
                 | Event::ResourceWrite { .. }
         )

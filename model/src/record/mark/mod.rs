@@ -7,12 +7,13 @@
 use crate::named;
 use crate::property::View;
 use crate::vocabulary::event::{Event, SyncMode};
-use crate::vocabulary::id::{ServerId, SessionId, Xid};
-use crate::vocabulary::op::SessionState;
+use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::op::{EventType, SessionState, WatchedEvent};
 use crate::vocabulary::step::{Step, Tail};
 use crate::vocabulary::txn::{Txn, TxnBody};
-use crate::vocabulary::zxid::Epoch;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 named! {
     /// Something that a run reached.
@@ -44,6 +45,16 @@ named! {
         ServerExited = "server exited",
         /// A leader was established after one of a newer epoch had been.
         LateLeader = "late leader",
+        /// A multi failed at an operation behind its first, and what came before was taken back.
+        MultiRolledBack = "multi rolled back after its first operation",
+        /// A client that connected again was told that a znode exists which it was waiting for.
+        ExistWatchMadeUp = "exist watch answered by SetWatches",
+        /// The same of a znode's data or its end.
+        DataWatchMadeUp = "data watch answered by SetWatches",
+        /// The same of a znode's children.
+        ChildWatchMadeUp = "child watch answered by SetWatches",
+        /// A sync was answered behind something that its leader had proposed before it read it.
+        SyncWaited = "sync waited for a proposal",
     }
 }
 
@@ -158,6 +169,12 @@ pub struct MarkCounter {
     dead: BTreeSet<ServerId>,
     /// Elected while the leader before them was dead, and not yet established.
     successors: BTreeSet<ServerId>,
+    /// What the clients wait for that set their watches again just now: exist, child, and data watches.
+    rearming: BTreeMap<ClientId, [Vec<Arc<str>>; 3]>,
+    /// What each leader has proposed last and committed last.
+    proposed: BTreeMap<ServerId, [Zxid; 2]>,
+    /// Syncs that a leader read while it had something outstanding.
+    waiting: BTreeSet<(SessionId, Xid)>,
 }
 
 impl MarkCounter {
@@ -184,13 +201,44 @@ impl MarkCounter {
             }
             Event::Replied { session, xid, .. } => {
                 self.creates.remove(&(*session, *xid));
+                if self.waiting.remove(&(*session, *xid)) {
+                    self.count(Mark::SyncWaited);
+                }
             }
             Event::Lost { session, xid, .. } => {
+                self.waiting.remove(&(*session, *xid));
                 if let Some(create) = self.creates.get_mut(&(*session, *xid)) {
                     create.lost = true;
                 }
             }
-            Event::Committed { txn, .. } => self.committed(txn),
+            Event::Committed { leader, txn } => {
+                self.proposed.entry(*leader).or_default()[1] = txn.zxid;
+                self.committed(txn);
+            }
+            Event::Proposed { leader, txn } => {
+                self.proposed.entry(*leader).or_default()[0] = txn.zxid;
+                if let TxnBody::FailedMulti(errors) = &txn.body
+                    && errors
+                        .first()
+                        .is_some_and(|first| *first != errors.iter().flatten().next().copied())
+                {
+                    self.count(Mark::MultiRolledBack);
+                }
+            }
+            Event::SyncRead { leader, session, xid, by_learner: true } => {
+                if self
+                    .proposed
+                    .get(leader)
+                    .is_some_and(|[proposed, committed]| proposed > committed)
+                {
+                    self.waiting.insert((*session, *xid));
+                }
+            }
+            Event::Rearming { client, exist, child, data, .. } => {
+                self.rearming.insert(*client, [exist.clone(), child.clone(), data.clone()]);
+            }
+            Event::Rearmed { client, .. } => _ = self.rearming.remove(client),
+            Event::Notified { client, event, .. } => self.made_up(*client, event),
             Event::Session { session: Some(session), server, state, .. } => {
                 self.session(*session, *server, *state);
             }
@@ -290,6 +338,21 @@ impl MarkCounter {
                 }
             }
         }
+    }
+
+    /// A client is notified: by the answer to its SetWatches, if it waits for that.
+    fn made_up(&mut self, client: ClientId, event: &WatchedEvent) {
+        let Some([exist, child, data]) = self.rearming.get(&client) else { return };
+        let is_in = |paths: &[Arc<str>]| paths.contains(&event.path);
+        let mark = match event.kind {
+            EventType::NodeCreated if is_in(exist) => Mark::ExistWatchMadeUp,
+            EventType::NodeChildrenChanged if is_in(child) => Mark::ChildWatchMadeUp,
+            EventType::NodeDataChanged | EventType::NodeDeleted if is_in(data) => {
+                Mark::DataWatchMadeUp
+            }
+            _ => return,
+        };
+        self.count(mark);
     }
 
     fn take_creates(&mut self, session: SessionId) -> Vec<((SessionId, Xid), Create)> {

@@ -8,6 +8,7 @@ use crate::server::prep::Prep;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Zxid;
 
@@ -58,7 +59,8 @@ impl Leading<'_> {
         leader.last_committed = epoch.opening();
         tree.set_last_processed(epoch.opening());
         leader.prep = Some(Box::new(Prep::new(epoch, tree)));
-        for (session, timeout) in tree.sessions() {
+        let never_ends = context.config.bugs.has(Bug::PlantedInheritedSessionsStay);
+        for (session, timeout) in tree.sessions().iter().filter(|_| !never_ends) {
             context.arm(ServerTimer::SessionExpiry(*session), *timeout);
         }
         self.election.established_in(epoch, context.config);

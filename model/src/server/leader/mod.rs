@@ -68,6 +68,10 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) {
         self.leader.handlers.remove(&connection).expect("only a connection with a handler fails");
+        // Its pending syncs are that handler's: whoever uses the same slot later never hears of them.
+        for proposal in &mut self.leader.outstanding {
+            proposal.syncs.retain(|(asker, ..)| *asker != connection);
+        }
         context.network.close_by_leader(connection, context.effects);
         context.disarm(ServerTimer::LearnerSilent(connection));
     }

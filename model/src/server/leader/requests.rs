@@ -7,6 +7,7 @@ use crate::server::prep::{Asker, Expiry};
 use crate::server::tracker::Owner;
 use crate::vocabulary::id::{LearnerConnection, SessionId, Xid};
 use crate::vocabulary::packet::{LeaderPacket, ServerRequest};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::txn::Txn;
@@ -64,6 +65,9 @@ impl Leading<'_> {
 
     /// A session was heard from.
     pub(in crate::server) fn touch(&mut self, session: SessionId, context: &mut Context<'_>) {
+        if context.config.bugs.has(Bug::PlantedDeafLeader) {
+            return;
+        }
         if let Some(timeout) = self.leader.prep_mut().sessions_mut().touch(session) {
             context.arm(ServerTimer::SessionExpiry(session), timeout);
         }
@@ -78,7 +82,9 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) -> Option<Duration> {
         let timeout = self.leader.prep_mut().sessions_mut().revalidate(session, owner)?;
-        context.arm(ServerTimer::SessionExpiry(session), timeout);
+        if !context.config.bugs.has(Bug::PlantedRevalidateKeepsTimer) {
+            context.arm(ServerTimer::SessionExpiry(session), timeout);
+        }
         Some(timeout)
     }
 
@@ -91,7 +97,8 @@ impl Leading<'_> {
         xid: Xid,
         context: &mut Context<'_>,
     ) {
-        match self.leader.outstanding.back_mut() {
+        let hasty = context.config.bugs.has(Bug::PlantedHastySync);
+        match self.leader.outstanding.back_mut().filter(|_| !hasty) {
             Some(last) => last.syncs.push((connection, session, xid)),
             None => context.to_learner(connection, LeaderPacket::Synced { session, xid }),
         }

@@ -15,6 +15,7 @@ use super::log_thread::LogThread;
 use crate::network::Delivered;
 use crate::vocabulary::id::{LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::txn::Txn;
@@ -176,7 +177,11 @@ impl Following<'_> {
             LeaderPacket::Proposal(txn) => self.log_proposal(txn, context),
             LeaderPacket::Commit(zxid) => self.commit_pending(zxid, context),
             LeaderPacket::Ping => {
-                let touched = std::mem::take(&mut learner.touched).into_iter().collect();
+                let mut touched = std::mem::take(&mut learner.touched);
+                if context.config.bugs.has(Bug::PlantedTouchesKept) {
+                    touched.clear();
+                }
+                let touched = touched.into_iter().collect();
                 context.to_leader(learner.connected(), LearnerPacket::Ping { touched });
             }
             LeaderPacket::Revalidated { session, connection, timeout } => {

@@ -57,7 +57,27 @@ fn sentence(event: &Event) -> String {
         Event::Restarted { server } => format!("{server} restarted from its disk"),
         Event::Exited { server, reason } => format!("{server} exited: {reason}"),
 
+        Event::Heard { server, session } => format!("{server} hears of {session}"),
+        Event::TouchesForwarded { learner, sessions } => {
+            let sessions = plural(sessions.len(), "session");
+            format!("{} tells its leader that it has heard of {sessions}", learner.learner)
+        }
+        Event::Touched { leader, sessions } => {
+            format!("{leader} is told of {}", plural(sessions.len(), "session"))
+        }
+        Event::SyncRead { leader, session, xid, by_learner } => {
+            let whose = if *by_learner { "a learner's" } else { "its own" };
+            format!("{leader} reads the sync xid {} of {session}, {whose} client", xid.0)
+        }
+        Event::TakenForExpired { leader, session } => {
+            format!("{leader} takes {session} for expired, though its time is not up")
+        }
+
         // ---- client machines ----
+        Event::Mismatched { client, packet, awaited, .. } => match awaited {
+            Some(xid) => format!("{client} reads {packet} where xid {} is due: it hangs up", xid.0),
+            None => format!("{client} reads {packet}, which nothing asked for: it hangs up"),
+        },
         Event::Sent { client, xid, request, connection, .. } => {
             format!("{client} sends xid {} on connection {}: {request}", xid.0, connection.slot)
         }

@@ -214,6 +214,7 @@ impl Monitor for NoLeak {
             }
             Event::Killed { client }
             | Event::Started { client }
+            | Event::Finished { client, .. }
             | Event::Panicked { client, .. } => {
                 self.attempts.retain(|attempt| attempt.client != *client);
             }
@@ -337,6 +338,12 @@ mod tests {
         killed.event(Event::Killed { client: ClientId(1) });
         killed.pass(BOUND);
         assert_eq!(killed.end(), None);
+
+        // Its session goes on for its timeout, and the znode with it; and nobody is left who could delete it.
+        let mut finished = abandoned(&node("a", 0));
+        finished.event(Event::Finished { client: ClientId(1), result: Ok(()) });
+        finished.pass(BOUND);
+        assert_eq!(finished.end(), None);
     }
 
     #[test]

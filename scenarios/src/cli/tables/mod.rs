@@ -33,7 +33,7 @@ const ASKS: [Ask; 6] = [
     Ask { words: "2 clients", budget: |two| two },
     Ask { words: "2 clients, 1 lost connection", budget: |two| two.lost(1) },
     Ask { words: "2 clients, 1 expiry", budget: |two| two.expiries(1) },
-    Ask { words: "2 clients, 1 cancellation", budget: |two| two.cancels(1).timers(2) },
+    Ask { words: "2 clients, 1 cancellation", budget: |two| two.cancels(1) },
     Ask { words: "2 clients, 1 killed program", budget: |two| two.kills(1) },
     Ask { words: "3 clients", budget: |two| two.clients(3) },
 ];
@@ -41,12 +41,17 @@ const ASKS: [Ask; 6] = [
 /// Beyond which a search of a table stops, unless somebody says otherwise.
 const MAX_STATES: u64 = 2_000_000;
 
+/// The clients of whose searches few come to an end.
+const MANY: u8 = 3;
+
 /// How a table is made.
 struct How {
     seeds: SeedRange,
     jobs: usize,
     host: HostKind,
     max_states: u64,
+    /// The same where there are [`MANY`] clients.
+    max_states_of_many: u64,
     max_time: Option<Duration>,
     /// Of a search; one per core without a number.
     threads: Option<NonZeroUsize>,
@@ -55,7 +60,10 @@ struct How {
 impl How {
     fn of(arguments: &TableArguments, seeds: &str) -> Result<How, String> {
         let text = arguments.seeds.as_deref().unwrap_or(seeds);
-        let states = arguments.max_states.as_deref();
+        let max_states = match arguments.max_states.as_deref() {
+            None => MAX_STATES,
+            Some(text) => positive("--max-states", text, "states")?,
+        };
         let seconds = arguments.max_time.as_deref();
         Ok(How {
             seeds: SeedRange::parse(text).map_err(|error| error.to_string())?,
@@ -65,10 +73,8 @@ impl How {
                 Some(_) => NonZeroUsize::new(select::jobs(arguments.jobs.as_deref())?),
             },
             host: select::host(None)?,
-            max_states: match states {
-                None => MAX_STATES,
-                Some(text) => positive("--max-states", text, "states")?,
-            },
+            max_states,
+            max_states_of_many: max_states,
             max_time: match seconds {
                 None => None,
                 Some(text) => {
@@ -163,10 +169,13 @@ fn swept(
 
 /// The verdict; and for a violation how many steps lead to it, among how many states.
 fn searched(scenario: &Scenario, ask: &Ask, how: &How) -> Result<(Verdict, String), String> {
-    let two = Exploration::new().unbounded().clients(2).max_states(how.max_states);
+    let two = Exploration::new().unbounded().clients(2);
     let two = how.max_time.into_iter().fold(two, Exploration::max_time);
     let two = how.threads.into_iter().fold(two, Exploration::threads);
-    let exploration = (ask.budget)(two);
+    let asked = (ask.budget)(two);
+    let is_many = asked.clients == Some(MANY);
+    let most = if is_many { how.max_states_of_many } else { how.max_states };
+    let exploration = asked.max_states(most);
     let meter = Arc::new(SearchMeter::new(format!("{}, {}", scenario.name, ask.words)));
     let observer = Arc::clone(&meter);
     let answer = guard::guarded(|| exploration::answer(scenario, &[], &exploration, observer));

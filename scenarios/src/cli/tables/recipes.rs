@@ -1,6 +1,6 @@
 //! `vivarium recipes`: every recipe, swept and searched.
 
-use super::{ASKS, Ask, How, Line, chosen, harm, searched, swept, timed};
+use super::{ASKS, Ask, How, Line, chosen, harm, positive, searched, swept, timed};
 use crate::catalogue::{Entry, Group, Switches};
 use crate::cli::arguments::RecipesArguments;
 use crate::cli::output::emit;
@@ -40,7 +40,10 @@ pub(in crate::cli) fn recipes(
     arguments: &RecipesArguments,
     entries: &[Entry],
 ) -> Result<u8, String> {
-    let how = How::of(&arguments.table, "5000")?;
+    let mut how = How::of(&arguments.table, "5000")?;
+    if let Some(text) = &arguments.max_states_of_three {
+        how.max_states_of_many = positive("--max-states-of-three", text, "states")?;
+    }
     let chosen = chosen(&arguments.table, entries, Group::Recipe)?;
     match release(arguments.release.as_deref())? {
         Release::Repaired => {}
@@ -71,10 +74,11 @@ pub(in crate::cli) fn recipes(
 
 /// What is said of searches, or of what they find.
 fn flag_of_searches(arguments: &RecipesArguments) -> Option<&'static str> {
-    let RecipesArguments { table, write, .. } = arguments;
+    let RecipesArguments { table, write, max_states_of_three, .. } = arguments;
     let said = [
         ("--write", write.is_some()),
         ("--max-states", table.max_states.is_some()),
+        ("--max-states-of-three", max_states_of_three.is_some()),
         ("--max-time", table.max_time.is_some()),
     ];
     said.into_iter().find_map(|(flag, is_said)| is_said.then_some(flag))

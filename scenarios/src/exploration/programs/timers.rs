@@ -7,15 +7,17 @@ use vivarium_model::verdict::Verdict;
 use vivarium_sim::every::programs::TIMERS_KEPT;
 use vivarium_sim::every::{Observer, Options};
 
-/// So many are tried where nobody says how many.
-const MOST: u8 = 4;
+/// So many are tried, one after the other, where nobody says how many. Each takes a search of its own, and one
+/// that needs fewer than it may have comes to the same: so the numbers grow faster than by one.
+const TRIED: [u8; 7] = [1, 2, 3, 4, 6, 8, 12];
+const MOST: u8 = TRIED[TRIED.len() - 1];
 
 /// To tell which number would be enough is worth a search with so many times the states of the one that was
 /// asked for, and this many more.
 const WORTH: u64 = 10;
 const WORTH_ANYWAY: u64 = 100_000;
 
-/// Searches, and where timers had to be kept from ending early, again with one more that may; `begins` is
+/// Searches, and where timers had to be kept from ending early, again with more that may; `begins` is
 /// told of each question before it is searched.
 ///
 /// Who has not said how many may gets the first answer that is none for want of them. Who has said it gets
@@ -29,7 +31,7 @@ pub(super) fn raised(
     let asked = question.exploration.clone();
     let mut answer = question.answer(observer);
     let mut question = question;
-    for timers in asked.budget.timers + 1..=MOST {
+    for timers in TRIED.into_iter().filter(|tried| *tried > asked.budget.timers) {
         if !is_wanting(&answer) {
             return answer;
         }

@@ -6,10 +6,12 @@
 //! Faults are steps like any others, so the world's rolling hash over (time, step, effects) covers
 //! whatever the driver decides.
 
+use crate::run::demands::sessions_are_over;
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::Subject;
 use crate::scenario::drawn::Drawn;
+use crate::seeded::aftermath::Aftermath;
 use crate::seeded::faults::Fault;
 use crate::seeded::faults::ambush::Ambushes;
 use crate::seeded::faults::lost_reply::LostReplies;
@@ -24,7 +26,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::mark::Disruption;
 use vivarium_model::property::{Objection, View};
-use vivarium_model::step::Step;
+use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 
 /// A run that takes so many steps never ends: something turns in circles.
@@ -36,7 +38,7 @@ const SUPERVISION: Duration = Duration::from_secs(1);
 /// Runs a world as `drawn` says.
 pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
     let mut driver = Driver::new(subject, drawn, keep);
-    let outcome = driver.story();
+    let outcome = driver.story().map_err(|objection| driver.subject.explained(objection));
     let view = View::new(driver.heap.now(), driver.subject.history());
     let unfinished = driver.programs.blamed(&outcome);
     let measured = driver.subject.measured();
@@ -88,6 +90,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.chaos()?;
         self.heal()?;
         self.demand_progress()?;
+        self.demand_expiry()?;
         self.settle()?;
         self.subject.end(self.heap.now())
     }
@@ -98,7 +101,8 @@ impl<'a, S: Subject> Driver<'a, S> {
         for turn in &self.drawn.plan.turns {
             self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
         }
-        for kind in self.drawn.pace.kinds().chain(self.drawn.containers.kinds()) {
+        let Drawn { pace, containers, aftermath, .. } = self.drawn;
+        for kind in pace.kinds().chain(containers.kinds()).chain(aftermath.kinds()) {
             self.record.fault(kind);
         }
     }
@@ -114,9 +118,15 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// Everything that faults have broken is mended at once, and no fault happens any more.
+    /// Everything that faults have broken is mended at once, and no fault happens any more; but in some runs a
+    /// minority of the servers is down from then on.
     fn heal(&mut self) -> Result<(), Objection> {
         self.chaotic = false;
+        for server in &self.drawn.aftermath.left_down {
+            if self.subject.is_up(*server) {
+                self.take(Due::Step(Step::Crash { server: *server, tail: Tail::LOST }))?;
+            }
+        }
         self.waiting = None;
         self.latencies.recover(self.heap.now());
         for from in self.machines() {
@@ -127,7 +137,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             }
         }
         for server in self.servers() {
-            if !self.subject.is_up(server) {
+            if !self.subject.is_up(server) && !self.is_left_down(server) {
                 self.take(Due::Step(Step::Restart(server)))?;
             }
         }
@@ -140,16 +150,37 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
+    /// Whether a server does not come back any more.
+    fn is_left_down(&self, server: ServerId) -> bool {
+        !self.chaotic && self.drawn.aftermath.left_down.contains(&server)
+    }
+
     /// In a healed world every program finishes and every server comes to serve.
     fn demand_progress(&mut self) -> Result<(), Objection> {
         let bound = self.drawn.progress_bound;
         let deadline = self.heap.now() + bound;
-        while !self.programs.is_all_done(&self.subject) {
+        while !self.programs.is_all_done(&self.subject, &self.drawn.aftermath.left_down) {
             if self.heap.now() >= deadline {
                 return Err(self.no_progress(&format!("{bound:?} after all faults were healed")));
             }
             if !self.turn()? {
                 return Err(self.no_progress("nothing is due any more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// In some runs: the sessions whose programs have ended without closing them end as well.
+    fn demand_expiry(&mut self) -> Result<(), Objection> {
+        if !self.drawn.aftermath.awaits_expiry {
+            return Ok(());
+        }
+        let bound = Aftermath::expiry_bound(&self.drawn.config);
+        let deadline = self.heap.now() + bound;
+        while !self.subject.history().tree().sessions().is_empty() {
+            if self.heap.now() >= deadline || !self.turn()? {
+                let when = format!("{bound:?} after all programs have ended");
+                return sessions_are_over(self.subject.history(), &when);
             }
         }
         Ok(())
@@ -174,6 +205,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         match due {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
             Due::Step(step) if step.is_fault() => self.late_fault(step)?,
+            Due::Step(Step::Restart(server)) if self.is_left_down(server) => {}
             Due::Step(step) => match self.held(at, &step) {
                 Some(until) => self.heap.push(until, due),
                 None => drop(self.take(due)?),

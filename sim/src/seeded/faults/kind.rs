@@ -68,6 +68,9 @@ named! {
         /// The leader deletes the setup's containers soon after they have lost their last child
         /// ([`crate::seeded::containers`]).
         ContainerDeletion = "containers deleted soon",
+        /// A minority of the servers is down when all other faults have ended, and never comes back
+        /// ([`crate::seeded::aftermath`]).
+        LeftDown = "servers left down",
     }
 }
 
@@ -109,6 +112,7 @@ impl Fault {
                 | Fault::Priorities
                 | Fault::CounterWrap
                 | Fault::ContainerDeletion
+                | Fault::LeftDown
         )
     }
 

@@ -121,7 +121,8 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::SlowReactions
         | Fault::Priorities
         | Fault::CounterWrap
-        | Fault::ContainerDeletion => unreachable!("{kind} takes no turns"),
+        | Fault::ContainerDeletion
+        | Fault::LeftDown => unreachable!("{kind} takes no turns"),
     }
 }
 

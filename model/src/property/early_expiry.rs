@@ -1,0 +1,258 @@
+//! S14: no session ends early.
+//!
+//! A leader closes a session by itself only when it has not heard of it for the session's timeout (rule 2.3.2): not
+//! from the client, not from a learner, and it has led for as long (rule 2.3.3). And a learner tells its leader of
+//! every session that it has heard of (rule 2.3.4). Both hold exactly, however late a packet is: a touch counts
+//! where it is read.
+//!
+//! That a session does end when its client is gone is asked at the end of a run, as progress.
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ServerId, SessionId, Xid};
+use crate::vocabulary::time::{Duration, Time};
+use crate::vocabulary::txn::{Txn, TxnBody};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The monitor of S14. Asked in sweeps: it needs a clock.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct EarlyExpiry {
+    timeouts: BTreeMap<SessionId, Duration>,
+    /// When a server last heard of a session, by itself or by a learner.
+    heard: BTreeMap<(ServerId, SessionId), Time>,
+    established: BTreeMap<ServerId, Time>,
+    /// By a fault, and so not too early.
+    taken: BTreeSet<(ServerId, SessionId)>,
+    /// Of whom a server heard itself since it last told its leader.
+    to_forward: BTreeMap<ServerId, BTreeSet<SessionId>>,
+}
+
+impl EarlyExpiry {
+    /// Nobody has been heard of.
+    pub fn new() -> EarlyExpiry {
+        EarlyExpiry::default()
+    }
+
+    fn heard(&mut self, at: Time, leader: ServerId, session: SessionId) {
+        self.heard.insert((leader, session), at);
+    }
+
+    /// A leader proposes a closeSession that no client has asked for.
+    fn closes(&mut self, at: Time, leader: ServerId, session: SessionId) -> Result<(), String> {
+        if self.taken.remove(&(leader, session)) {
+            return Ok(());
+        }
+        let Some(timeout) = self.timeouts.get(&session) else { return Ok(()) };
+        let established = self.established.get(&leader).copied().unwrap_or(Time::ZERO);
+        let heard = self.heard.get(&(leader, session)).copied().unwrap_or(Time::ZERO);
+        let silent = at.since(established.max(heard));
+        if silent >= *timeout {
+            return Ok(());
+        }
+        let why = if heard > established { "heard of it" } else { "was established" };
+        Err(format!(
+            "{leader} closes the session {session} by itself, though it {why} {silent:?} ago and the session's \
+             timeout is {timeout:?}."
+        ))
+    }
+
+    fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) -> Result<(), String> {
+        match &txn.body {
+            TxnBody::CreateSession { timeout } => {
+                self.timeouts.insert(txn.session, *timeout);
+                self.heard(at, leader, txn.session);
+                Ok(())
+            }
+            // What a client sends has a number.
+            TxnBody::CloseSession { .. } if txn.cxid == Xid(0) => {
+                self.closes(at, leader, txn.session)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn forwarded(
+        &mut self,
+        view: View<'_>,
+        learner: ServerId,
+        sessions: &[SessionId],
+    ) -> Result<(), String> {
+        let heard = self.to_forward.remove(&learner).unwrap_or_default();
+        let open = view.history.tree().sessions();
+        let is_missing = |it: &&SessionId| open.contains_key(it) && !sessions.contains(it);
+        match heard.iter().find(is_missing) {
+            None => Ok(()),
+            Some(session) => Err(format!(
+                "{learner} has heard of the session {session}, and does not tell its leader of it."
+            )),
+        }
+    }
+}
+
+impl Monitor for EarlyExpiry {
+    fn name(&self) -> &'static str {
+        "S14 no session ends early"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Heard { .. }
+                | Event::Touched { .. }
+                | Event::TouchesForwarded { .. }
+                | Event::TakenForExpired { .. }
+                | Event::Proposed { .. }
+                | Event::Established { .. }
+                | Event::Serving { .. }
+                | Event::LeftRole { .. }
+                | Event::Crashed { .. }
+        )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let at = view.at();
+        let judged = match event {
+            Event::Heard { server, session } => {
+                self.to_forward.entry(*server).or_default().insert(*session);
+                self.heard(at, *server, *session);
+                Ok(())
+            }
+            Event::Touched { leader, sessions } => {
+                sessions.iter().for_each(|session| self.heard(at, *leader, *session));
+                Ok(())
+            }
+            Event::TouchesForwarded { learner, sessions } => {
+                self.forwarded(view, learner.learner, sessions)
+            }
+            Event::TakenForExpired { leader, session } => {
+                self.taken.insert((*leader, *session));
+                Ok(())
+            }
+            Event::Proposed { leader, txn } => self.proposed(at, *leader, txn),
+            Event::Established { leader, .. } => {
+                self.established.insert(*leader, at);
+                self.taken.retain(|(server, _)| server != leader);
+                Ok(())
+            }
+            // Each role begins with nobody heard of.
+            Event::Serving { server, .. }
+            | Event::LeftRole { server, .. }
+            | Event::Crashed { server, .. } => {
+                self.to_forward.remove(server);
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        judged.map_err(|saw| Objection::new(self.name(), saw))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{ONE, SESSION, TWO, z};
+    use crate::vocabulary::id::LearnerConnection;
+    use crate::vocabulary::zxid::Epoch;
+    use crate::world::history::History;
+    use std::sync::Arc;
+
+    const TIMEOUT: Duration = Duration::from_secs(6);
+    const LEARNER: LearnerConnection = LearnerConnection { learner: TWO, slot: 0 };
+
+    fn established() -> Event {
+        Event::Established { leader: ONE, epoch: Epoch(2), last_zxid: z(1, 9) }
+    }
+
+    fn proposed(cxid: u32, body: TxnBody) -> Event {
+        let txn = Txn { zxid: z(2, 1), session: SESSION, cxid: Xid(cxid), time: 0, body };
+        Event::Proposed { leader: ONE, txn: Arc::new(txn) }
+    }
+
+    fn create() -> Event {
+        proposed(0, TxnBody::CreateSession { timeout: TIMEOUT })
+    }
+
+    fn close(cxid: u32) -> Event {
+        proposed(cxid, TxnBody::CloseSession { ephemerals: Vec::new() })
+    }
+
+    fn touched() -> Event {
+        Event::Touched { leader: ONE, sessions: vec![SESSION] }
+    }
+
+    /// What the monitor says of events at these seconds.
+    fn judged(events: &[(u64, Event)]) -> Result<(), Objection> {
+        let mut history = History::new();
+        let body = TxnBody::CreateSession { timeout: TIMEOUT };
+        let txn = Txn { zxid: z(1, 1), session: SESSION, cxid: Xid(0), time: 0, body };
+        history.commit(Arc::new(txn));
+        let mut monitor = EarlyExpiry::new();
+        events.iter().try_for_each(|(second, event)| {
+            let at = Time::ZERO + Duration::from_secs(*second);
+            monitor.event(View::new(at, &history), event)
+        })
+    }
+
+    #[test]
+    fn a_session_that_was_silent_ends() {
+        assert_eq!(judged(&[(0, established()), (1, create()), (7, close(0))]), Ok(()));
+    }
+
+    #[test]
+    fn one_that_was_heard_of_does_not() {
+        let here = Event::Heard { server: ONE, session: SESSION };
+        for sign in [touched(), here] {
+            let run = |end| {
+                judged(&[(0, established()), (1, create()), (5, sign.clone()), (end, close(0))])
+            };
+            let objection = run(10).expect_err("a second too early");
+            assert!(objection.saw.contains("it heard of it 5s ago"), "{objection}");
+            assert_eq!(run(11), Ok(()));
+        }
+    }
+
+    /// Its leader has heard of nobody yet, and may not blame that on them.
+    #[test]
+    fn a_new_leader_waits_anew() {
+        let run = |end| judged(&[(0, create()), (20, established()), (end, close(0))]);
+        assert!(run(25).expect_err("too early").saw.contains("it was established 5s ago"));
+        assert_eq!(run(26), Ok(()));
+    }
+
+    #[test]
+    fn who_closes_or_is_taken_for_expired_ends_at_once() {
+        let taken = Event::TakenForExpired { leader: ONE, session: SESSION };
+        assert_eq!(judged(&[(0, established()), (1, create()), (2, close(9))]), Ok(()));
+        let struck = [(0, established()), (1, create()), (2, taken.clone()), (2, close(0))];
+        assert_eq!(judged(&struck), Ok(()));
+        // Once, and not under the next leader.
+        let twice =
+            [(0, established()), (1, create()), (2, taken.clone()), (2, close(0)), (3, close(0))];
+        assert!(judged(&twice).is_err());
+        let later = [(0, create()), (2, taken), (3, established()), (4, close(0))];
+        assert!(judged(&later).is_err());
+    }
+
+    #[test]
+    fn a_learner_tells_of_whom_it_has_heard() {
+        let heard = Event::Heard { server: TWO, session: SESSION };
+        let tells = |sessions| Event::TouchesForwarded { learner: LEARNER, sessions };
+        let told = [(1, heard.clone()), (2, tells(vec![SESSION])), (3, tells(vec![]))];
+        assert_eq!(judged(&told), Ok(()));
+        assert!(judged(&[(1, heard.clone()), (2, tells(vec![]))]).is_err());
+        // Of one that it has heard of in an earlier role it need not.
+        let left = Event::LeftRole { server: TWO, reason: "" };
+        assert_eq!(judged(&[(1, heard.clone()), (2, left), (3, tells(vec![]))]), Ok(()));
+        // Nor of one that is over.
+        let over = Event::Heard { server: TWO, session: SessionId(0x99) };
+        assert_eq!(judged(&[(1, over), (2, tells(vec![]))]), Ok(()));
+    }
+}

@@ -1,0 +1,70 @@
+//! S10: an ephemeral has a live owner.
+//!
+//! In the tree that the committed history makes, every ephemeral belongs to a session that is open in the same tree: an
+//! ephemeral of a session that is over would stand for ever (rule 2.5.1). What servers have beside that, S5 finds.
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::event::Event;
+
+/// The monitor of S10. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub struct LiveOwners;
+
+impl Monitor for LiveOwners {
+    fn name(&self) -> &'static str {
+        "S10 ephemerals have live owners"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Committed { .. })
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Committed { txn, .. } = event else { return Ok(()) };
+        if !view.history.is_new(txn) {
+            return Ok(());
+        }
+        match view.history.tree().orphan() {
+            None => Ok(()),
+            Some((path, session)) => {
+                let saw = format!(
+                    "behind {txn}, the ephemeral {path} stands, and its session {session} is not open."
+                );
+                Err(Objection::new(self.name(), saw))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{Bodies, Trial, committed, path, txn, z};
+    use crate::vocabulary::txn::TxnBody;
+
+    #[test]
+    fn an_ephemeral_behind_its_closed_session() {
+        let mut trial = Trial::new(LiveOwners);
+        trial.create_session(z(1, 1));
+        let body = Bodies(&trial.history).create_as("/e", "", true);
+        trial.commit(z(1, 2), 1, body.clone());
+        let deleted = TxnBody::CloseSession { ephemerals: vec![path("/e")] };
+        trial.commit(z(1, 3), 2, deleted);
+        let late = committed(txn(z(1, 4), 3, body));
+        assert!(trial.objects(late).contains("the ephemeral /e stands"));
+    }
+
+    #[test]
+    fn other_znodes_need_no_owner() {
+        let mut trial = Trial::new(LiveOwners);
+        trial.create(z(1, 1), "/a", "");
+    }
+}

@@ -1,0 +1,81 @@
+//! H13: servers keep to the client protocol.
+//!
+//! A client machine that reads what answers nothing it has asked hangs up, as ZooKeeper's does, and connects
+//! again; its program sees a lost connection like any other. So a server that mixes up its answers harms nobody
+//! for good, and no other property sees it. Nothing that a network or a crash does brings a client there.
+//!
+//! (What a server cannot make sense of is an assertion of the model.)
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::Xid;
+use crate::vocabulary::packet::ServerPacket;
+
+/// The monitor of H13.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Protocol;
+
+impl Monitor for Protocol {
+    fn name(&self) -> &'static str {
+        "H13 servers keep to the protocol"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::Mismatched { .. })
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let Event::Mismatched { packet, .. } = event else { return Ok(()) };
+        // What a read-only server says to one that wants a new session: not in the form of an answer to a
+        // ConnectRequest (rule 2.7.2).
+        let is_refusal = matches!(
+            packet,
+            ServerPacket::Reply { xid: Xid(0), result: Err(Error::NotReadOnly), .. }
+        );
+        if is_refusal {
+            return Ok(());
+        }
+        Err(Objection::new(self.name(), format!("{event}.")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{CLIENT, CONNECTION, SESSION, Trial, z};
+
+    fn mismatched(packet: ServerPacket, awaited: Option<u32>) -> Event {
+        let (client, session, connection) = (CLIENT, Some(SESSION), CONNECTION);
+        Event::Mismatched { client, session, connection, packet, awaited: awaited.map(Xid) }
+    }
+
+    fn reply(xid: u32, error: Error) -> ServerPacket {
+        ServerPacket::Reply { xid: Xid(xid), zxid: z(1, 1), result: Err(error) }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_waits_for() {
+        let mut trial = Trial::new(Protocol);
+        let saw = trial.objects(mismatched(reply(4, Error::NoNode), Some(3)));
+        assert!(saw.contains("where xid 3 is due"), "{saw}");
+        trial.objects(mismatched(reply(4, Error::NoNode), None));
+        trial.objects(mismatched(ServerPacket::Expired, Some(3)));
+    }
+
+    #[test]
+    fn a_read_only_server_may_refuse_a_session_like_this() {
+        let mut trial = Trial::new(Protocol);
+        trial.accepts(mismatched(reply(0, Error::NotReadOnly), None));
+        trial.objects(mismatched(reply(0, Error::NoNode), None));
+        trial.objects(mismatched(reply(1, Error::NotReadOnly), None));
+    }
+}

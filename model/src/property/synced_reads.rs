@@ -1,0 +1,303 @@
+//! H6: what a sync promises.
+//!
+//! The answer to a sync stands at or above all that was acknowledged to anybody before the sync was sent, and at
+//! or above what the leader that read it had committed by then; where a learner's client asked, at or above what
+//! that leader had proposed (rule 4.6.4). And a leader has read it at all: no learner answers by itself (rule
+//! 4.5.6). Since a session never goes back (H3), whatever is read behind the sync is as new.
+//!
+//! The first part has one exception: there is no quorum round, so a leader that is deposed and has not noticed
+//! answers for what it knows (rule 4.6.4). Such answers are counted.
+
+use super::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ServerId, SessionId, Xid};
+use crate::vocabulary::op::Request;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::collections::BTreeMap;
+
+/// The monitor of H6. Asked in sweeps: programs' searches have no leader that reads a sync.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct SyncedReads {
+    /// The greatest zxid of a write that somebody was told of.
+    acknowledged: Zxid,
+    asked: BTreeMap<(SessionId, Xid), Asking>,
+    leaders: BTreeMap<ServerId, Leadership>,
+    newest: Epoch,
+    by_deposed: Unhashed<u64>,
+}
+
+/// A sync that is under way.
+#[derive(Clone, Copy, Debug, Hash)]
+struct Asking {
+    /// What was acknowledged when it was sent.
+    acknowledged: Zxid,
+    read: Option<Read>,
+}
+
+/// That a leader has read it.
+#[derive(Clone, Copy, Debug, Hash)]
+struct Read {
+    leader: ServerId,
+    /// What its answer must reach for the leader's own sake.
+    known: Zxid,
+    is_deposed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, Hash)]
+struct Leadership {
+    epoch: Epoch,
+    proposed: Zxid,
+    committed: Zxid,
+}
+
+impl SyncedReads {
+    /// Nobody has asked.
+    pub fn new() -> SyncedReads {
+        SyncedReads::default()
+    }
+
+    fn read(&mut self, leader: ServerId, session: SessionId, xid: Xid, by_learner: bool) {
+        let Some(asking) = self.asked.get_mut(&(session, xid)) else { return };
+        let Leadership { epoch, proposed, committed } =
+            self.leaders.get(&leader).copied().unwrap_or_default();
+        let known = if by_learner { proposed.max(committed) } else { committed };
+        asking.read = Some(Read { leader, known, is_deposed: epoch < self.newest });
+    }
+
+    fn answered(&mut self, session: SessionId, xid: Xid, zxid: Zxid) -> Result<(), String> {
+        let Some(Asking { acknowledged, read }) = self.asked.remove(&(session, xid)) else {
+            return Ok(());
+        };
+        let who = format!("the sync xid {} of session {session}", xid.0);
+        let Some(Read { leader, known, is_deposed }) = read else {
+            return Err(format!("{who} was answered, and no leader had read it."));
+        };
+        if zxid < known {
+            return Err(format!(
+                "{who} was answered at {zxid}, though {leader} knew of {known} when it read it."
+            ));
+        }
+        if is_deposed {
+            *self.by_deposed += 1;
+        } else if zxid < acknowledged {
+            return Err(format!(
+                "{who} was answered at {zxid}, though {acknowledged} was acknowledged before it was sent, and \
+                 {leader} was no deposed leader when it read it."
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for SyncedReads {
+    fn name(&self) -> &'static str {
+        "H6 a sync sees what was acknowledged"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Whole
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Sent { .. }
+                | Event::Replied { .. }
+                | Event::Lost { .. }
+                | Event::SyncRead { .. }
+                | Event::Proposed { .. }
+                | Event::Committed { .. }
+                | Event::Established { .. }
+        )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Sent { session, xid, request, .. }
+                if matches!(**request, Request::Sync { .. }) =>
+            {
+                let asking = Asking { acknowledged: self.acknowledged, read: None };
+                self.asked.insert((*session, *xid), asking);
+            }
+            Event::Lost { session, xid, .. } => _ = self.asked.remove(&(*session, *xid)),
+            Event::SyncRead { leader, session, xid, by_learner } => {
+                self.read(*leader, *session, *xid, *by_learner);
+            }
+            Event::Replied { session, xid, zxid, request, result: Ok(_), .. } => {
+                if matches!(**request, Request::Sync { .. }) {
+                    let judged = self.answered(*session, *xid, *zxid);
+                    return judged.map_err(|saw| Objection::new(self.name(), saw));
+                }
+                if !request.is_read() {
+                    // What closes a local session is no transaction, and can be answered at an opening zxid.
+                    let last = view.history.whole().last_up_to(*zxid);
+                    self.acknowledged = self.acknowledged.max(last);
+                }
+            }
+            Event::Replied { session, xid, .. } => _ = self.asked.remove(&(*session, *xid)),
+            Event::Proposed { leader, txn } => {
+                self.leaders.entry(*leader).or_default().proposed = txn.zxid;
+            }
+            Event::Committed { leader, txn } => {
+                let leadership = self.leaders.entry(*leader).or_default();
+                leadership.committed = leadership.committed.max(txn.zxid);
+            }
+            Event::Established { leader, epoch, last_zxid } => {
+                self.newest = self.newest.max(*epoch);
+                // An opening zxid is no transaction: a learner that has all there is may stand below it.
+                let committed = view.history.whole().last_up_to(*last_zxid);
+                let known = Leadership { epoch: *epoch, proposed: Zxid::ZERO, committed };
+                self.leaders.insert(*leader, known);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn measured(&self) -> Vec<Measure> {
+        vec![Measure::count("syncs that a deposed leader answered", *self.by_deposed)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{
+        CLIENT, CONNECTION, ONE, SESSION, TWO, Trial, create_request, get_data, replied, sent, z,
+    };
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::op::{OpResult, Response};
+    use crate::vocabulary::txn::{Txn, TxnBody};
+    use std::sync::Arc;
+
+    fn sync() -> Request {
+        Request::Sync { path: "/a".into() }
+    }
+
+    fn established(leader: ServerId, epoch: u32) -> Event {
+        Event::Established { leader, epoch: Epoch(epoch), last_zxid: z(1, 1) }
+    }
+
+    fn proposed(leader: ServerId, zxid: Zxid) -> Event {
+        let body = TxnBody::Error(Error::NoNode);
+        let txn = Txn { zxid, session: SessionId(0x77), cxid: Xid(1), time: 0, body };
+        Event::Proposed { leader, txn: Arc::new(txn) }
+    }
+
+    /// Somebody else's write is acknowledged.
+    fn acknowledged(zxid: Zxid) -> Event {
+        let created = Response::Written(OpResult::Deleted);
+        Event::Replied {
+            client: CLIENT,
+            session: SessionId(0x77),
+            connection: CONNECTION,
+            xid: Xid(1),
+            zxid,
+            request: Arc::new(create_request("/b", "")),
+            result: Ok(created),
+        }
+    }
+
+    fn read(leader: ServerId, by_learner: bool) -> Event {
+        Event::SyncRead { leader, session: SESSION, xid: Xid(3), by_learner }
+    }
+
+    fn answered(zxid: Zxid) -> Event {
+        replied(3, zxid, sync(), Ok(Response::Synced))
+    }
+
+    /// A leader of epoch 2 has proposed up to 2:4, and 2:2 is acknowledged when a sync is sent.
+    fn asking() -> Trial<SyncedReads> {
+        let mut trial = Trial::new(SyncedReads::new());
+        trial.accepts(established(ONE, 2));
+        trial.accepts(proposed(ONE, z(2, 4)));
+        commit(&mut trial, z(2, 2));
+        trial.accepts(acknowledged(z(2, 2)));
+        trial.accepts(sent(3, sync()));
+        trial
+    }
+
+    /// It is in the history; which leader has said so is left open.
+    fn commit(trial: &mut Trial<SyncedReads>, zxid: Zxid) {
+        let body = TxnBody::Error(Error::NoNode);
+        let txn = Txn { zxid, session: SessionId(0x77), cxid: Xid(1), time: 0, body };
+        trial.history.commit(Arc::new(txn));
+    }
+
+    /// Whoever closes a local session is answered without a transaction.
+    #[test]
+    fn what_is_no_transaction_is_nothing_to_see() {
+        let mut trial = Trial::new(SyncedReads::new());
+        trial.accepts(established(ONE, 2));
+        trial.accepts(acknowledged(z(2, 0)));
+        trial.accepts(sent(3, sync()));
+        trial.accepts(read(ONE, true));
+        trial.accepts(answered(z(1, 0)));
+    }
+
+    #[test]
+    fn a_sync_that_no_leader_has_read() {
+        let saw = asking().objects(answered(z(2, 9)));
+        assert!(saw.contains("no leader had read it"), "{saw}");
+    }
+
+    #[test]
+    fn a_learners_sync_waits_for_what_is_proposed() {
+        let mut trial = asking();
+        trial.accepts(read(ONE, true));
+        let saw = trial.clone_and_object(answered(z(2, 3)));
+        assert!(saw.contains("server 1 knew of 2:4"), "{saw}");
+        trial.accepts(answered(z(2, 4)));
+    }
+
+    /// The leader's own client waits for nobody else's proposals.
+    #[test]
+    fn at_the_leader_it_sees_what_was_acknowledged() {
+        let mut trial = asking();
+        trial.accepts(read(ONE, false));
+        let saw = trial.clone_and_object(answered(z(2, 1)));
+        assert!(saw.contains("2:2 was acknowledged before it was sent"), "{saw}");
+        trial.accepts(answered(z(2, 2)));
+    }
+
+    /// Rule 4.6.4: but for what it knows itself it answers.
+    #[test]
+    fn a_deposed_leader_answers_what_it_knows() {
+        let mut trial = asking();
+        trial.accepts(established(TWO, 3));
+        trial.accepts(acknowledged(z(3, 5)));
+        trial.accepts(Event::Lost {
+            client: CLIENT,
+            session: SESSION,
+            xid: Xid(3),
+            request: Arc::new(sync()),
+        });
+        trial.accepts(sent(3, sync()));
+        trial.accepts(read(ONE, true));
+        trial.clone_and_object(answered(z(2, 3)));
+        trial.accepts(answered(z(2, 4)));
+        let measured = trial.monitor.measured();
+        assert_eq!(measured, [Measure::count("syncs that a deposed leader answered", 1)]);
+    }
+
+    /// Its new leader stands at the opening zxid of an epoch in which nothing happened.
+    #[test]
+    fn an_opening_zxid_is_nothing_to_wait_for() {
+        let mut trial = asking();
+        trial.accepts(Event::Established { leader: TWO, epoch: Epoch(5), last_zxid: z(4, 0) });
+        trial.accepts(read(TWO, true));
+        trial.accepts(answered(z(2, 2)));
+    }
+
+    #[test]
+    fn what_a_read_was_shown_binds_no_sync() {
+        let mut trial = asking();
+        trial.accepts(replied(2, z(2, 9), get_data("/a"), Err(Error::NoNode)));
+        trial.accepts(read(ONE, false));
+        trial.accepts(answered(z(2, 2)));
+    }
+}

@@ -1,0 +1,131 @@
+//! `vivarium findings`: the defects of today's ZooKeeper that break a promise, found by the model and shown by
+//! real servers.
+
+use super::arguments::FindingsArguments;
+use super::guard;
+use super::output::emit;
+use super::select::nearest;
+use crate::conform::Installation;
+use crate::findings::{FINDINGS, Finding, Outcome, Tale, Variant};
+
+/// Lists all of them, or runs one.
+pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
+    match &arguments.name {
+        None => Ok(emit(&listing(), 0)),
+        Some(name) => run(named(name)?),
+    }
+}
+
+fn named(name: &str) -> Result<&'static Finding, String> {
+    Finding::named(name).ok_or_else(|| {
+        let names = || FINDINGS.iter().map(|finding| finding.name);
+        match nearest(name, names()) {
+            Some(near) => format!("unknown finding `{name}`: did you mean `{near}`?"),
+            None => {
+                let all = names().collect::<Vec<_>>().join(", ");
+                format!("unknown finding `{name}`: the findings are {all}")
+            }
+        }
+    })
+}
+
+/// A few lines for each.
+fn listing() -> String {
+    let mut text = "Defects of today's ZooKeeper that break a promise:\n".to_owned();
+    for finding in FINDINGS {
+        let tracker = tracker(finding.tracker);
+        text.push_str(&format!(
+            "\n  {:<30} {} ({tracker})\n    {}\n",
+            finding.name,
+            finding.switch.words(),
+            finding.loses
+        ));
+    }
+    text.push_str(
+        "\n`vivarium findings NAME` has the model find one, and real servers show it and its control.\n",
+    );
+    text
+}
+
+fn tracker(number: Option<u32>) -> String {
+    number.map_or("no issue found".to_owned(), |number| format!("ZOOKEEPER-{number}"))
+}
+
+/// The model first, then real servers, then the control.
+fn run(finding: &Finding) -> Result<u8, String> {
+    let installation = Installation::find().map_err(|error| error.to_string())?;
+    finding.check().map_err(|trouble| trouble.to_string())?;
+    say(&format!("{}: {}", finding.name, finding.loses));
+    say(&format!("\nThe model, by {}:", finding.search.words(finding.switch)));
+    let found = guard::guarded(|| finding.search())??;
+    found.says.lines().chain(found.way.lines()).for_each(|line| say(&format!("  {line}")));
+    say("\nReal servers:");
+    let real = real(finding, &installation, Variant::Defect)?;
+    say(&format!("\nThe control: {}:", finding.control));
+    let control = self::real(finding, &installation, Variant::Control)?;
+    let (code, sentence) = verdict(found.is_violated, &real, &control);
+    say(&format!("\n{}: {sentence}", finding.name));
+    Ok(code)
+}
+
+fn real(
+    finding: &Finding,
+    installation: &Installation,
+    variant: Variant,
+) -> Result<Outcome, String> {
+    let mut tell = |line: &str| say(&format!("  {line}"));
+    let mut tale = Tale::new(&mut tell);
+    let outcome = finding.reproduce(installation, variant, &mut tale);
+    let outcome = outcome.map_err(|trouble| trouble.to_string())?;
+    say(&format!("  {outcome}"));
+    Ok(outcome)
+}
+
+/// The exit code, and what it means.
+fn verdict(is_found: bool, real: &Outcome, control: &Outcome) -> (u8, &'static str) {
+    match (is_found, real, control) {
+        (true, Outcome::Shown(_), Outcome::Kept(_)) => {
+            (0, "the model finds it, real servers show it, and the control keeps what is promised")
+        }
+        // What is known to be wrong is no less so where something else stays open.
+        (false, _, _) => (1, "the model does not find it"),
+        (_, Outcome::Kept(_), _) => (1, "real servers do not show it"),
+        (_, _, Outcome::Shown(_)) => (1, "the control loses the same"),
+        (_, Outcome::Inconclusive(_), _) | (_, _, Outcome::Inconclusive(_)) => {
+            (2, "inconclusive, for the servers did not come to where it shows")
+        }
+    }
+}
+
+fn say(line: &str) {
+    emit(&format!("{line}\n"), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_fits_a_screen_and_names_all() {
+        let text = listing();
+        assert!(text.lines().count() <= 48, "{text}");
+        assert!(FINDINGS.iter().all(|finding| text.contains(finding.name)), "{text}");
+    }
+
+    #[test]
+    fn only_all_three_together_are_a_success() {
+        let shown = || Outcome::Shown("lost".to_owned());
+        let kept = || Outcome::Kept("kept".to_owned());
+        let neither = || Outcome::Inconclusive("slow".to_owned());
+        let code = |found, real, control| verdict(found, &real, &control).0;
+        assert_eq!(code(true, shown(), kept()), 0);
+        assert_eq!(code(false, shown(), kept()), 1);
+        assert_eq!(code(true, kept(), kept()), 1);
+        assert_eq!(code(true, shown(), shown()), 1);
+        assert_eq!(code(true, neither(), kept()), 2);
+        assert_eq!(code(true, shown(), neither()), 2);
+        assert_eq!(code(false, neither(), neither()), 1);
+        assert_eq!(code(true, kept(), neither()), 1);
+        assert_eq!(code(true, neither(), shown()), 1);
+    }
+}

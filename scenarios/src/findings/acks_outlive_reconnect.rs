@@ -1,0 +1,110 @@
+//! A leader counts an ack that its learner gave before it registered again and was told to cut that very
+//! transaction from its log (rules 6.4.3 and 4.4.3). Three servers, of which one fails.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, listed, options};
+use super::link::{Direction, Hold, down, up};
+use super::quorum::Kind;
+use super::session::create;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::time::Duration;
+use vivarium_model::id::ServerId;
+use vivarium_model::zxid::Zxid;
+
+/// The leader's disk is slow for longer than anything here takes: it is let go when it may be quick again.
+const SLOW_FSYNC: [&str; 4] =
+    ["-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=120000000"];
+
+/// Brings the leader to commit by an ack of a server that no longer has the transaction, and kills the leader.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
+    let all = ensemble.all();
+    let leader = ensemble.serving(&all)?;
+    let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
+    tale.say(format!("3 servers serve; {leader} leads"));
+
+    let mut client = ensemble.session(leader)?;
+    let marks = [learner, late].map(|server| ensemble.link(server, leader).mark());
+    let before = client.create("/before")?;
+    for (server, mark) in [learner, late].into_iter().zip(marks) {
+        ensemble.link(server, leader).wait(down(Kind::Commit, Some(before)), mark, SOON)?;
+    }
+    let paid = before.next().expect("the counter is at its beginning");
+    let disk = ensemble.trace(leader, &SLOW_FSYNC)?;
+    ensemble.link(late, leader).hold(Direction::Down, Hold::From(Kind::Proposal));
+    let link = ensemble.link(learner, leader);
+    let mark = link.mark();
+    let asked = client.send(create("/paid"))?;
+    link.wait(up(Kind::Ack, Some(paid)), mark, SOON)?;
+    tale.say(format!(
+        "create /paid, zxid {paid}: {learner} has it on disk and has acknowledged it; the leader's disk is slow, \
+         and {late} has not heard of it"
+    ));
+
+    if variant == Variant::Defect {
+        reconnects(&ensemble, learner, leader, paid, tale)?;
+    }
+    if client.answer(asked, Duration::from_millis(200))?.is_some() {
+        return Err(Trouble::Otherwise("/paid was answered before the leader's fsync".to_owned()));
+    }
+    disk.let_go();
+    let answer = client.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
+    let Some(answer) = answer else {
+        return Err(Trouble::Otherwise("create /paid was not answered with success".to_owned()));
+    };
+    tale.say(format!(
+        "the leader's fsync ends; the client is told: create /paid {}",
+        answer.words()
+    ));
+
+    fails(&mut ensemble, leader, tale)
+}
+
+/// The learner's connection breaks, and it is told to cut what it has acknowledged.
+fn reconnects(
+    ensemble: &Ensemble,
+    learner: ServerId,
+    leader: ServerId,
+    paid: Zxid,
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let link = ensemble.link(learner, leader);
+    let mark = link.mark();
+    link.hold(Direction::Down, Hold::Behind(Kind::Trunc));
+    link.cut();
+    link.wait(down(Kind::Trunc, Some(paid.previous())), mark, SOON)?;
+    tale.say(format!(
+        "the link of {learner} breaks; it registers again and is told to TRUNC to {}; what follows is slow",
+        paid.previous()
+    ));
+    ensemble.until("the TRUNC on disk", SOON, |all| all.log(learner).contains("Truncating"))
+}
+
+/// One of three fails, and comes back.
+fn fails(
+    ensemble: &mut Ensemble,
+    leader: ServerId,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let (all, others) = (ensemble.all(), ensemble.others(leader));
+    ensemble.crash(&[leader]);
+    tale.say(format!("{leader} is killed: one of three"));
+    let next = ensemble.serving(&others)?;
+    let have = ensemble.who_has("/paid", &others)?;
+    tale.say(format!("{next} leads; /paid is at {}", listed(&have)));
+    ensemble.start(&[leader])?;
+    ensemble.serving(&all)?;
+    let have = ensemble.who_has("/paid", &all)?;
+    tale.say(format!("{leader} is back; /paid is at {}", listed(&have)));
+    Ok(match have.len() {
+        0 => Outcome::Shown("/paid, which was answered, is gone on every server".to_owned()),
+        3 => Outcome::Kept("/paid is at every server".to_owned()),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
+    })
+}

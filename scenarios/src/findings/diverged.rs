@@ -1,0 +1,55 @@
+//! The end of every tale about a tree that is ahead of its log: the server serves what it has, is sent no more than
+//! what is new, and is started again.
+
+use super::ensemble::{Ensemble, SOON, listed};
+use super::link::up;
+use super::quorum::Kind;
+use super::session::Session;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use std::time::Duration;
+use vivarium_model::id::ServerId;
+
+/// How long a server has to serve, once it is started. Later releases refuse to start, and end at once.
+const STARTS: Duration = Duration::from_secs(25);
+
+/// The server serves /paid, logs /later, and is started again. `client` is a session at another server.
+pub(super) fn restarts(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    client: &mut Session,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let all = ensemble.all();
+    let leader = ensemble.serving(&all)?;
+    let have = ensemble.who_has("/paid", &all)?;
+    tale.say(format!("all serve; /paid is at {}", listed(&have)));
+    if have != all {
+        return Err(Trouble::Otherwise(format!("/paid is at {} already", listed(&have))));
+    }
+    let link = ensemble.link(server, leader);
+    let mark = link.mark();
+    let later = client.create("/later")?;
+    link.wait(up(Kind::Ack, Some(later)), mark, SOON)?;
+    ensemble.kill(server);
+    ensemble.links_of(server).for_each(|link| link.cut());
+    ensemble.start(&[server])?;
+    if !ensemble.serves_within(server, STARTS) {
+        return Ok(Outcome::Shown(format!("{server}, which is killed, does not start again")));
+    }
+    ensemble.serving(&all)?;
+    let later = ensemble.who_has("/later", &all)?;
+    let have = ensemble.who_has("/paid", &all)?;
+    tale.say(format!(
+        "{server} is killed and comes back: /paid is at {}, /later is at {}",
+        listed(&have),
+        listed(&later)
+    ));
+    Ok(match have {
+        have if have == all => Outcome::Kept("/paid is at every server".to_owned()),
+        have if have == ensemble.others(server) => Outcome::Shown(format!(
+            "/paid, which was answered, is missing at {server}, which serves"
+        )),
+        have => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
+    })
+}

@@ -1,0 +1,72 @@
+//! A server whose disk fails leaves its role and keeps its tree, to which a commit was applied that its log has not
+//! (rules 6.7.6 and 6.8.3). A full disk is told as the next log file is made.
+
+use super::Variant;
+use super::diverged;
+use super::ensemble::{Ensemble, SOON, options};
+use super::link::{down, up};
+use super::quorum::Kind;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+
+/// What the server says of its disk.
+const FULL: &str = "No space left on device";
+
+/// Has a follower apply a write whose log file cannot be made, and starts it again.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
+    let all = ensemble.all();
+    let leader = ensemble.serving(&all)?;
+    let follower = ensemble.others(leader)[0];
+    let mut client = ensemble.session(leader)?;
+    let link = ensemble.link(follower, leader);
+    let mark = link.mark();
+    let before = client.create("/before")?;
+    // Were it sent again when the server comes back, the log file would be there too early.
+    link.wait(up(Kind::Ack, Some(before)), mark, SOON)?;
+    let paid = before.next().expect("the counter is at its beginning");
+    // A server that has just started makes a log file of its own with its next transaction.
+    ensemble.kill(follower);
+    ensemble.link(follower, leader).cut();
+    ensemble.start(&[follower])?;
+    ensemble.serving(&all)?;
+    tale.say(format!("3 servers serve; {leader} leads; {follower} has just started"));
+
+    let file = ensemble.files(follower).join(format!("log.{:x}", paid.0)).display().to_string();
+    // Late enough for the commit to come first.
+    let fault = match variant {
+        Variant::Defect => "inject=openat:error=ENOSPC:delay_enter=1500000",
+        Variant::Control => "inject=openat:delay_enter=1500000",
+    };
+    let disk = ensemble.trace(follower, &["-P", &file, "-e", "trace=openat", "-e", fault])?;
+    let link = ensemble.link(follower, leader);
+    let mark = link.mark();
+    let zxid = client.create("/paid")?;
+    if zxid != paid {
+        return Err(Trouble::Otherwise(format!("/paid has zxid {zxid}, and {paid} was expected")));
+    }
+    link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
+    tale.say(format!(
+        "the client is told: create /paid done, zxid {zxid}; {follower} is told to commit it"
+    ));
+    match variant {
+        Variant::Defect => {
+            ensemble.until("a full disk", SOON, |all| all.log(follower).contains(FULL))?;
+            ensemble.link(follower, leader).wait(down(Kind::UpToDate, None), mark, SOON * 2)?;
+            tale.say(format!(
+                "{follower} makes its log file for it and is told: {FULL}; it leaves its role"
+            ));
+        }
+        Variant::Control => {
+            ensemble.until("the log file", SOON, |all| all.has_logged(follower, "/paid"))?;
+            tale.say(format!("{follower} makes its log file for it, late"));
+        }
+    }
+    disk.let_go();
+    diverged::restarts(&mut ensemble, follower, &mut client, tale)
+}

@@ -1,0 +1,140 @@
+//! A synchronisation by TRUNC that breaks off keeps its tree, with a commit that no log of that server holds (rules
+//! 6.8.3 and 6.6.2). The leader has told of the commit and not applied it yet: it is busy with slow reads.
+
+use super::Variant;
+use super::diverged;
+use super::ensemble::{Ensemble, SOON, options};
+use super::link::{Direction, Hold, down, up};
+use super::quorum::Kind;
+use super::session::{Session, create};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::thread;
+use std::time::Duration;
+use vivarium_model::id::ServerId;
+use vivarium_model::op::{CreateMode, Op, Request};
+use vivarium_model::zxid::Zxid;
+
+/// A znode with many children.
+const LARGE: &str = "/large";
+
+/// How many: a server counts them by looking at every one, which takes it some milliseconds.
+const CHILDREN: usize = 50_000;
+
+/// How many are made at once.
+const BATCH: usize = 1_000;
+
+/// How often the leader is asked to count them: it is busy for some seconds. Of more requests than a thousand it
+/// would put some off.
+const COUNTS: usize = 500;
+
+/// How long a learner has to apply one commit that it was sent. Nothing tells when it has; its next registration
+/// tells whether.
+const APPLIES: Duration = Duration::from_millis(700);
+
+/// Breaks a synchronisation by TRUNC behind a commit and before NEWLEADER, and starts the server again.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
+    let all = ensemble.all();
+    let leader = ensemble.serving(&all)?;
+    let [learner, other] = ensemble.others(leader)[..] else { unreachable!("three servers") };
+    let mut client = ensemble.session(learner)?;
+    let mut reader = ensemble.session(leader)?;
+    let mut last = ensemble.session(other)?;
+    fill(&mut client, &mut reader)?;
+    tale.say(format!("3 servers serve; {leader} leads; {LARGE} has {CHILDREN} children"));
+
+    let link = ensemble.link(learner, leader);
+    let counts: Result<Vec<_>, _> = (0..COUNTS).map(|_| reader.send(count())).collect();
+    let counts = counts?;
+    // A commit waits for the reads that the leader has taken by then.
+    ensemble.until("a busy leader", SOON, |all| {
+        all.outstanding(leader).is_some_and(|outstanding| outstanding >= COUNTS / 2)
+    })?;
+    let asked = client.send(create("/paid"))?;
+    let answer = client.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
+    let answer = answer.ok_or_else(|| Trouble::Otherwise("/paid was refused".to_owned()))?;
+    let paid = answer.zxid;
+    tale.say(format!(
+        "the client, at {learner}, is told: create /paid {}; the leader is busy with {COUNTS} slow reads",
+        answer.words()
+    ));
+
+    // The commit was passed on once before.
+    let mark = link.mark();
+    link.hold(Direction::Down, Hold::From(Kind::NewLeader));
+    link.cut();
+    link.wait(down(Kind::Trunc, Some(paid.previous())), mark, SOON)?;
+    link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
+    tale.say(format!(
+        "the link of {learner} breaks; it registers again, is told to TRUNC to {} and sent /paid again, with its commit",
+        paid.previous()
+    ));
+    match variant {
+        Variant::Control => link.release(),
+        Variant::Defect => {
+            thread::sleep(APPLIES);
+            link.refuse(true);
+            link.cut();
+            link.release();
+            tale.say("the link breaks again, before NEWLEADER");
+        }
+    }
+    let patient = SOON * 2;
+    reader.answer(*counts.last().expect("some"), patient)?;
+    if variant == Variant::Defect {
+        comes_back(&ensemble, learner, leader, paid)?;
+        tale.say(format!(
+            "the leader has applied /paid; {learner} registers, and says that it has it"
+        ));
+    }
+    diverged::restarts(&mut ensemble, learner, &mut last, tale)
+}
+
+/// The learner registers again, with the commit in its tree.
+fn comes_back(
+    ensemble: &Ensemble,
+    learner: ServerId,
+    leader: ServerId,
+    paid: Zxid,
+) -> Result<(), Trouble> {
+    let link = ensemble.link(learner, leader);
+    let mark = link.mark();
+    ensemble.until("/paid at the leader", SOON, |all| {
+        all.who_has("/paid", &[leader]).is_ok_and(|have| !have.is_empty())
+    })?;
+    link.refuse(false);
+    link.wait(up(Kind::AckEpoch, None), mark, SOON)?;
+    let seen = link.since(mark);
+    let said = seen.iter().find(|seen| seen.kind == Kind::AckEpoch).map(|seen| seen.zxid);
+    match said {
+        Some(zxid) if zxid >= paid => Ok(()),
+        _ => {
+            Err(Trouble::Otherwise(format!("{learner} had not applied /paid when its link broke")))
+        }
+    }
+}
+
+/// Makes the children, and has the leader count them once.
+fn fill(client: &mut Session, reader: &mut Session) -> Result<(), Trouble> {
+    client.create(LARGE)?;
+    for batch in 0..CHILDREN / BATCH {
+        let child = |at| Op::create(format!("{LARGE}/{batch}-{at}"), *b"", CreateMode::Persistent);
+        let made = client.ask(Request::Multi((0..BATCH).map(child).collect()))?;
+        if let Err(error) = made.result {
+            return Err(Trouble::Otherwise(format!("the children were refused: {error}")));
+        }
+    }
+    reader.has(LARGE)?;
+    reader.ask(count())?;
+    Ok(())
+}
+
+fn count() -> Request {
+    Request::GetAllChildrenNumber { path: LARGE.into() }
+}

@@ -1,0 +1,317 @@
+//! The link from one learner to one leader: a proxy that reads quorum packets and can hold, delay and cut them.
+//!
+//! Packets stay in order: where one is held, all behind it in the same direction wait too.
+
+use super::quorum::Kind;
+use super::relay;
+use super::trouble::Trouble;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use vivarium_model::id::ServerId;
+use vivarium_model::zxid::Zxid;
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From the learner to the leader.
+    Up,
+    /// From the leader to the learner.
+    Down,
+}
+
+/// Which packets are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Every one.
+    All,
+    /// From the first of this kind on.
+    From(Kind),
+    /// What comes behind the next one of this kind.
+    Behind(Kind),
+}
+
+/// A packet that came by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) direction: Direction,
+    pub(super) kind: Kind,
+    pub(super) zxid: Zxid,
+    /// Whether it was handed on, or only arrived here.
+    pub(super) passed: bool,
+}
+
+/// A packet that somebody waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited {
+    pub(super) direction: Direction,
+    pub(super) kind: Kind,
+    /// Any one, without it.
+    pub(super) zxid: Option<Zxid>,
+    /// Whether it must have been handed on.
+    pub(super) passed: bool,
+}
+
+/// A packet that a learner gets.
+pub(super) fn down(kind: Kind, zxid: Option<Zxid>) -> Awaited {
+    Awaited { direction: Direction::Down, kind, zxid, passed: true }
+}
+
+/// A packet that a leader gets.
+pub(super) fn up(kind: Kind, zxid: Option<Zxid>) -> Awaited {
+    Awaited { direction: Direction::Up, kind, zxid, passed: true }
+}
+
+/// A place in the list of all packets that came by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark(usize);
+
+/// What the threads of a link share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    down: Option<Hold>,
+    up: Option<Hold>,
+    delay: Duration,
+    refuses: bool,
+    closed: bool,
+    seen: Vec<Seen>,
+    /// Both ends of the connections that may still live, by their numbers.
+    streams: BTreeMap<u64, [TcpStream; 2]>,
+    /// The number of the next connection.
+    next: u64,
+    /// Connections with smaller numbers have been cut.
+    alive_from: u64,
+}
+
+impl State {
+    fn hold(&mut self, direction: Direction) -> &mut Option<Hold> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked left nothing half done: every change here is one assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a packet came.
+    pub(super) fn arrived(&self, direction: Direction, kind: Kind, zxid: Zxid) {
+        // Pings come all the time and tell nothing.
+        if kind != Kind::Ping {
+            self.lock().seen.push(Seen { direction, kind, zxid, passed: false });
+            self.changed.notify_all();
+        }
+    }
+
+    /// Notes that a packet was handed on.
+    pub(super) fn passed(&self, direction: Direction, kind: Kind, zxid: Zxid) {
+        let mut state = self.lock();
+        let hold = state.hold(direction);
+        if *hold == Some(Hold::Behind(kind)) {
+            *hold = Some(Hold::All);
+        }
+        if kind != Kind::Ping {
+            state.seen.push(Seen { direction, kind, zxid, passed: true });
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until a packet may go on; false when the connection of that number was cut meanwhile.
+    pub(super) fn may_pass(&self, direction: Direction, kind: Option<Kind>, number: u64) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.closed || number < state.alive_from {
+                return false;
+            }
+            let holds = match *state.hold(direction) {
+                None | Some(Hold::Behind(_)) => false,
+                Some(Hold::All) => true,
+                Some(Hold::From(held)) => kind == Some(held),
+            };
+            if !holds {
+                return true;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// For how long packets are under way.
+    pub(super) fn delay(&self) -> Duration {
+        self.lock().delay
+    }
+
+    /// Whether nobody will need this link any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Takes a new connection in, unless there shall be none, and gives it a number.
+    pub(super) fn admit(&self, [one, other]: [&TcpStream; 2]) -> Option<u64> {
+        let ends = [one.try_clone().ok()?, other.try_clone().ok()?];
+        let mut state = self.lock();
+        if state.refuses || state.closed {
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.streams.insert(number, ends);
+        Some(number)
+    }
+
+    /// Forgets a connection that has ended.
+    pub(super) fn ended(&self, number: u64) {
+        self.lock().streams.remove(&number);
+    }
+
+    /// Whether connections are refused.
+    pub(super) fn refuses(&self) -> bool {
+        self.lock().refuses
+    }
+}
+
+/// The proxy of one learner for one leader. Dropping it cuts it.
+#[derive(Debug)]
+pub(super) struct Link {
+    learner: ServerId,
+    leader: ServerId,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl Link {
+    /// A proxy on a port of its own for the quorum port `target`.
+    pub(super) fn open(
+        learner: ServerId,
+        leader: ServerId,
+        port: u16,
+        target: SocketAddr,
+    ) -> Result<Link, Trouble> {
+        let failed = "a proxy could not be opened";
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Trouble::machine(failed))?;
+        let address = listener.local_addr().map_err(Trouble::machine(failed))?;
+        let shared: Arc<Shared> = Arc::default();
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || relay::accept(&listener, target, &accepting));
+        Ok(Link { learner, leader, address, shared })
+    }
+
+    /// Holds packets from now on, instead of what was held in that direction before.
+    pub(super) fn hold(&self, direction: Direction, hold: Hold) {
+        *self.shared.lock().hold(direction) = Some(hold);
+        self.shared.changed.notify_all();
+    }
+
+    /// Lets everything pass again.
+    pub(super) fn release(&self) {
+        let mut state = self.shared.lock();
+        (state.up, state.down) = (None, None);
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
+    /// Breaks the connection, with all that is under way. The learner can connect anew.
+    pub(super) fn cut(&self) {
+        let mut state = self.shared.lock();
+        state.alive_from = state.next;
+        let streams = std::mem::take(&mut state.streams);
+        drop(state);
+        self.shared.changed.notify_all();
+        for stream in streams.into_values().flatten() {
+            // An error means that it has ended by itself.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Whether new connections are refused.
+    pub(super) fn refuse(&self, refuses: bool) {
+        self.shared.lock().refuses = refuses;
+    }
+
+    /// How long each packet is under way from now on.
+    pub(super) fn delay(&self, delay: Duration) {
+        self.shared.lock().delay = delay;
+    }
+
+    /// This moment, in the list of packets.
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.shared.lock().seen.len())
+    }
+
+    /// The packets since then.
+    pub(super) fn since(&self, mark: Mark) -> Vec<Seen> {
+        self.shared.lock().seen[mark.0..].to_vec()
+    }
+
+    /// How the learner was synchronised last: DIFF, TRUNC or SNAP, with its zxid.
+    pub(super) fn synchronised(&self) -> Option<(Kind, Zxid)> {
+        let of_synchronisation = |seen: &&Seen| {
+            seen.passed && matches!(seen.kind, Kind::Diff | Kind::Trunc | Kind::Snap)
+        };
+        let state = self.shared.lock();
+        state.seen.iter().rfind(of_synchronisation).map(|seen| (seen.kind, seen.zxid))
+    }
+
+    /// Waits for a packet.
+    pub(super) fn wait(
+        &self,
+        awaited: Awaited,
+        mark: Mark,
+        patience: Duration,
+    ) -> Result<(), Trouble> {
+        let Awaited { direction, kind, zxid, passed } = awaited;
+        let fits = |seen: &Seen| {
+            (seen.direction, seen.kind) == (direction, kind)
+                && (seen.passed || !passed)
+                && zxid.is_none_or(|zxid| seen.zxid == zxid)
+        };
+        let end = Instant::now() + patience;
+        let mut state = self.shared.lock();
+        while !state.seen[mark.0..].iter().any(fits) {
+            let rest = end.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                let last = state.seen[mark.0..].iter().rfind(|seen| seen.direction == direction);
+                return Err(self.not_seen(awaited, last, patience));
+            }
+            let waited = self.shared.changed.wait_timeout(state, rest);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+
+    fn not_seen(&self, awaited: Awaited, last: Option<&Seen>, patience: Duration) -> Trouble {
+        let (from, to) = match awaited.direction {
+            Direction::Up => (self.learner, self.leader),
+            Direction::Down => (self.leader, self.learner),
+        };
+        let zxid = awaited.zxid.map_or(String::new(), |zxid| format!(" {zxid}"));
+        let last = match last {
+            None => "nothing came".to_owned(),
+            Some(seen) => format!("the last was {} {}", seen.kind, seen.zxid),
+        };
+        let what = format!("{}{zxid} from {from} to {to} ({last})", awaited.kind);
+        Trouble::NotSeen { what, patience }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.cut();
+        // Wakes whoever waits for connections.
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_millis(100));
+    }
+}

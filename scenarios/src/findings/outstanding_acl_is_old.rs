@@ -1,0 +1,141 @@
+//! While a setACL is under way, requests behind it are checked against the old list, and each write that passes hands
+//! that list on (rules 1.9.6 and 4.3.1). Three servers, a few milliseconds apart; no faults.
+
+use super::Variant;
+use super::ensemble::{Ensemble, options};
+use super::session::{PATIENCE, Session};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::{Duration, Instant};
+use vivarium_model::acl::{Acl, AclList, Id, Permissions};
+use vivarium_model::error::Error;
+use vivarium_model::id::Xid;
+use vivarium_model::op::{Op, Request, Version};
+
+const CONFIG: &str = "/config";
+
+/// How far apart servers are, one way: so are data centres of one region.
+const DISTANCE: Duration = Duration::from_millis(4);
+
+/// How many writes are under way at most.
+const WINDOW: usize = 50;
+
+/// For how long the writer goes on behind the answer to the setACL.
+const GOES_ON: Duration = Duration::from_secs(3);
+
+/// Takes the right to write away from a client that has writes under way, or has none.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
+    let leader = ensemble.serving(&ensemble.all())?;
+    let follower = ensemble.others(leader)[0];
+    let mut owner = ensemble.session(leader)?;
+    owner.create(CONFIG)?;
+    let mut writer = Writer::begin(ensemble.session(follower)?)?;
+    for server in ensemble.all() {
+        ensemble.links_to(server).for_each(|link| link.delay(DISTANCE));
+    }
+    tale.say(format!(
+        "3 servers, {} ms apart, serve; a client writes {CONFIG}, with up to {WINDOW} writes under way",
+        DISTANCE.as_millis()
+    ));
+    writer.write_for(Duration::from_secs(1))?;
+    if variant == Variant::Control {
+        writer.wait_for_all()?;
+        tale.say("it waits until none is under way");
+    }
+    let revoked = thread::scope(|scope| {
+        let revoking = scope.spawn(|| owner.ask(revocation()));
+        while variant == Variant::Defect && !revoking.is_finished() {
+            writer.write_for(Duration::from_millis(5))?;
+        }
+        revoking.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })?;
+    if let Err(error) = revoked.result {
+        return Err(Trouble::Otherwise(format!("setACL was refused: {error}")));
+    }
+    tale.say(format!("setACL {CONFIG} world:anyone:r is answered, zxid {}", revoked.zxid));
+    writer.write_for(GOES_ON)?;
+    writer.wait_for_all()?;
+
+    let (mut done, mut refused, mut last) = (0_u64, 0_u64, revoked.at);
+    for answer in writer.session.answers().filter(|answer| answer.zxid > revoked.zxid) {
+        match answer.result {
+            Ok(_) => {
+                done += 1;
+                last = last.max(answer.at);
+            }
+            Err(Error::NoAuth) => refused += 1,
+            Err(error) => return Err(Trouble::Otherwise(format!("a write got {error}"))),
+        }
+    }
+    let late = last.duration_since(revoked.at).as_secs_f64();
+    tale.say(format!("of the writes behind it {done} succeed and {refused} are refused"));
+    let after = writer.session.ask(write())?;
+    tale.say(format!("a write when none is under way: {}", after.words()));
+    Ok(match (done, refused) {
+        (1.., _) => Outcome::Shown(format!(
+            "{done} writes succeed behind the setACL, the last {late:.2} s after it was answered"
+        )),
+        (0, 1..) => Outcome::Kept("every write behind the setACL is refused".to_owned()),
+        (0, 0) => Outcome::Inconclusive("there was no write behind the setACL".to_owned()),
+    })
+}
+
+/// A client that does not wait for an answer before the next write.
+struct Writer {
+    session: Session,
+    under_way: VecDeque<Xid>,
+}
+
+impl Writer {
+    fn begin(mut session: Session) -> Result<Writer, Trouble> {
+        session.ask(write())?;
+        Ok(Writer { session, under_way: VecDeque::new() })
+    }
+
+    fn write_for(&mut self, time: Duration) -> Result<(), Trouble> {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            while self.under_way.len() < WINDOW {
+                self.under_way.push_back(self.session.send(write())?);
+            }
+            self.wait_for_one()?;
+        }
+        Ok(())
+    }
+
+    fn wait_for_all(&mut self) -> Result<(), Trouble> {
+        while !self.under_way.is_empty() {
+            self.wait_for_one()?;
+        }
+        Ok(())
+    }
+
+    fn wait_for_one(&mut self) -> Result<(), Trouble> {
+        let Some(oldest) = self.under_way.pop_front() else { return Ok(()) };
+        match self.session.answer(oldest, PATIENCE)? {
+            Some(_) => Ok(()),
+            None => Err(Trouble::NotSeen {
+                what: "the answer to a write".to_owned(),
+                patience: PATIENCE,
+            }),
+        }
+    }
+}
+
+fn write() -> Request {
+    Request::Write(Op::set_data(CONFIG, *b"x", Version::Any))
+}
+
+fn revocation() -> Request {
+    let acl = AclList::new([Acl::new(Permissions::READ, Id::ANYONE)]);
+    Request::SetAcl { path: CONFIG.into(), acl, version: Version::Any }
+}

@@ -1,0 +1,108 @@
+//! Programs that the model is asked with where no scenario of the catalogue asks: each a test as a user would write
+//! it.
+
+use crate::prelude::*;
+
+/// The znode whose writer loses its right.
+const CONFIG: &str = "/config";
+
+/// The lock's directory.
+const LOCK: &str = "/lock";
+
+/// One client writes, and another takes the right to write away. What the bridge objects to is a write that the ACL
+/// in force refuses, and that is committed all the same.
+pub(super) fn revoked_writer() -> Test {
+    Test::of_roles("revoked writer", [Role::new("owner", revoke), Role::new("writer", write_on)])
+        .setup(CONFIG)
+        .faults(Faults::INTERLEAVINGS)
+        .release(Release::Head)
+}
+
+async fn revoke(zk: ZooKeeper) -> Result<(), String> {
+    zk.connect().await;
+    zk.sleep(Duration::from_millis(200)).await;
+    let read_only = AclList::new([Acl::new(Permissions::READ, Id::ANYONE)]);
+    let revoked = zk.set_acl(CONFIG, read_only, Version::Any).await;
+    revoked.map(|_stat| ()).map_err(|error| error.to_string())
+}
+
+async fn write_on(zk: ZooKeeper) -> Result<(), String> {
+    zk.connect().await;
+    loop {
+        // Several are always under way.
+        let writes = (0..5).map(|_| zk.set_data(CONFIG, b"x", Version::Any));
+        match join_all(writes).await.into_iter().find_map(Result::err) {
+            None => {}
+            Some(Error::NoAuth) => return Ok(()),
+            Some(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// Locks whose contenders look for smaller numbers, while the counter is at its end.
+pub(super) fn numbered_locks() -> Test {
+    let hold = |zk: ZooKeeper| async move {
+        in_sessions(&zk, |zk, _session| hold_once(zk)).await.map_err(|error| error.to_string())
+    };
+    Test::new("numbered locks", hold)
+        .clients(2)
+        .container(LOCK)
+        .faults(Faults::INTERLEAVINGS.with_rate(Fault::CounterWrap, Rate::ALWAYS))
+        .monitor(never_two_at_once("holds", "gives back"))
+}
+
+async fn hold_once(zk: ZooKeeper) -> Result<(), Error> {
+    match zk.create(LOCK, b"", CreateMode::Container).await {
+        Ok(_) | Err(Error::NodeExists) => {}
+        Err(error) => return Err(error),
+    }
+    let prefix = format!("{LOCK}/{}-lock-", zk.client());
+    let (own, _stat) = zk.create(&prefix, b"", CreateMode::EphemeralSequential).await?;
+    loop {
+        let names = zk.get_children(LOCK).await?;
+        let Some(before) = predecessor(&names, number(&own)) else { break };
+        let (stat, mut gone) = zk.exists_watch(&format!("{LOCK}/{before}")).await?;
+        if stat.is_some() {
+            gone.changed().await?;
+        }
+    }
+    zk.custom("holds", &[]);
+    zk.sleep(Duration::from_millis(500)).await;
+    zk.custom("gives back", &[]);
+    zk.delete(&own, Version::Any).await
+}
+
+/// The name with the greatest number below one's own, as texts, which is how clients in several languages look for
+/// whom to wait for.
+pub(super) fn predecessor<'a>(names: &'a [String], own: &str) -> Option<&'a str> {
+    let smaller = names.iter().filter(|name| number(name) < own);
+    smaller.max_by_key(|name| number(name)).map(String::as_str)
+}
+
+/// The number at the end of a name, as text: what is behind the last word.
+pub(super) fn number(name: &str) -> &str {
+    name.rsplit_once("lock-").map_or(name, |(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeds::SeedRange;
+
+    /// So many seeds are asked for either finding.
+    const SEEDS: u64 = 200;
+
+    fn is_violated(test: Test) -> bool {
+        let seeds = SeedRange::count(SEEDS).expect("some");
+        test.run_seeds(&seeds).is_err_and(|failure| failure.finding().is_some())
+    }
+
+    /// What they find is what is asked for, and nothing else that is wrong with them.
+    #[test]
+    fn without_the_defect_nothing_is_found() {
+        assert!(is_violated(revoked_writer()));
+        assert!(!is_violated(revoked_writer().release(Release::Repaired)));
+        assert!(is_violated(numbered_locks()));
+        assert!(!is_violated(numbered_locks().faults(Faults::INTERLEAVINGS)));
+    }
+}

@@ -1,0 +1,49 @@
+//! What a run of real servers does and sees, told as it happens, and what came of it.
+
+use std::fmt;
+use std::time::Instant;
+
+/// Tells what happens, a line at a time, with the seconds since the run began.
+pub struct Tale<'a> {
+    begun: Instant,
+    tell: &'a mut dyn FnMut(&str),
+}
+
+impl fmt::Debug for Tale<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tale").field("begun", &self.begun).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Tale<'a> {
+    /// Begins now; whoever listens is given each line.
+    pub fn new(tell: &'a mut dyn FnMut(&str)) -> Tale<'a> {
+        Tale { begun: Instant::now(), tell }
+    }
+
+    pub(super) fn say(&mut self, line: impl AsRef<str>) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        (self.tell)(&format!("{seconds:5.1} s  {}", line.as_ref()));
+    }
+}
+
+/// What came of a run of real servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The defect showed: what was lost.
+    Shown(String),
+    /// Nothing was lost: what was kept.
+    Kept(String),
+    /// The run did not come to where it would show: why.
+    Inconclusive(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Shown(what) => write!(f, "SHOWN: {what}"),
+            Outcome::Kept(what) => write!(f, "KEPT: {what}"),
+            Outcome::Inconclusive(why) => write!(f, "INCONCLUSIVE: {why}"),
+        }
+    }
+}

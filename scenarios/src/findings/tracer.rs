@@ -1,0 +1,111 @@
+//! strace on a running server: its system calls can be slowed down or made to fail, and the server stays as it is.
+
+use super::trouble::Trouble;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long strace may take to attach to a process.
+const ATTACHES: Duration = Duration::from_secs(20);
+
+/// How long strace may take to let go.
+const LETS_GO: Duration = Duration::from_secs(10);
+
+/// A running strace. Dropping it lets the server go on undisturbed.
+#[derive(Debug)]
+pub(super) struct Tracer {
+    child: Child,
+}
+
+impl Tracer {
+    /// Whether strace can be run.
+    pub(super) fn check() -> Result<(), Trouble> {
+        let asked = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
+        asked.map(|_status| ()).map_err(|_error| Trouble::NoStrace)
+    }
+
+    /// Attaches to every thread of a process, with further arguments, and waits until it has. What it
+    /// says is written into `directory`.
+    pub(super) fn attach(
+        process: u32,
+        arguments: &[&str],
+        directory: &Path,
+    ) -> Result<Tracer, Trouble> {
+        let said = directory.join("strace-says");
+        let stderr =
+            File::create(&said).map_err(Trouble::machine("strace's log cannot be made"))?;
+        let child = Command::new("strace")
+            .args(["-f", "-p", &process.to_string(), "-o"])
+            .arg(directory.join("strace"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => Trouble::NoStrace,
+                _ => Trouble::Machine { what: "strace cannot be started", source: error },
+            })?;
+        let mut tracer = Tracer { child };
+        let begun = Instant::now();
+        loop {
+            let text = fs::read_to_string(&said).unwrap_or_default();
+            if text.contains(" attached") {
+                return Ok(tracer);
+            }
+            if tracer.has_ended() || begun.elapsed() > ATTACHES {
+                let last = text.lines().last().unwrap_or("it says nothing").to_owned();
+                return Err(Trouble::NotTraced(last));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Lets the server go: system calls that were being held up go on.
+    pub(super) fn let_go(mut self) {
+        self.end();
+    }
+
+    /// Kills the process at once, also inside of a system call that is being held up.
+    pub(super) fn kill(mut self, process: u32) {
+        signal(process, "KILL");
+        // strace would wait for the end of the delay. The process cannot go on: it has the signal.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn end(&mut self) {
+        let begun = Instant::now();
+        signal(self.child.id(), "TERM");
+        while !self.has_ended() {
+            if begun.elapsed() > LETS_GO {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            self.end();
+        }
+    }
+}
+
+/// Sends a signal to a process that was started here, and has not been waited for.
+fn signal(process: u32, name: &str) {
+    let command = Command::new("kill").args(["-s", name, &process.to_string()]).status();
+    // Where there is no `kill`, whoever waits for the signal's effect finds out.
+    let _ = command;
+}

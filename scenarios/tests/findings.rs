@@ -1,0 +1,118 @@
+//! List, pages and README of the findings say the same; a real server shows one of them. That part is skipped with a
+//! word where ZooKeeper or Java is not installed.
+#![cfg(all(feature = "conform", feature = "explore"))]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use vivarium::conform::Installation;
+use vivarium::findings::{FINDINGS, Finding, Outcome, Switch, Tale, Variant};
+use vivarium_model::release::Release;
+
+/// What every page tells, in this order.
+const HEADINGS: [&str; 6] = [
+    "## What is lost",
+    "## How the model comes to it",
+    "## The rule in ZooKeeper",
+    "## Tracker",
+    "## On real servers",
+    "## The control",
+];
+
+/// How often a run may be inconclusive before that is a failure.
+const ATTEMPTS: usize = 3;
+
+fn pages() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("findings")
+}
+
+fn tracker(finding: &Finding) -> String {
+    finding.tracker.map_or("none found".to_owned(), |number| format!("ZOOKEEPER-{number}"))
+}
+
+#[test]
+fn every_finding_has_a_page_that_tells_all() {
+    for finding in FINDINGS {
+        let path = pages().join(format!("{}.md", finding.name));
+        let page = fs::read_to_string(&path);
+        let page = page.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(page.starts_with(&format!("# {}\n", finding.name)), "{}", finding.name);
+        let places: Vec<_> = HEADINGS.iter().map(|heading| page.find(heading)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", finding.name);
+        let (switch, search) = (finding.switch, finding.search.words(finding.switch));
+        // A test of programs has no command.
+        let command = search.strip_prefix('`').unwrap_or_default();
+        for text in
+            [finding.loses, finding.control, &switch.to_string(), &tracker(finding), command]
+        {
+            let words: Vec<&str> = page.split_whitespace().collect();
+            assert!(words.join(" ").contains(text), "{}: {text} is missing", finding.name);
+        }
+    }
+}
+
+#[test]
+fn every_page_is_of_a_finding_and_every_name_is_there_once() {
+    let entries = fs::read_dir(pages()).expect("there are pages");
+    let files: BTreeSet<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    let own = FINDINGS.iter().map(|finding| pages().join(format!("{}.md", finding.name)));
+    assert_eq!(files, own.collect());
+    assert_eq!(files.len(), FINDINGS.len());
+}
+
+#[test]
+fn the_readme_has_a_row_for_each_finding() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    for finding in FINDINGS {
+        let begins = format!("| [`{0}`](scenarios/findings/{0}.md) |", finding.name);
+        let row = readme.lines().find(|line| line.starts_with(&begins));
+        let row = row.unwrap_or_else(|| panic!("{} is missing", finding.name));
+        assert!(row.contains(&tracker(finding)), "{row}");
+    }
+}
+
+#[test]
+fn every_switch_is_a_defect_of_today() {
+    for finding in FINDINGS {
+        if let Switch::Bug(bug) = finding.switch {
+            assert!(Release::Head.bugs().has(bug), "{bug}");
+        }
+        assert_eq!(Finding::named(finding.name).map(|found| found.name), Some(finding.name));
+    }
+}
+
+#[test]
+fn the_model_finds_what_a_search_finds_soon() {
+    for name in ["acks-outlive-reconnect", "trunc-keeps-record-beyond", "sequence-counter-stays"] {
+        let found = Finding::named(name).expect("it is one").search().expect("it can be searched");
+        assert!(found.is_violated && !found.way.is_empty(), "{name}: {}", found.says);
+    }
+}
+
+/// An outcome that says something.
+fn outcome(finding: &Finding, installation: &Installation, variant: Variant) -> Outcome {
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let mut tell = |line: &str| println!("{line}");
+        let outcome = finding.reproduce(installation, variant, &mut Tale::new(&mut tell));
+        match outcome.expect("nothing has to be installed") {
+            Outcome::Inconclusive(why) => last = Some(why),
+            outcome => return outcome,
+        }
+    }
+    panic!("{}: {last:?}", finding.name)
+}
+
+#[test]
+fn real_servers_show_a_phantom_and_the_control_does_not() {
+    let installation = match Installation::find() {
+        Ok(installation) => installation,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let finding = Finding::named("trunc-keeps-record-beyond").expect("it is one");
+    let shown = outcome(finding, &installation, Variant::Defect);
+    assert!(matches!(shown, Outcome::Shown(_)), "{shown}");
+    let kept = outcome(finding, &installation, Variant::Control);
+    assert!(matches!(kept, Outcome::Kept(_)), "{kept}");
+}
