@@ -18,6 +18,7 @@ mod livelock;
 mod measure;
 mod monitors;
 mod monotone_zxid;
+mod moved_session;
 mod no_exit;
 mod no_phantom;
 mod one_leader;
@@ -31,6 +32,7 @@ mod synced_reads;
 #[cfg(test)]
 pub(crate) mod testing;
 mod view;
+mod watches;
 
 pub use acknowledged_write::AcknowledgedWrite;
 pub use bridge::Bridge;
@@ -44,6 +46,7 @@ pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
 pub use monitors::Monitors;
 pub use monotone_zxid::MonotoneZxid;
+pub use moved_session::MovedSession;
 pub use no_exit::NoExit;
 pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
@@ -54,6 +57,7 @@ pub use sequence_order::SequenceOrder;
 pub use state::{MonitorState, Unhashed};
 pub use synced_reads::SyncedReads;
 pub use view::{Committed, LooksBack, View};
+pub use watches::KeptWatches;
 
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
@@ -188,6 +192,8 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(PrefixRead::new()),
         Box::new(AcknowledgedWrite::new()),
         Box::new(SyncedReads::new()),
+        Box::new(KeptWatches::new()),
+        Box::new(MovedSession::new()),
         Box::new(SequenceOrder::new()),
         Box::new(EndedSession::new()),
         Box::new(Bridge::new()),

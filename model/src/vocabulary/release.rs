@@ -133,6 +133,14 @@ named! {
         PlantedLocalSync => "planted: learners answer syncs by themselves",
         /// Planted: a leader answers a sync at once, whatever it has proposed.
         PlantedHastySync => "planted: a leader answers syncs ahead of what it has proposed",
+        /// Planted: a session that goes on at another server still belongs to the one before.
+        PlantedOwnerStays => "planted: revalidation does not change the owner of a session",
+        /// Planted: SetWatches neither tells of a znode that stands though its creation was awaited, nor sets the watch.
+        PlantedExistForgotten =>
+            "planted: SetWatches tells nothing of a znode that was awaited and stands",
+        /// Planted: SetWatches compares the znode's czxid where the children's pzxid counts.
+        PlantedChildByCzxid =>
+            "planted: SetWatches asks when a znode was created, not when its children changed",
         /// Planted: whose session is closing can still create.
         PlantedClosingSessionWrites => "planted: a session that is closing can write",
     }
@@ -154,7 +162,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 9] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 12] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -163,6 +171,9 @@ impl Bug {
         Bug::PlantedLeaderNotCounted,
         Bug::PlantedLocalSync,
         Bug::PlantedHastySync,
+        Bug::PlantedOwnerStays,
+        Bug::PlantedExistForgotten,
+        Bug::PlantedChildByCzxid,
         Bug::PlantedClosingSessionWrites,
     ];
 
@@ -183,11 +194,6 @@ impl Bug {
         Bug::CheckWatchesSeesOthers,
         Bug::NoPersistentWatcherTypes,
     ];
-
-    /// What can be switched on in a sweep: the defects that some release has, and what is planted for sweeps.
-    pub fn of_sweeps() -> impl Iterator<Item = Bug> + Clone {
-        Bug::ALL.into_iter().filter(|bug| !Bug::PLANTED.contains(bug))
-    }
 
     /// The defects that some release has: all but those that are planted.
     pub fn of_releases() -> impl Iterator<Item = Bug> + Clone {

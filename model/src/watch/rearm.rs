@@ -5,7 +5,8 @@ use crate::tree::DataTree;
 use crate::vocabulary::id::ClientConnection;
 use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent};
 use crate::vocabulary::packet::ClientPacket;
-use crate::vocabulary::release::Bugs;
+use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::znode::Znode;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
@@ -73,14 +74,17 @@ impl WatchTable {
         }
         for path in watches.exist {
             match tree.node(path) {
+                Some(_) if bugs.has(Bug::PlantedExistForgotten) => {}
                 Some(_) => tell(EventType::NodeCreated, path),
                 None => self.add_data(Arc::clone(path), connection, bugs),
             }
         }
+        let by_czxid = bugs.has(Bug::PlantedChildByCzxid);
+        let changed_at = |node: &Znode| if by_czxid { node.czxid } else { node.pzxid };
         for path in watches.child {
             match tree.node(path) {
                 None => tell(EventType::NodeDeleted, path),
-                Some(node) if node.pzxid > watches.relative_zxid => {
+                Some(node) if changed_at(node) > watches.relative_zxid => {
                     tell(EventType::NodeChildrenChanged, path);
                 }
                 Some(_) => self.add_child(Arc::clone(path), connection, bugs),

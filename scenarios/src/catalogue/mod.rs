@@ -29,6 +29,7 @@ mod rwlock;
 mod semaphore;
 mod shared_value;
 mod two_phase_commit;
+mod watches;
 
 use std::sync::Arc;
 use vivarium_model::named::Summarised;
@@ -102,7 +103,7 @@ impl Entry {
         let mut switches = Switches::default();
         for name in names {
             let mutant = self.mutants.iter().find(|mutant| mutant.name == name);
-            let bug = Bug::of_sweeps().find(|bug| bug.name() == name);
+            let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
             match (mutant, bug) {
                 (Some(mutant), _) => switches.mutants.push(mutant.name),
                 (None, Some(bug)) => switches.bugs = switches.bugs.with(bug),
@@ -125,7 +126,7 @@ impl Entry {
     /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
-        mutants.chain(Bug::of_sweeps().map(Bug::name))
+        mutants.chain(Bug::ALL.into_iter().map(Bug::name))
     }
 }
 
@@ -159,6 +160,7 @@ pub fn catalogue() -> Vec<Entry> {
         names::entry(),
         persistent_node::entry(),
         churn::entry(),
+        watches::entry(),
         broadcast::entry(),
         election::entry(),
     ];

@@ -71,7 +71,7 @@ fn details(entry: &Entry) -> String {
 /// The defects of the servers.
 fn defects() -> String {
     let mut text = "Defects of the servers, for every scenario:\n".to_string();
-    for bug in Bug::of_sweeps() {
+    for bug in Bug::ALL {
         text.push_str(&switch(bug.name(), bug.summary()));
     }
     text

@@ -8,8 +8,9 @@ use crate::named;
 use crate::property::View;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
-use crate::vocabulary::op::{EventType, SessionState, WatchedEvent};
+use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::vocabulary::step::{Step, Tail};
+use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,14 @@ named! {
         DataWatchMadeUp = "data watch answered by SetWatches",
         /// The same of a znode's children.
         ChildWatchMadeUp = "child watch answered by SetWatches",
+        /// A client that connected again had its persistent watches set again.
+        StayingWatchSetAgain = "staying watch set again by SetWatches",
+        /// Watches were taken away at the server.
+        WatchRemoved = "watch removed",
+        /// A session went on after it had asked nothing for as long as its timeout.
+        IdleSession = "idle session went on",
+        /// There were as many sessions as ten at once.
+        ManySessions = "ten sessions at once",
         /// A sync was answered behind something that its leader had proposed before it read it.
         SyncWaited = "sync waited for a proposal",
     }
@@ -175,6 +184,8 @@ pub struct MarkCounter {
     proposed: BTreeMap<ServerId, [Zxid; 2]>,
     /// Syncs that a leader read while it had something outstanding.
     waiting: BTreeSet<(SessionId, Xid)>,
+    /// Of each session its timeout, and when it last asked for something.
+    sessions: BTreeMap<SessionId, (Duration, Time)>,
 }
 
 impl MarkCounter {
@@ -189,17 +200,27 @@ impl MarkCounter {
     }
 
     /// Eats one event.
-    pub fn event(&mut self, _view: View<'_>, event: &Event) {
+    pub fn event(&mut self, view: View<'_>, event: &Event) {
         match event {
             Event::Synchronising { mode, .. } => self.count(match mode {
                 SyncMode::Diff => Mark::SyncByDiff,
                 SyncMode::Trunc => Mark::SyncByTrunc,
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
-            Event::Sent { session, xid, request, .. } if request.is_create() => {
-                self.creates.insert((*session, *xid), Create::default());
+            Event::Sent { session, xid, request, .. } => {
+                if let Some((timeout, last)) = self.sessions.get_mut(session)
+                    && view.at().since(std::mem::replace(last, view.at())) >= *timeout
+                {
+                    self.count(Mark::IdleSession);
+                }
+                if request.is_create() {
+                    self.creates.insert((*session, *xid), Create::default());
+                }
             }
-            Event::Replied { session, xid, .. } => {
+            Event::Replied { session, xid, request, result, .. } => {
+                if result.is_ok() && matches!(**request, Request::RemoveWatches { .. }) {
+                    self.count(Mark::WatchRemoved);
+                }
                 self.creates.remove(&(*session, *xid));
                 if self.waiting.remove(&(*session, *xid)) {
                     self.count(Mark::SyncWaited);
@@ -214,6 +235,14 @@ impl MarkCounter {
             Event::Committed { leader, txn } => {
                 self.proposed.entry(*leader).or_default()[1] = txn.zxid;
                 self.committed(txn);
+                if let TxnBody::CreateSession { timeout } = txn.body
+                    && !self.sessions.contains_key(&txn.session)
+                {
+                    self.sessions.insert(txn.session, (timeout, view.at()));
+                    if view.history.tree().sessions().len() >= 10 {
+                        self.count(Mark::ManySessions);
+                    }
+                }
             }
             Event::Proposed { leader, txn } => {
                 self.proposed.entry(*leader).or_default()[0] = txn.zxid;
@@ -234,7 +263,10 @@ impl MarkCounter {
                     self.waiting.insert((*session, *xid));
                 }
             }
-            Event::Rearming { client, exist, child, data, .. } => {
+            Event::Rearming { client, exist, child, data, persistent, recursive, .. } => {
+                if !(persistent.is_empty() && recursive.is_empty()) {
+                    self.count(Mark::StayingWatchSetAgain);
+                }
                 self.rearming.insert(*client, [exist.clone(), child.clone(), data.clone()]);
             }
             Event::Rearmed { client, .. } => _ = self.rearming.remove(client),

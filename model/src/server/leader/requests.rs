@@ -81,7 +81,11 @@ impl Leading<'_> {
         owner: Owner,
         context: &mut Context<'_>,
     ) -> Option<Duration> {
-        let timeout = self.leader.prep_mut().sessions_mut().revalidate(session, owner)?;
+        let sessions = self.leader.prep_mut().sessions_mut();
+        let timeout = match context.config.bugs.has(Bug::PlantedOwnerStays) {
+            true => sessions.touch(session)?,
+            false => sessions.revalidate(session, owner)?,
+        };
         if !context.config.bugs.has(Bug::PlantedRevalidateKeepsTimer) {
             context.arm(ServerTimer::SessionExpiry(session), timeout);
         }

@@ -1,0 +1,325 @@
+//! The watches of one connection, and what they are owed.
+
+use super::changes::{Change, Changes, Whose, is_at_or_below};
+use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
+use crate::vocabulary::path::parent;
+use crate::vocabulary::zxid::Zxid;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// The kinds of watches at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    Data,
+    Child,
+    Persistent,
+    Recursive,
+}
+
+impl Kind {
+    pub(super) fn of(mode: AddWatchMode) -> Kind {
+        match mode {
+            AddWatchMode::Persistent => Kind::Persistent,
+            AddWatchMode::PersistentRecursive => Kind::Recursive,
+        }
+    }
+
+    fn is_one_shot(self) -> bool {
+        matches!(self, Kind::Data | Kind::Child)
+    }
+
+    fn is_of(self, removed: WatcherType) -> bool {
+        match removed {
+            WatcherType::Children => self == Kind::Child,
+            WatcherType::Data => self == Kind::Data,
+            WatcherType::Persistent => self == Kind::Persistent,
+            WatcherType::PersistentRecursive => self == Kind::Recursive,
+            WatcherType::Any => true,
+        }
+    }
+
+    /// Whether a watch of the path itself hears of the change (rule 3.1.1).
+    fn hears(self, change: &Change) -> bool {
+        match self {
+            Kind::Data | Kind::Recursive => change.whose == Whose::Data,
+            Kind::Child => change.whose == Whose::Child,
+            Kind::Persistent => true,
+        }
+    }
+}
+
+/// What a client that has come back says that it watches (rule 3.4.1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lists {
+    pub(super) relative_zxid: Zxid,
+    pub(super) data: Vec<Arc<str>>,
+    pub(super) exist: Vec<Arc<str>>,
+    pub(super) child: Vec<Arc<str>>,
+    pub(super) persistent: Vec<Arc<str>>,
+    pub(super) recursive: Vec<Arc<str>>,
+}
+
+/// What is to be told: of which transaction, and the how-manieth of its changes.
+type Event = (Zxid, Arc<str>, EventType, usize);
+
+/// For which watches, and whether it may be kept from them.
+#[derive(Clone, Debug, Default, Hash)]
+struct Owed {
+    kinds: BTreeSet<Kind>,
+    hidden: bool,
+}
+
+/// What a server keeps of one connection.
+#[derive(Clone, Debug, Default, Hash)]
+pub(super) struct Watches {
+    armed: BTreeMap<Kind, BTreeSet<Arc<str>>>,
+    /// Watches that committed transactions fire; the server may be behind them yet.
+    owed: BTreeMap<Event, Owed>,
+    /// SetWatches that are not answered yet, and what was told meanwhile that nothing else explains.
+    asked: VecDeque<Lists>,
+    made_up: Vec<WatchedEvent>,
+    /// The last event's.
+    last: Zxid,
+}
+
+impl Watches {
+    /// A watch was set by a request that was answered at this zxid.
+    pub(super) fn set(&mut self, kind: Kind, path: &Arc<str>, at: Zxid, changes: &Changes) {
+        if kind == Kind::Recursive {
+            for (path, change) in changes.below(path, at).filter(|(_, it)| kind.hears(it)) {
+                self.owe(kind, path, change);
+            }
+        } else {
+            for change in changes.after(path, at).filter(|it| kind.hears(it)) {
+                self.owe(kind, path, change);
+                if kind.is_one_shot() {
+                    return;
+                }
+            }
+        }
+        self.armed.entry(kind).or_default().insert(Arc::clone(path));
+    }
+
+    /// Watches were taken away by a request that was answered at this zxid.
+    pub(super) fn removed(&mut self, removed: WatcherType, path: &str, at: Zxid) {
+        for (_, paths) in self.armed.iter_mut().filter(|(kind, _)| kind.is_of(removed)) {
+            paths.remove(path);
+        }
+        let others = self.armed.get(&Kind::Recursive).cloned().unwrap_or_default();
+        let is_gone = |kind: Kind, of: &str| match kind {
+            Kind::Recursive => {
+                let still = || others.iter().any(|other| is_at_or_below(of, other));
+                is_at_or_below(of, path) && !still()
+            }
+            _ => *of == *path,
+        };
+        self.owed.retain(|(zxid, of, ..), owed| {
+            let goes = |kind: &Kind| *zxid > at && kind.is_of(removed) && is_gone(*kind, of);
+            owed.kinds.retain(|kind| !goes(kind));
+            !owed.kinds.is_empty()
+        });
+    }
+
+    /// A transaction was committed.
+    pub(super) fn committed(&mut self, path: &Arc<str>, change: &Change) {
+        let is_armed = |kind: Kind, path: &str| {
+            self.armed.get(&kind).is_some_and(|paths| paths.contains(path))
+        };
+        let above = || std::iter::successors(Some(&**path), |path| parent(path));
+        let kinds = [Kind::Data, Kind::Child, Kind::Persistent, Kind::Recursive];
+        let hear = kinds.into_iter().filter(|kind| {
+            let here = match kind {
+                Kind::Recursive => above().any(|path| is_armed(*kind, path)),
+                _ => is_armed(*kind, path),
+            };
+            here && kind.hears(change)
+        });
+        for kind in hear.collect::<Vec<_>>() {
+            self.owe(kind, path, change);
+            if kind.is_one_shot()
+                && let Some(paths) = self.armed.get_mut(&kind)
+            {
+                paths.remove(path);
+            }
+        }
+    }
+
+    fn owe(&mut self, kind: Kind, path: &Arc<str>, change: &Change) {
+        let event = (change.zxid, Arc::clone(path), change.kind, change.place);
+        let owed = self.owed.entry(event).or_default();
+        owed.kinds.insert(kind);
+        owed.hidden |= change.hidden;
+    }
+
+    /// The client read an event.
+    pub(super) fn notified(&mut self, event: &WatchedEvent) -> Result<(), String> {
+        let WatchedEvent { kind, path, zxid } = event;
+        if *zxid < self.last {
+            return Err(format!(
+                "was told {kind:?} of {path} at {zxid} behind an event of {}",
+                self.last
+            ));
+        }
+        self.last = *zxid;
+        let of_place = |place| (*zxid, Arc::clone(path), *kind, place);
+        let first = self.owed.range(of_place(0)..=of_place(usize::MAX)).next();
+        if let Some((event, _)) = first {
+            let event = event.clone();
+            self.owed.remove(&event);
+            return Ok(());
+        }
+        if self.asked.is_empty() {
+            return Err(format!(
+                "was told {kind:?} of {path} at {zxid}, for which no watch is set"
+            ));
+        }
+        self.made_up.push(event.clone());
+        Ok(())
+    }
+
+    /// The client read something that shows the tree at this zxid: it must have read before of what happened until
+    /// then (rule 3.2.1).
+    pub(super) fn shown(&mut self, zxid: Zxid) -> Result<(), String> {
+        while let Some(((at, path, kind, _), owed)) = self.owed.first_key_value() {
+            if *at > zxid {
+                break;
+            }
+            if !owed.hidden {
+                return Err(format!(
+                    "was shown the tree at {zxid}, and was not told {kind:?} of {path} at {at}, though it watches it"
+                ));
+            }
+            self.owed.pop_first();
+        }
+        Ok(())
+    }
+
+    /// The client told a server of its watches.
+    pub(super) fn rearming(&mut self, lists: Lists) {
+        self.asked.push_back(lists);
+    }
+
+    /// The server has set them, at this zxid, or made their events up.
+    pub(super) fn rearmed(&mut self, zxid: Zxid, changes: &Changes) -> Result<(), String> {
+        self.shown(zxid)?;
+        let Some(lists) = self.asked.pop_front() else {
+            return Err(format!(
+                "was told that its watches are set at {zxid}, and had asked for none"
+            ));
+        };
+        let told = std::mem::take(&mut self.made_up);
+        let unset = |event: &&WatchedEvent| event.zxid != zxid;
+        if let Some(WatchedEvent { kind, path, zxid }) = told.iter().find(unset) {
+            return Err(format!(
+                "was told {kind:?} of {path} at {zxid}, for which no watch is set"
+            ));
+        }
+        let mut told: BTreeSet<(EventType, Arc<str>)> =
+            told.into_iter().map(|event| (event.kind, event.path)).collect();
+        let mut explained = Vec::new();
+        for (kind, path, missed) in missed(&lists, zxid, changes) {
+            match missed {
+                Missed::Surely(event) | Missed::Perhaps(event)
+                    if told.contains(&(event, Arc::clone(path))) =>
+                {
+                    explained.push((event, Arc::clone(path)));
+                }
+                Missed::Surely(event) => {
+                    return Err(format!(
+                        "was told that its watches are set at {zxid}, and not {event:?} of {path}, which it watches; \
+                         it had seen {}",
+                        lists.relative_zxid
+                    ));
+                }
+                Missed::Nothing | Missed::Perhaps(_) => self.set(kind, path, zxid, changes),
+            }
+        }
+        explained.iter().for_each(|event| {
+            told.remove(event);
+        });
+        if let Some((kind, path)) = told.first() {
+            return Err(format!(
+                "was told {kind:?} of {path} when its watches were set at {zxid}, though it had seen {} and missed \
+                 nothing of the kind",
+                lists.relative_zxid
+            ));
+        }
+        let persistent = lists.persistent.iter().map(|path| (Kind::Persistent, path));
+        let recursive = lists.recursive.iter().map(|path| (Kind::Recursive, path));
+        persistent.chain(recursive).for_each(|(kind, path)| self.set(kind, path, zxid, changes));
+        Ok(())
+    }
+}
+
+/// What there is to be told of each one-shot watch of the lists.
+fn missed<'a>(
+    lists: &'a Lists,
+    until: Zxid,
+    changes: &Changes,
+) -> impl Iterator<Item = (Kind, &'a Arc<str>, Missed)> {
+    let since = lists.relative_zxid;
+    let data = lists.data.iter().map(move |path| {
+        let stands = changes.exists(path, until);
+        let changed = || behind(path, since, until, changes).any(|it| it.whose == Whose::Data);
+        (
+            Kind::Data,
+            path,
+            match stands {
+                false => Missed::Surely(EventType::NodeDeleted),
+                true => Missed::if_so(changed(), EventType::NodeDataChanged),
+            },
+        )
+    });
+    let exist = lists.exist.iter().map(move |path| {
+        let stands = changes.exists(path, until);
+        (Kind::Data, path, Missed::if_so(stands, EventType::NodeCreated))
+    });
+    let child = lists
+        .child
+        .iter()
+        .map(move |path| (Kind::Child, path, missed_of_children(path, since, until, changes)));
+    data.chain(exist).chain(child)
+}
+
+/// What has happened to a path meanwhile.
+fn behind<'a>(
+    path: &str,
+    since: Zxid,
+    until: Zxid,
+    changes: &'a Changes,
+) -> impl Iterator<Item = &'a Change> {
+    changes.after(path, since).take_while(move |change| change.zxid <= until)
+}
+
+/// What a client that was away must be told of a watch.
+enum Missed {
+    Nothing,
+    Surely(EventType),
+    /// The server's own numbers do not show it for sure (rule 1.4.3).
+    Perhaps(EventType),
+}
+
+impl Missed {
+    fn if_so(is_so: bool, event: EventType) -> Missed {
+        if is_so { Missed::Surely(event) } else { Missed::Nothing }
+    }
+}
+
+fn missed_of_children(path: &str, since: Zxid, until: Zxid, changes: &Changes) -> Missed {
+    if !changes.exists(path, until) {
+        return Missed::Surely(EventType::NodeDeleted);
+    }
+    let missed = || behind(path, since, until, changes);
+    let shows = |it: &Change| match it.kind {
+        EventType::NodeChildrenChanged => it.moves,
+        // Deleted and created again.
+        kind => kind == EventType::NodeCreated,
+    };
+    if missed().any(shows) {
+        Missed::Surely(EventType::NodeChildrenChanged)
+    } else if missed().any(|it| it.kind == EventType::NodeChildrenChanged) {
+        Missed::Perhaps(EventType::NodeChildrenChanged)
+    } else {
+        Missed::Nothing
+    }
+}

@@ -1,0 +1,186 @@
+//! H7: no watch is forgotten, and no event made up.
+//!
+//! A watch that was set hears of the first change behind the zxid at which it was set, or of each if it stays, with
+//! the right type; the client reads of it before it reads anything that shows a later tree (rules 3.1.2, 3.2.1,
+//! 3.2.3). And when a client has come back, each of its watches is set again, or it has read of what it missed
+//! (rule 3.4.1).
+//!
+//! What a transaction fires, and what SetWatches must tell, is stated here once more, over the committed
+//! transactions ([`changes`]): nothing of the servers' own tables of watches is used, which
+//! [`Bridge`](super::Bridge) shares with them.
+//!
+//! Not judged: what a read-only server tells (rule 2.7.1), for its tree need not be a committed one; events where not
+//! everybody may read, which may be kept from a client (rule 3.1.4); and as in 3.8.0, where watches of one path
+//! get into each other's way (rule 3.1.5), connections that have asked for watches that stay, or taken any away.
+
+mod changes;
+mod connection;
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ClientId;
+use crate::vocabulary::op::{Request, Response, SessionState};
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::zxid::Zxid;
+use changes::Changes;
+use connection::{Kind, Lists, Watches};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The monitor of H7. Asked in sweeps: it remembers every change.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct KeptWatches {
+    changes: Changes,
+    /// By client, as long as it is connected to a server that takes part.
+    connected: BTreeMap<ClientId, Watches>,
+    /// Watches of one path get into each other's way (rule 3.1.5).
+    as_3_8_0: bool,
+}
+
+impl KeptWatches {
+    /// Nothing is watched.
+    pub fn new() -> KeptWatches {
+        KeptWatches::default()
+    }
+
+    fn session(&mut self, client: ClientId, state: SessionState) {
+        if state == SessionState::SyncConnected {
+            self.connected.insert(client, Watches::default());
+        } else {
+            self.connected.remove(&client);
+        }
+    }
+
+    fn replied(
+        &mut self,
+        client: ClientId,
+        zxid: Zxid,
+        request: &Request,
+        result: &Result<Response, Error>,
+    ) -> Result<(), String> {
+        let Some(watches) = self.connected.get_mut(&client) else { return Ok(()) };
+        watches.shown(zxid)?;
+        let (kind, path) = match (request, result) {
+            (Request::GetData { path, watch: true }, Ok(_)) => (Kind::Data, path),
+            (Request::Exists { path, watch: true }, Ok(_) | Err(Error::NoNode)) => {
+                (Kind::Data, path)
+            }
+            (Request::GetChildren { path, watch: true }, Ok(_)) => (Kind::Child, path),
+            (Request::AddWatch { .. } | Request::RemoveWatches { .. }, _) if self.as_3_8_0 => {
+                self.connected.remove(&client);
+                return Ok(());
+            }
+            (Request::AddWatch { path, mode }, Ok(_)) => (Kind::of(*mode), path),
+            (Request::RemoveWatches { path, kind }, Ok(_)) => {
+                watches.removed(*kind, path, zxid);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        watches.set(kind, path, zxid, &self.changes);
+        Ok(())
+    }
+
+    fn rearming(&mut self, client: ClientId, lists: Lists) {
+        if self.as_3_8_0 && !(lists.persistent.is_empty() && lists.recursive.is_empty()) {
+            self.connected.remove(&client);
+        }
+        if let Some(watches) = self.connected.get_mut(&client) {
+            watches.rearming(lists);
+        }
+    }
+}
+
+impl Monitor for KeptWatches {
+    fn name(&self) -> &'static str {
+        "H7 watches are kept"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.changes = Changes::beginning_with(config);
+        self.as_3_8_0 = config.bugs.has(Bug::OneWatchModePerPath)
+            || config.bugs.has(Bug::RecursiveWatchIsChildWatch);
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Committed { .. }
+                | Event::Session { .. }
+                | Event::Killed { .. }
+                | Event::Replied { .. }
+                | Event::Notified { .. }
+                | Event::Rearming { .. }
+                | Event::Rearmed { .. }
+        )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        let judged = match event {
+            Event::Committed { txn, .. } if view.history.is_new(txn) => {
+                for (path, change) in self.changes.committed(txn) {
+                    self.connected.values_mut().for_each(|it| it.committed(&path, &change));
+                }
+                return Ok(());
+            }
+            Event::Session { client, state, .. } => {
+                self.session(*client, *state);
+                return Ok(());
+            }
+            Event::Killed { client } => {
+                self.connected.remove(client);
+                return Ok(());
+            }
+            Event::Replied { client, zxid, request, result, .. } => {
+                self.replied(*client, *zxid, request, result)
+            }
+            Event::Notified { client, event, .. } => match self.connected.get_mut(client) {
+                Some(watches) => watches.notified(event),
+                None => Ok(()),
+            },
+            Event::Rearming {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+                client,
+                ..
+            } => {
+                let lists = Lists {
+                    relative_zxid: *relative_zxid,
+                    data: data.clone(),
+                    exist: exist.clone(),
+                    child: child.clone(),
+                    persistent: persistent.clone(),
+                    recursive: recursive.clone(),
+                };
+                self.rearming(*client, lists);
+                return Ok(());
+            }
+            Event::Rearmed { client, zxid, .. } => match self.connected.get_mut(client) {
+                Some(watches) => watches.rearmed(*zxid, &self.changes),
+                None => Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        judged.map_err(|saw| {
+            let client = event.client().expect("only clients' events are judged");
+            Objection::new(self.name(), format!("{client} {saw}."))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
