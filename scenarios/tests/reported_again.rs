@@ -112,7 +112,7 @@ fn entry(name: &str) -> Entry {
 
 #[test]
 fn no_monitor_makes_anything_of_a_commit_that_is_reported_again() {
-    for name in ["lock", "churn"] {
+    for name in ["lock", "churn", "watches"] {
         let (reports, objections) = agrees(&entry(name), &Switches::default(), 0..25);
         assert!(reports > 1_000, "{name}: only {reports}");
         assert_eq!(objections, 0, "{name}");

@@ -36,6 +36,8 @@ pub struct Connection {
     password: Password,
     /// Pings sent to a server that was silent, whose answers are nobody's affair.
     nudges: u32,
+    /// How many packets came only behind such a ping.
+    kept_back: u64,
     /// Bytes that came and are not yet a whole frame.
     buffer: Vec<u8>,
     /// Requests without a reply, oldest first: the order in which a server answers.
@@ -67,6 +69,7 @@ impl Connection {
             stream,
             password: *password,
             nudges: 0,
+            kept_back: 0,
             buffer: Vec::new(),
             pending: VecDeque::new(),
         };
@@ -108,12 +111,24 @@ impl Connection {
 
     /// Waits so long for the next packet.
     pub fn receive(&mut self, patience: Duration) -> Result<Received, ConformError> {
+        let nudges = self.nudges;
         loop {
             match self.receive_one(patience)? {
                 Received::Packet(ServerPacket::Pong) if self.nudges > 0 => self.nudges -= 1,
-                received => return Ok(received),
+                received => {
+                    // The pong comes behind it: it is the last in the session's own order.
+                    if self.nudges > nudges && matches!(received, Received::Packet(_)) {
+                        self.kept_back += 1;
+                    }
+                    return Ok(received);
+                }
             }
         }
+    }
+
+    /// How many answers the server has sent only when a ping had come, since this was last asked.
+    pub(super) fn take_kept_back(&mut self) -> u64 {
+        std::mem::take(&mut self.kept_back)
     }
 
     fn receive_one(&mut self, patience: Duration) -> Result<Received, ConformError> {
@@ -164,8 +179,9 @@ impl Connection {
         }
     }
 
-    /// A server of 3.8.0 can leave an answer unsent until something else comes by its connection: seen
-    /// in ensembles, once in some thousand answers. So one that is silent for long is sent a ping.
+    /// A server of 3.6.0 to 3.8.0 can leave an answer unsent until something else comes by its connection: its
+    /// CommitProcessor misses a wake-up (ZOOKEEPER-4537, repaired in 3.8.1). Seen in ensembles, once in some
+    /// thousand answers. So one that is silent for long is sent a ping.
     fn nudged_frame(&mut self, patience: Duration) -> Result<Frame, ConformError> {
         if patience <= NUDGE {
             return self.receive_frame(patience);

@@ -25,6 +25,8 @@ pub struct Both {
     pub real: Vec<Heard>,
     /// The model.
     pub model: Vec<Heard>,
+    /// How many answers the real server sent only when a ping had come (ZOOKEEPER-4537).
+    pub kept_back: u64,
 }
 
 impl Both {
@@ -171,6 +173,7 @@ impl Link {
                 model: vec![modelled.map_or(Heard::Silence, |it| {
                     heard_from_model(it, &bases.model, Opcodes::Newest)
                 })],
+                kept_back: 0,
             };
         let open = sessions.map(|(its, modelled)| {
             let session = Session { real: its, model: modelled, password: real.password() };
@@ -258,6 +261,7 @@ impl Link {
             }
         }
         self.ended = both.real.last() == Some(&Heard::End) || closes;
+        both.kept_back = self.real.take_kept_back();
         Ok(both)
     }
 

@@ -17,6 +17,21 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
     text.push('\n');
     text.push_str(&own(width));
     text.push('\n');
+    if outcome.tally.kept_back() > 0 {
+        let _ = writeln!(
+            text,
+            "answers that a real server kept back until a ping came (ZOOKEEPER-4537, 3.6.0 to 3.8.0): {}\n",
+            grouped(outcome.tally.kept_back())
+        );
+    }
+    if outcome.left_open > 0 {
+        let _ = writeln!(
+            text,
+            "cases left open, in which a real server stayed silent and did not again (ZOOKEEPER-4537, 3.6.0 to 3.8.0): \
+             {}\n",
+            grouped(outcome.left_open)
+        );
+    }
     if let Some(finding) = &outcome.finding {
         text.push_str(&found(plan, finding));
     }

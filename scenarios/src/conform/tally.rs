@@ -10,6 +10,7 @@ use vivarium_model::error::Error;
 pub struct Tally {
     actions: BTreeMap<&'static str, u64>,
     codes: BTreeMap<Option<Error>, u64>,
+    kept_back: u64,
 }
 
 impl Tally {
@@ -23,6 +24,12 @@ impl Tally {
         for code in both.real.iter().flat_map(codes) {
             *self.codes.entry(code).or_default() += 1;
         }
+        self.kept_back += both.kept_back;
+    }
+
+    /// How many answers a real server sent only when a ping had come (ZOOKEEPER-4537).
+    pub fn kept_back(&self) -> u64 {
+        self.kept_back
     }
 
     /// Adds another's counts.
@@ -33,6 +40,7 @@ impl Tally {
         for (code, count) in &other.codes {
             *self.codes.entry(*code).or_default() += count;
         }
+        self.kept_back += other.kept_back;
     }
 
     /// How often this was done.

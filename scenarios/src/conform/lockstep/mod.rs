@@ -52,6 +52,15 @@ pub struct Divergence {
     pub both: Both,
 }
 
+impl Divergence {
+    /// Whether the real server said the same up to some place, and nothing from there on.
+    pub fn is_silence(&self) -> bool {
+        let Both { real, model, .. } = &self.both;
+        let before = real.strip_suffix(&[Heard::Silence]);
+        before.is_some_and(|before| model.starts_with(before))
+    }
+}
+
 /// Why a case ended early.
 #[derive(Debug)]
 pub(super) enum Stop {
@@ -376,5 +385,29 @@ impl Both {
     /// What the real server said.
     fn real_in_words(&self) -> String {
         self.real.iter().map(Heard::to_string).collect::<Vec<String>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn divergence(real: &[&str], model: &[&str], is_silent: bool) -> Divergence {
+        let heard =
+            |words: &[&str]| words.iter().map(|it| Heard::Garbled(it.to_string())).collect();
+        let (mut real, model): (Vec<Heard>, _) = (heard(real), heard(model));
+        real.extend(is_silent.then_some(Heard::Silence));
+        let both = Both { real, model, kept_back: 0 };
+        Divergence { action: None, who: String::new(), occasion: String::new(), both }
+    }
+
+    /// Only that is taken for a lost wake-up: what it says otherwise counts.
+    #[test]
+    fn a_server_that_says_the_same_and_then_nothing_is_silent() {
+        assert!(divergence(&[], &["event", "answer"], true).is_silence());
+        assert!(divergence(&["event"], &["event", "answer"], true).is_silence());
+        assert!(!divergence(&["other"], &["event", "answer"], true).is_silence());
+        assert!(!divergence(&["event"], &["event", "answer"], false).is_silence());
+        assert!(!divergence(&["event", "answer", "more"], &["event", "answer"], true).is_silence());
     }
 }
