@@ -29,6 +29,7 @@ fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
         Step::Vote { to, .. } => Some(to),
         Step::Append(server)
         | Step::Fsync(server)
+        | Step::Apply(server)
         | Step::Write(server)
         | Step::Snapshot(server)
         | Step::Rejoin(server)

@@ -30,6 +30,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
         steps.extend([
             Step::Append(server),
             Step::Fsync(server),
+            Step::Apply(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),
@@ -140,9 +141,10 @@ fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
         Step::Cut { from, to } => Some(!cut(from, to)),
         Step::Heal { from, to } => Some(cut(from, to)),
         Step::Rejoin(server) => Some(is_role(server)),
-        Step::Append(server) | Step::Write(server) | Step::Snapshot(server) => {
-            impossible(!is_up(server))
-        }
+        Step::Append(server)
+        | Step::Apply(server)
+        | Step::Write(server)
+        | Step::Snapshot(server) => impossible(!is_up(server)),
         Step::Fsync(server) => impossible(!is_up(server) || ensemble.unsynced(server) == 0),
         Step::Vote { from, to } => {
             let waits = ensemble.network().has_mail(from, to);

@@ -236,6 +236,8 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "InterruptedTruncKeepsTree", "S12", 1337, 15_000),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 7, 1_200),
     exhibit("churn", "SnapshotAheadOfLog", "S6", 37, 200),
+    exhibit("churn", "TruncCutsCommitted", "S6", 2925, 15_000),
+    exhibit("churn", "SyncOvertakesCommits", "H6", 0, 100),
     exhibit("churn", "PlantedDeafLeader", "S14", 0, 20),
     exhibit("churn", "PlantedRevalidateKeepsTimer", "S14", 0, 50),
     exhibit("churn", "PlantedTouchesKept", "S14", 0, 20),

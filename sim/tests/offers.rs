@@ -38,6 +38,7 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
         steps.extend([
             Step::Append(server),
             Step::Fsync(server),
+            Step::Apply(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),

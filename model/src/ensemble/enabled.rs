@@ -33,6 +33,7 @@ impl Ensemble {
             Step::Expire(_) => self.server_allows(self.leader().ok_or(Status::NotEnabled)?, step),
             Step::Append(server)
             | Step::Fsync(server)
+            | Step::Apply(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Propose(server)
@@ -143,7 +144,7 @@ impl Ensemble {
         self.network.deliveries(steps);
         for server in self.config().server_ids() {
             let Some(process) = self.server(server) else { continue };
-            let own = [Step::Append, Step::Fsync, Step::Write, Step::Snapshot];
+            let own = [Step::Append, Step::Fsync, Step::Apply, Step::Write, Step::Snapshot];
             steps.extend(own.map(|step| step(server)));
             if let Role::Leading(leader) = process.role() {
                 steps.extend(leader.each_connection().map(Step::Stream));

@@ -161,6 +161,7 @@ impl Ensemble {
             Step::Vote { from, to } => self.vote(from, to, at, effects),
             Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
             Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
+            Step::Apply(server) => self.on_server(server, at, effects, Server::apply_next),
             Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
             Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
             Step::Stream(connection) => {

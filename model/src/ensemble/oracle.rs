@@ -43,6 +43,7 @@ impl Ensemble {
             Step::Vote { to, .. } => Some(to),
             Step::Append(server)
             | Step::Fsync(server)
+            | Step::Apply(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Crash { server, .. }

@@ -154,6 +154,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::Vote { from, to } => [Some(Machine::Server(from)), Some(Machine::Server(to))],
         Step::Append(id)
         | Step::Fsync(id)
+        | Step::Apply(id)
         | Step::Write(id)
         | Step::Snapshot(id)
         | Step::Restart(id)

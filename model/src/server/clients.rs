@@ -6,6 +6,7 @@
 //! `read_only` (serving without a leader). None of it needs the server's role; what does is in
 //! `requests`.
 
+use super::commit_processor::CommitProcessor;
 use crate::tree::DataTree;
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
@@ -34,6 +35,7 @@ pub(super) struct Clients {
 /// The clients, with the tree that they are served from.
 pub(super) struct Serving<'a> {
     pub(super) clients: &'a mut Clients,
+    pub(super) commits: &'a mut CommitProcessor,
     pub(super) tree: &'a DataTree,
 }
 

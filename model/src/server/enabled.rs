@@ -17,6 +17,7 @@ impl Server {
         match *step {
             Step::Append(_) => self.log.can_append(),
             Step::Fsync(_) | Step::FsyncError { .. } => self.log.can_fsync(),
+            Step::Apply(_) => !self.commits.is_empty(),
             Step::Write(_) => self.thread.writing.is_some(),
             Step::Snapshot(_) => self.log.can_snapshot(disk),
             Step::Stream(connection) => match &self.role {

@@ -1,6 +1,7 @@
 //! A server that is LOOKING: it elects, and serves reads meanwhile if it may.
 
 use super::clients::{Clients, Serving};
+use super::commit_processor::CommitProcessor;
 use super::context::Context;
 use super::database::Database;
 use super::election::{Decision, Election};
@@ -11,6 +12,7 @@ use crate::vocabulary::packet::Vote;
 pub(super) struct Looking<'a> {
     pub(super) database: &'a Database,
     pub(super) election: &'a mut Election,
+    pub(super) commits: &'a mut CommitProcessor,
     pub(super) clients: &'a mut Clients,
 }
 
@@ -35,6 +37,7 @@ impl Looking<'_> {
 
     /// It was LOOKING for long enough to serve without a leader.
     pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
-        Serving { clients: self.clients, tree: &self.database.tree }.begin_read_only(context);
+        let (commits, tree) = (&mut *self.commits, &self.database.tree);
+        Serving { clients: self.clients, commits, tree }.begin_read_only(context);
     }
 }

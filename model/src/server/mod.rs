@@ -4,7 +4,8 @@
 //! [`leader::Leader`]). The code of each role is a struct that borrows what it needs of the server, the
 //! role's own memory first; `steps` has a method for each thing that can happen to a server and is where
 //! the role is asked. Its threads meet in queues that are state here: the packet thread hands
-//! transactions to the log thread, whose appends and fsyncs are steps of their own; the packet
+//! transactions to the log thread, whose appends and fsyncs are steps of their own, and what is
+//! committed to the CommitProcessor, which applies it as a step of its own; the packet
 //! thread's own disk operations (epoch files, the synchronisation's writes) make it wait, one step
 //! each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process
 //! (rule 6.8).
@@ -12,6 +13,7 @@
 pub mod access;
 mod attach;
 mod clients;
+mod commit_processor;
 pub mod committed_log;
 mod context;
 mod database;
@@ -45,6 +47,7 @@ use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, Sessi
 use crate::vocabulary::packet::PeerState;
 use crate::vocabulary::release::Bug;
 use clients::{Clients, Serving};
+use commit_processor::CommitProcessor;
 use context::PacketThread;
 use database::Database;
 use election::Election;
@@ -83,6 +86,7 @@ pub struct Server {
     role: Role,
     thread: PacketThread,
     log: LogThread,
+    commits: CommitProcessor,
     clients: Clients,
 }
 
@@ -110,6 +114,7 @@ impl Server {
             role: Role::Looking,
             thread: PacketThread::default(),
             log: LogThread::default(),
+            commits: CommitProcessor::default(),
             clients: Clients::default(),
         };
         server.look(context);
@@ -203,20 +208,36 @@ impl Server {
 
     /// The role, with what its code needs of the server: whoever calls a role's code gets it here.
     fn in_role(&mut self) -> InRole<'_> {
-        let Server { database, election, role, thread, log, clients, .. } = self;
+        let Server { database, election, role, thread, log, commits, clients, .. } = self;
         match role {
-            Role::Looking => InRole::Looking(Looking { database, election, clients }),
-            Role::Following(learner) => {
-                InRole::Following(Following { learner, database, thread, log, clients, election })
-            }
-            Role::Leading(leader) => {
-                InRole::Leading(Leading { leader, database, thread, log, clients, election })
-            }
+            Role::Looking => InRole::Looking(Looking { database, election, commits, clients }),
+            Role::Following(learner) => InRole::Following(Following {
+                learner,
+                database,
+                thread,
+                log,
+                commits,
+                clients,
+                election,
+            }),
+            Role::Leading(leader) => InRole::Leading(Leading {
+                leader,
+                database,
+                thread,
+                log,
+                commits,
+                clients,
+                election,
+            }),
         }
     }
 
     /// Its clients, with the tree that they are served from: the same in every role.
     fn serving(&mut self) -> Serving<'_> {
-        Serving { clients: &mut self.clients, tree: &self.database.tree }
+        Serving {
+            clients: &mut self.clients,
+            commits: &mut self.commits,
+            tree: &self.database.tree,
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 use super::access;
 use super::clients::{Clients, Pending, Serving, Waiting};
+use super::commit_processor::Committed;
 use super::context::Context;
 use super::read::Reader;
 use crate::tree::Applied;
@@ -36,6 +37,15 @@ impl Clients {
     }
 }
 
+impl Clients {
+    /// A request that came by another server, or of this leader itself, goes through this server's queue of
+    /// its session too; nobody is answered here.
+    pub(super) fn hold(&mut self, session: SessionId, xid: Xid) {
+        let waiting = Waiting { connection: None, what: Pending::Write(xid), exception: None };
+        self.pending.entry(session).or_default().push_back(waiting);
+    }
+}
+
 impl Serving<'_> {
     /// Does what needs no commit.
     pub(super) fn take_turn(
@@ -49,6 +59,9 @@ impl Serving<'_> {
             ClientPacket::Request { xid, request } if *request == Request::CloseSession => {
                 let Some(attachment) = self.clients.attachments.get(&connection) else { return };
                 self.close_local(connection, attachment.session, xid, context);
+            }
+            ClientPacket::Request { xid, request } if self.waits_for_commits(&request, context) => {
+                self.sync_behind_commits(connection, xid, context);
             }
             ClientPacket::Request { xid, request } => {
                 self.read(connection, xid, &request, auth, context);
@@ -69,6 +82,28 @@ impl Serving<'_> {
             // A second ConnectRequest is no request that a server knows.
             ClientPacket::Connect { .. } => self.clients.hang_up(connection, context),
         }
+    }
+
+    /// Whether a leader's own sync has to wait for what is committed, and not applied yet.
+    fn waits_for_commits(&self, request: &Request, context: &Context<'_>) -> bool {
+        matches!(request, Request::Sync { .. })
+            && !self.commits.is_empty()
+            && !context.config.bugs.has(Bug::SyncOvertakesCommits)
+    }
+
+    /// Its session's requests wait behind it meanwhile.
+    fn sync_behind_commits(
+        &mut self,
+        connection: ClientConnection,
+        xid: Xid,
+        context: &mut Context<'_>,
+    ) {
+        let Some(attachment) = self.clients.attachments.get(&connection) else { return };
+        let session = attachment.session;
+        let (what, exception) = (Pending::Sync(xid), None);
+        let waiting = Waiting { connection: Some(connection), what, exception };
+        self.clients.pending.entry(session).or_default().push_front(waiting);
+        self.commits.push(Committed::Sync(session, xid), context);
     }
 
     /// A read, answered from this server's own tree (rules 1.8.1 and 1.8.2).
@@ -150,9 +185,11 @@ impl Serving<'_> {
         if matches!(txn.body, TxnBody::CloseSession { .. })
             && let Some(connection) = self.clients.sessions.get(&txn.session).copied()
         {
-            // A client that asked for it has its reply already (rule 2.5.3).
+            // A client that asked for it has its reply already (rule 2.5.3). What waits behind that is answered
+            // by a connection that is closed.
             self.clients.hang_up(connection, context);
         }
+        self.take_turns(txn.session, context);
     }
 
     /// Answers the client that waits for this transaction, if it is attached here.
@@ -177,7 +214,6 @@ impl Serving<'_> {
             Some(connection) => self.reply(connection, txn.cxid, result, context),
             None => {}
         }
-        self.take_turns(txn.session, context);
     }
 
     /// Takes the head of a session's queue if it is this.

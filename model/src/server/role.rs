@@ -87,6 +87,7 @@ impl Server {
         if self.thread.writing.take().is_some() {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
+        self.commits.end();
         self.log.finish(context);
         if reload || drop_tree {
             self.database.reload(context);

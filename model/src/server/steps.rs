@@ -138,6 +138,15 @@ impl Server {
         }
     }
 
+    /// The CommitProcessor applies the next of what is committed.
+    pub(crate) fn apply_next(&mut self, context: &mut Context<'_>) {
+        match self.in_role() {
+            InRole::Following(mut following) => following.apply_next(context),
+            InRole::Leading(mut leading) => leading.apply_next(context),
+            InRole::Looking(_) => unreachable!("leaving a role ends its CommitProcessor"),
+        }
+    }
+
     /// The packet thread's disk operation completes.
     pub(crate) fn write_completes(&mut self, context: &mut Context<'_>) {
         let writing = self.thread.writing.take().expect("the packet thread waits for its disk");

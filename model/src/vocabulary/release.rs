@@ -45,6 +45,20 @@ named! {
         /// its older acks are forgotten and those that still come by its older connection are ignored.
         AcksOutliveReconnect =>
             "an ack still counts after its learner has reconnected and been truncated (HEAD)",
+        /// A learner is synchronised by what the leader has *applied*: one that has logged, and
+        /// acknowledged, more is told to TRUNC, although the leader may have committed that already and
+        /// answered clients, and only not applied it yet (`LearnerHandler.syncFollower`; rules 6.4.3 and
+        /// 4.5.8). The transaction is sent again, but until that is durable one disk less holds what a
+        /// quorum has acknowledged. Found here, by reading; the sweeps and the explorer show it. Repaired: the
+        /// history to go by is what is committed, toBeApplied included.
+        TruncCutsCommitted =>
+            "a reconnecting learner is told to cut what its leader has committed and not applied (HEAD)",
+        /// A leader answers the syncs of its own clients at once, ahead of commits that it has yet to apply
+        /// (`CommitProcessor.needCommit` with `matchSyncs` off; rules 4.5.6 and 4.5.8). What is read behind such a
+        /// sync can miss a write that another server's client was answered before. Found here, by reading;
+        /// the sweeps show it. Repaired: it takes its turn behind what is committed, as on learners.
+        SyncOvertakesCommits =>
+            "a leader answers its own clients' syncs ahead of commits that it has not applied (HEAD)",
         /// A server whose fsync has failed leaves its role and keeps its tree, although commits were
         /// applied to that (the quorum being others) which its log has lost (ZOOKEEPER-4882; rules
         /// 6.8 and 4.5.3). It votes with them, is never sent them again, and lacks them after its next

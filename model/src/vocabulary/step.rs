@@ -34,6 +34,8 @@ pub enum Step {
     Append(ServerId),
     /// The log thread's fsync completes: all that was appended is durable, acks leave.
     Fsync(ServerId),
+    /// The CommitProcessor applies the next of what is committed, or answers the next sync behind it.
+    Apply(ServerId),
     /// The packet thread's pending disk operation completes: an epoch file, an append, fsync or
     /// snapshot of the synchronisation.
     Write(ServerId),
@@ -193,6 +195,7 @@ impl fmt::Display for Step {
             Step::Vote { from, to } => write!(f, "{to} reads the notification of {from}"),
             Step::Append(server) => write!(f, "{server}: log append"),
             Step::Fsync(server) => write!(f, "{server}: log fsync"),
+            Step::Apply(server) => write!(f, "{server}: applies what is committed"),
             Step::Write(server) => write!(f, "{server}: disk write completes"),
             Step::Snapshot(server) => write!(f, "{server}: snapshot piece written"),
             Step::Stream(connection) => write!(f, "SNAP piece streamed to {connection}"),

@@ -23,7 +23,7 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
         "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head] [read-only [strict-clients]] \
-[local-sessions [upgrading]] [bug=<name> ...]",
+[local-sessions [upgrading]] [not-forwarded] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
@@ -205,6 +205,7 @@ fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
         Step::Vote { from, to } => format!("vote {} {}", from.0, to.0),
         Step::Append(server) => format!("append {}", server.0),
         Step::Fsync(server) => format!("fsync {}", server.0),
+        Step::Apply(server) => format!("apply {}", server.0),
         Step::Write(server) => format!("write {}", server.0),
         Step::Snapshot(server) => format!("snapshot {}", server.0),
         Step::Stream(connection) => format!("stream {}", connection.learner.0),
@@ -226,6 +227,8 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     config.options.read_only_mode = words.contains(&"read-only");
     config.options.local_sessions = words.contains(&"local-sessions");
     config.options.local_sessions_upgrading = words.contains(&"upgrading");
+    config.options.forward_learner_requests_to_commit_processor_disabled =
+        words.contains(&"not-forwarded");
     for client in &mut config.clients {
         client.can_be_read_only =
             config.options.read_only_mode && !words.contains(&"strict-clients");

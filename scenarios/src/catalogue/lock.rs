@@ -18,7 +18,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario, Search};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario, Search, Settings};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -61,7 +61,12 @@ fn build(switches: &Switches) -> Scenario {
     };
     let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
     let setup = Setup::of([COUNTER]).and_then(|setup| setup.containers([LOCK]));
+    let mut settings = Settings::default();
+    // By default a leader lets a session's sync wait for what the session has sent by a learner (rule 4.5.7).
+    settings.servers.forward_learner_requests_to_commit_processor_disabled =
+        mutants.has(lock::Mutant::RecoverBySync);
     Scenario {
+        settings,
         rounds: Choice::from(1..=4),
         marks: MARKS.to_vec(),
         explored: Explored::Programs { setup: setup.expect("they are znodes") },

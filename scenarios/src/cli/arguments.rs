@@ -237,6 +237,10 @@ pub(super) struct ExploreArguments {
     /// How leaders are elected: oracle or fast, as in the code [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]
     pub(super) election: Option<String>,
+    /// Make one step of two, which makes a search smaller and leaves something out; commit-apply: a server applies
+    /// what is committed as soon as it learns of it
+    #[arg(long, value_name = "STEPS")]
+    pub(super) coarse: Option<String>,
     /// Switch on a mutant of the scenario or, with servers, a defect of theirs (see `vivarium list NAME`)
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,

@@ -90,6 +90,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--timeouts", &arguments.timeouts),
         ("--fsync-errors", &arguments.fsync_errors),
         ("--election", &arguments.election),
+        ("--coarse", &arguments.coarse),
     ];
     let (own, others) = match grain_of(selected) {
         Some("service") => ("service", ("ensemble", &ensemble[..])),
@@ -159,6 +160,10 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);
+    }
+    if let Some(name) = &arguments.coarse {
+        select::coarse(name)?;
+        exploration = exploration.applies_at_once();
     }
     search_options(arguments, exploration)
 }

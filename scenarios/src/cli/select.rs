@@ -122,6 +122,17 @@ pub(super) fn election(name: &str) -> Result<Election, String> {
     }
 }
 
+/// Which steps are made one: there is one pair so far.
+pub(super) fn coarse(name: &str) -> Result<(), String> {
+    match name {
+        "commit-apply" => Ok(()),
+        other => {
+            let suggestion = suggestion(other, ["commit-apply"], "there is");
+            Err(format!("`--coarse {other}` is unknown: {suggestion}"))
+        }
+    }
+}
+
 /// A scenario that is only explored has no seeds.
 pub(super) fn has_seeds(entry: &Entry) -> Result<(), String> {
     let name = entry.name;

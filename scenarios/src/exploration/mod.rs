@@ -68,6 +68,7 @@ pub(crate) struct Ensemble {
     timeouts: Option<u8>,
     fsync_errors: Option<u8>,
     election: Option<Election>,
+    applies_at_once: bool,
 }
 
 /// So many states are looked at where nobody says how many: a test should not run for ever.
@@ -213,6 +214,14 @@ impl Exploration {
     #[must_use]
     pub fn election(mut self, election: Election) -> Exploration {
         self.ensemble.election = Some(election);
+        self
+    }
+
+    /// A coarser grain: a server applies what is committed in the step in which it learns of that. A search is smaller,
+    /// and misses what happens in between (rule 4.5.8); its report says so.
+    #[must_use]
+    pub fn applies_at_once(mut self) -> Exploration {
+        self.ensemble.applies_at_once = true;
         self
     }
 

@@ -66,7 +66,7 @@ impl Links {
     }
 }
 
-/// One server's disk: its random stream and its queues.
+/// One server's disk and its threads: their random stream and their queues.
 #[derive(Clone, Debug)]
 struct Disk {
     random: Random,
@@ -74,6 +74,8 @@ struct Disk {
     stalled_until: Time,
     /// What is streamed to this server.
     stream: SlowStream,
+    /// Now and then its CommitProcessor takes longer.
+    commits: Option<Stretched>,
 }
 
 /// A leader's handler that takes long: its next piece waits until `held_until`, and up to `until`
@@ -130,6 +132,7 @@ impl Latencies {
             queues: Queues::default(),
             stalled_until: Time::ZERO,
             stream: SlowStream::default(),
+            commits: stretched("commits", slow.map(|slow| &slow.commits), at),
         };
         let program = |at| Programs {
             random: seeds.stream("program", at),
@@ -185,6 +188,8 @@ impl Latencies {
                 self.program(client, now + longer, 0, timings.program)
             }
             Step::Resource { client, .. } => self.program(client, now, 1, timings.resource),
+            // As a rule, what is committed is applied before anything else happens.
+            Step::Apply(server) => now + longer(&mut self.disks[server.index()].commits),
             // Nothing else becomes due by itself: timers have deadlines, faults their plan.
             _ => now,
         }
@@ -237,6 +242,7 @@ impl Latencies {
         for disk in &mut self.disks {
             disk.stalled_until = now;
             disk.stream = SlowStream::default();
+            disk.commits = None;
         }
     }
 
@@ -323,6 +329,7 @@ mod tests {
             programs: vec![stretch(5_000 * MILLISECOND); 2],
             clients: vec![stretch(300 * MILLISECOND); 2],
             servers: vec![stretch(50 * MILLISECOND); 3],
+            commits: vec![stretch(50 * MILLISECOND); 3],
         }
     }
 

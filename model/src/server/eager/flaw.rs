@@ -46,6 +46,10 @@ named! {
         EndThoughQueued,
         /// A stream's end is read at once although the server can crash with an unsynced log.
         EndThoughUnsynced,
+        /// A leader applies what is committed at once although faults can make learners register again.
+        AppliesThoughFaulty,
+        /// A leader applies what is committed at once although learners have yet to be synchronised.
+        AppliesThoughRegistering,
         /// A learner reads whatever comes at once although servers can crash.
         PacketsThoughCrashing,
         /// A learner reads whatever comes at once although connections can break.

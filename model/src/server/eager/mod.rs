@@ -25,11 +25,12 @@ mod flaw;
 
 pub use flaw::Flaw;
 
-use super::leader::{HandlerPhase, Leader};
+use super::leader::{Handler, HandlerPhase, Leader};
 use super::learner::{Learner, Phase};
 use super::{Role, Server, Writing};
 use crate::network::Next;
 use crate::server::disk::Disk;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::event::SyncMode;
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
@@ -191,12 +192,35 @@ impl Server {
         }
     }
 
+    /// Whether its CommitProcessor may apply the next transaction at once.
+    ///
+    /// A learner's tree is asked by its clients, of whom searches of servers have none, and by the server itself
+    /// once it has left its role: which applies all that is logged, and what is committed here waits for
+    /// the log thread at least. Only a failed fsync takes that away. A leader's is asked by those who
+    /// register with it as well: so not while somebody can.
+    pub fn applies_eagerly(&self, bugs: Bugs, outlook: Outlook) -> bool {
+        if self.commits.is_empty() {
+            return false;
+        }
+        match &self.role {
+            Role::Looking => false,
+            Role::Following(_) => leaves_no_trace(bugs, outlook),
+            Role::Leading(leader) => {
+                let over = [Flaw::AppliesThoughFaulty; 3];
+                leaves_no_trace(bugs, outlook)
+                    && outlook.is_calm(over)
+                    && (leader.has_synchronised_all()
+                        || outlook.has(Flaw::AppliesThoughRegistering))
+            }
+        }
+    }
+
     /// Whether a learner may read this at once.
     pub fn reads_eagerly(
         &self,
         next: Next<'_, LeaderPacket>,
         disk: &Disk,
-        bugs: Bugs,
+        config: &Config,
         outlook: Outlook,
     ) -> bool {
         let Role::Following(learner) = &self.role else { return false };
@@ -215,7 +239,7 @@ impl Server {
                         && (disk.unsynced() == 0 || outlook.has(Flaw::EndThoughUnsynced))
             }
             Next::Packet(packet) => {
-                outlook.is_calm(over) || learner.forgets(packet, disk, bugs, outlook)
+                outlook.is_calm(over) || learner.forgets(packet, disk, config, outlook)
             }
         }
     }
@@ -264,7 +288,14 @@ impl Server {
 impl Learner {
     /// Whether nothing of this packet remains once the server has left its role or crashed, and
     /// reading it obliges to nothing (a disk operation that is begun holds up the end of the stream).
-    fn forgets(&self, packet: &LeaderPacket, disk: &Disk, bugs: Bugs, outlook: Outlook) -> bool {
+    fn forgets(
+        &self,
+        packet: &LeaderPacket,
+        disk: &Disk,
+        config: &Config,
+        outlook: Outlook,
+    ) -> bool {
+        let (bugs, applies_at_once) = (config.bugs, config.applies_at_once);
         match (&self.phase, packet) {
             // An epoch that was accepted before is answered at once; an older one makes it leave.
             (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
@@ -294,9 +325,7 @@ impl Learner {
                 self.not_logged.is_empty() || outlook.has(Flaw::UpToDateThoughProposed)
             }
             (Phase::Broadcast, LeaderPacket::Commit(_)) => {
-                !outlook.threats.fsync_errors
-                    || !bugs.has(Bug::FsyncErrorKeepsMemory)
-                    || outlook.has(Flaw::CommitThoughMemoryIsKept)
+                !applies_at_once || leaves_no_trace(bugs, outlook)
             }
             (Phase::Broadcast, LeaderPacket::Proposal(_)) => outlook.has(Flaw::ProposalAtOnce),
             _ => false,
@@ -304,7 +333,25 @@ impl Learner {
     }
 }
 
+/// Whether nothing of what is applied remains that the log has not, once the role is left.
+fn leaves_no_trace(bugs: Bugs, outlook: Outlook) -> bool {
+    !outlook.threats.fsync_errors
+        || !bugs.has(Bug::FsyncErrorKeepsMemory)
+        || outlook.has(Flaw::CommitThoughMemoryIsKept)
+}
+
 impl Leader {
+    /// Whether nobody is left who could yet be synchronised, as long as nothing goes wrong.
+    fn has_synchronised_all(&self) -> bool {
+        let is_done = |handler: &&Handler| {
+            matches!(
+                handler.phase,
+                HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart | HandlerPhase::Broadcast
+            )
+        };
+        self.handlers.values().filter(is_done).count() + 1 == usize::from(self.servers)
+    }
+
     /// Whether it and one learner are a quorum.
     fn has_quorum_of_two(&self) -> bool {
         self.servers <= 3

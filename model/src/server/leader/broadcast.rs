@@ -2,6 +2,7 @@
 
 use super::Leading;
 use super::state::{Leader, Proposal};
+use crate::server::commit_processor::Committed;
 use crate::server::context::Context;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
@@ -60,14 +61,32 @@ impl Leading<'_> {
         leader.last_committed = txn.zxid;
         leader.forward(LeaderPacket::Commit(txn.zxid), context);
         context.effects.event(Event::Committed { leader: context.id, txn: Arc::clone(&txn) });
+        self.committed(Committed::Txn(txn), context);
         for (connection, session, xid) in syncs {
-            if leader.handlers.contains_key(&connection) {
+            if self.leader.handlers.contains_key(&connection) {
                 context.to_learner(connection, LeaderPacket::Synced { session, xid });
             }
         }
-        let applied = self.database.commit(&txn, context);
-        self.applied(&txn, context);
-        self.serving().deliver(&txn, applied, true, context);
+    }
+
+    /// To the CommitProcessor.
+    pub(super) fn committed(&mut self, committed: Committed, context: &mut Context<'_>) {
+        self.commits.push(committed, context);
+        if context.config.applies_at_once {
+            self.apply_next(context);
+        }
+    }
+
+    /// The CommitProcessor applies the next transaction, or answers the next sync.
+    pub(in crate::server) fn apply_next(&mut self, context: &mut Context<'_>) {
+        match self.commits.take(context) {
+            Committed::Txn(txn) => {
+                let applied = self.database.commit(&txn, context);
+                self.applied(&txn, context);
+                self.serving().deliver(&txn, applied, true, context);
+            }
+            Committed::Sync(session, xid) => self.serving().synced(session, xid, context),
+        }
     }
 
     /// The leader's tree has applied a transaction: outstanding changes up to it leave.

@@ -14,10 +14,11 @@ mod requests;
 mod state;
 mod sync;
 
-pub(in crate::server) use state::HandlerPhase;
+pub(in crate::server) use state::{Handler, HandlerPhase};
 pub use state::{Leader, Phase};
 
 use super::clients::{Clients, Serving};
+use super::commit_processor::CommitProcessor;
 use super::context::{Context, Leave, PacketThread, Stays, Writing};
 use super::database::Database;
 use super::election::Election;
@@ -32,6 +33,7 @@ pub(in crate::server) struct Leading<'a> {
     pub(in crate::server) database: &'a mut Database,
     pub(in crate::server) thread: &'a mut PacketThread,
     pub(in crate::server) log: &'a mut LogThread,
+    pub(in crate::server) commits: &'a mut CommitProcessor,
     pub(in crate::server) clients: &'a mut Clients,
     pub(in crate::server) election: &'a mut Election,
 }
@@ -58,7 +60,7 @@ impl Leader {
 impl Leading<'_> {
     /// The leader's own clients.
     fn serving(&mut self) -> Serving<'_> {
-        Serving { clients: self.clients, tree: &self.database.tree }
+        Serving { clients: self.clients, commits: self.commits, tree: &self.database.tree }
     }
 
     /// A learner's connection was not read from for too long, or a handler fails: it is closed.

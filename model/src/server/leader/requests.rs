@@ -29,8 +29,19 @@ impl Leading<'_> {
             context.arm(ServerTimer::SessionExpiry(session), *timeout);
         } else {
             self.touch(session, context);
+            if asker.owner != Owner::Leader {
+                self.hold_for_commit(session, xid, context);
+            }
         }
         self.propose_prepared(txn, context)
+    }
+
+    /// ProposalRequestProcessor puts what learners and the leader itself ask into the leader's own
+    /// CommitProcessor too: whatever the same session asks *here* waits behind it (rule 4.5.7).
+    fn hold_for_commit(&mut self, session: SessionId, xid: Xid, context: &Context<'_>) {
+        if !context.config.options.forward_learner_requests_to_commit_processor_disabled {
+            self.clients.hold(session, xid);
+        }
     }
 
     /// Proposes a write that no client asked for: for searches without programs.
@@ -56,6 +67,7 @@ impl Leading<'_> {
             Expiry::Nothing => unreachable!("{session} is not alive, so it cannot expire"),
             Expiry::Proposed(txn) => {
                 context.disarm(ServerTimer::SessionExpiry(session));
+                self.clients.hold(session, txn.cxid);
                 self.propose(txn, context);
                 Ok(())
             }

@@ -12,7 +12,9 @@ use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
+use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::sync::Arc;
 
 /// What to send for a synchronisation.
 struct Plan {
@@ -32,7 +34,7 @@ impl Leading<'_> {
         last_zxid: Zxid,
         context: &mut Context<'_>,
     ) {
-        let plan = self.plan_sync(last_zxid);
+        let plan = self.plan_sync(last_zxid, context);
         let mode = match &plan.first {
             Some(LeaderPacket::Trunc(_)) => SyncMode::Trunc,
             Some(_) => SyncMode::Diff,
@@ -54,9 +56,13 @@ impl Leading<'_> {
         for packet in plan.first.into_iter().chain(plan.packets) {
             handler.send(connection, packet, context);
         }
-        // startForwarding: what is proposed and not committed; from here on the handler is among the
-        // forwarding followers, and what is proposed and committed until the handler's next step
-        // comes before NEWLEADER (rule 6.5.1). (toBeApplied is always empty between steps.)
+        // startForwarding: what is committed and not applied, then what is proposed and not committed; from
+        // here on the handler is among the forwarding followers, and what is proposed and committed
+        // until the handler's next step comes before NEWLEADER (rule 6.5.1).
+        for txn in self.commits.to_be_applied().filter(|txn| txn.zxid > plan.sent) {
+            handler.send(connection, LeaderPacket::Proposal(Arc::clone(txn)), context);
+            handler.send(connection, LeaderPacket::Commit(txn.zxid), context);
+        }
         for proposal in &leader.outstanding {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
@@ -79,11 +85,14 @@ impl Leading<'_> {
     }
 
     /// The decision table of rule 6.4: the first row that fits, of rules 6.4.2, 6.4.3, 6.4.4 and 6.4.6.
-    fn plan_sync(&self, learner: Zxid) -> Plan {
-        let last_processed = self.database.tree.last_processed();
-        let (min, max) =
-            self.database.committed_log.bounds().unwrap_or((last_processed, last_processed));
-        if last_processed == learner {
+    fn plan_sync(&self, learner: Zxid, context: &Context<'_>) -> Plan {
+        let applied = self.database.tree.last_processed();
+        let (committed, last) = self.window(context);
+        let (min, max) = match (committed.first(), committed.last()) {
+            (Some(first), Some(last)) => (first.zxid, last.zxid),
+            _ => (last, last),
+        };
+        if last == learner {
             let first = Some(LeaderPacket::Diff(learner));
             return Plan { first, packets: Vec::new(), sent: learner };
         }
@@ -92,46 +101,25 @@ impl Leading<'_> {
             return Plan { first, packets: Vec::new(), sent: max };
         }
         if (min..=max).contains(&learner)
-            && let Some(plan) = self.walk_committed_log(learner, max)
+            && let Some(plan) = walk(&committed, learner, max)
         {
             return plan;
         }
-        Plan { first: None, packets: Vec::new(), sent: last_processed }
+        Plan { first: None, packets: Vec::new(), sent: applied }
     }
 
-    /// Walks committedLog from the learner's zxid (rule 6.4.7). `None`: the learner's zxid is not
-    /// in the history and of another epoch, so only a SNAP will do.
-    fn walk_committed_log(&self, learner: Zxid, max: Zxid) -> Option<Plan> {
-        let mut plan = Plan { first: None, packets: Vec::new(), sent: learner };
-        let mut previous = Zxid::ZERO;
-        for txn in self.database.committed_log.iter() {
-            if txn.zxid < learner {
-                previous = txn.zxid;
-                continue;
-            }
-            if plan.first.is_none() {
-                if txn.zxid == learner {
-                    plan.first = Some(LeaderPacket::Diff(max));
-                    continue;
-                }
-                if learner.is_opening() {
-                    plan.first = Some(LeaderPacket::Diff(max));
-                } else if txn.zxid.epoch() != learner.epoch() {
-                    return None;
-                } else {
-                    plan.first = Some(LeaderPacket::Trunc(previous));
-                }
-            }
-            if txn.zxid > plan.sent {
-                plan.packets.push(LeaderPacket::Proposal(txn.clone()));
-                plan.packets.push(LeaderPacket::Commit(txn.zxid));
-                plan.sent = txn.zxid;
-            }
+    /// The window of what is committed, and its last zxid: of what is *applied* only, in HEAD (see
+    /// [`Bug::TruncCutsCommitted`]).
+    fn window(&self, context: &Context<'_>) -> (Vec<&Arc<Txn>>, Zxid) {
+        let applied = self.database.tree.last_processed();
+        let mut window: Vec<&Arc<Txn>> = self.database.committed_log.iter().collect();
+        if context.config.bugs.has(Bug::TruncCutsCommitted) {
+            return (window, applied);
         }
-        if plan.first.is_none() && learner.is_opening() {
-            plan.first = Some(LeaderPacket::Diff(max));
-        }
-        plan.first.is_some().then_some(plan)
+        window.extend(self.commits.to_be_applied());
+        let oldest = window.len().saturating_sub(context.config.commit_log_count);
+        window.drain(..oldest);
+        (window, self.commits.last().unwrap_or(applied))
     }
 
     /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
@@ -174,6 +162,41 @@ impl Leading<'_> {
             context.effects.due(Step::Stream(connection));
         }
     }
+}
+
+/// Walks committedLog from the learner's zxid (rule 6.4.7). `None`: the learner's zxid is not in the
+/// history and of another epoch, so only a SNAP will do.
+fn walk(committed: &[&Arc<Txn>], learner: Zxid, max: Zxid) -> Option<Plan> {
+    let mut plan = Plan { first: None, packets: Vec::new(), sent: learner };
+    let mut previous = Zxid::ZERO;
+    for txn in committed {
+        if txn.zxid < learner {
+            previous = txn.zxid;
+            continue;
+        }
+        if plan.first.is_none() {
+            if txn.zxid == learner {
+                plan.first = Some(LeaderPacket::Diff(max));
+                continue;
+            }
+            if learner.is_opening() {
+                plan.first = Some(LeaderPacket::Diff(max));
+            } else if txn.zxid.epoch() != learner.epoch() {
+                return None;
+            } else {
+                plan.first = Some(LeaderPacket::Trunc(previous));
+            }
+        }
+        if txn.zxid > plan.sent {
+            plan.packets.push(LeaderPacket::Proposal(Arc::clone(txn)));
+            plan.packets.push(LeaderPacket::Commit(txn.zxid));
+            plan.sent = txn.zxid;
+        }
+    }
+    if plan.first.is_none() && learner.is_opening() {
+        plan.first = Some(LeaderPacket::Diff(max));
+    }
+    plan.first.is_some().then_some(plan)
 }
 
 impl Handler {

@@ -8,6 +8,7 @@ pub use state::Learner;
 pub(in crate::server) use state::Phase;
 
 use super::clients::{Clients, Serving};
+use super::commit_processor::{CommitProcessor, Committed};
 use super::context::{Context, Leave, PacketThread, Stays, Writing};
 use super::database::Database;
 use super::election::Election;
@@ -33,6 +34,7 @@ pub(in crate::server) struct Following<'a> {
     pub(in crate::server) database: &'a mut Database,
     pub(in crate::server) thread: &'a mut PacketThread,
     pub(in crate::server) log: &'a mut LogThread,
+    pub(in crate::server) commits: &'a mut CommitProcessor,
     pub(in crate::server) clients: &'a mut Clients,
     pub(in crate::server) election: &'a mut Election,
 }
@@ -63,7 +65,7 @@ impl Learner {
 impl Following<'_> {
     /// The follower's clients.
     fn serving(&mut self) -> Serving<'_> {
-        Serving { clients: self.clients, tree: &self.database.tree }
+        Serving { clients: self.clients, commits: self.commits, tree: &self.database.tree }
     }
 
     /// Reads from the connection to the leader.
@@ -187,7 +189,9 @@ impl Following<'_> {
             LeaderPacket::Revalidated { session, connection, timeout } => {
                 self.clients.revalidated(session, connection, timeout, context);
             }
-            LeaderPacket::Synced { session, xid } => self.serving().synced(session, xid, context),
+            LeaderPacket::Synced { session, xid } => {
+                self.committed(Committed::Sync(session, xid), context);
+            }
             packet => unreachable!("{}: {packet:?} in broadcast", context.id),
         }
     }
@@ -198,16 +202,34 @@ impl Following<'_> {
         self.log.push(txn, context);
     }
 
-    /// COMMIT: the head of pendingTxns must match (rule 4.5.2). The transaction is applied even
-    /// if its own fsync has not completed.
+    /// COMMIT: the head of pendingTxns must match (rule 4.5.2). The transaction can be applied even
+    /// before its own fsync has completed.
     fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         let Some(head) = learner.pending.front() else { return };
         assert_eq!(head.zxid, zxid, "{}: UNMATCHED_TXN_COMMIT", context.id);
         let txn = learner.pending.pop_front().expect("just looked at it");
-        let is_serving = learner.is_serving();
-        let applied = self.database.commit(&txn, context);
-        self.serving().deliver(&txn, applied, is_serving, context);
+        self.committed(Committed::Txn(txn), context);
+    }
+
+    /// To the CommitProcessor.
+    fn committed(&mut self, committed: Committed, context: &mut Context<'_>) {
+        self.commits.push(committed, context);
+        if context.config.applies_at_once {
+            self.apply_next(context);
+        }
+    }
+
+    /// The CommitProcessor applies the next transaction, or answers the next sync.
+    pub(in crate::server) fn apply_next(&mut self, context: &mut Context<'_>) {
+        match self.commits.take(context) {
+            Committed::Txn(txn) => {
+                let is_serving = self.learner.is_serving();
+                let applied = self.database.commit(&txn, context);
+                self.serving().deliver(&txn, applied, is_serving, context);
+            }
+            Committed::Sync(session, xid) => self.serving().synced(session, xid, context),
+        }
     }
 }
 

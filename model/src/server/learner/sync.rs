@@ -192,15 +192,15 @@ impl Following<'_> {
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
-        // HEAD begins to serve just before these commits; here it is one step.
-        for zxid in committed {
-            self.commit_pending(zxid, context);
-        }
+        // It serves, from its tree of now, before these commits are applied (rule 6.6.4).
         self.learner.phase = Phase::Broadcast;
         context.effects.event(Event::Serving {
             server: context.id,
             zxid: self.database.tree.last_processed(),
             digest: self.database.tree.digest(),
         });
+        for zxid in committed {
+            self.commit_pending(zxid, context);
+        }
     }
 }

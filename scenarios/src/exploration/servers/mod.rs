@@ -54,8 +54,14 @@ impl<'a> Question<'a> {
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 
+    fn applies_at_once(&self) -> bool {
+        self.exploration.ensemble.applies_at_once
+    }
+
     fn model(&self, reductions: bool) -> EnsembleModel {
-        let config = Config { bugs: self.scenario.bugs, ..Config::new(self.budget.servers, 0) };
+        let applies_at_once = self.applies_at_once();
+        let config = Config::new(self.budget.servers, 0);
+        let config = Config { bugs: self.scenario.bugs, applies_at_once, ..config };
         EnsembleModel::new(config, self.budget, self.election, reductions, property::servers())
     }
 }
@@ -124,7 +130,7 @@ impl Question<'_> {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: report::dimensions(self.budget, self.election),
+            dimensions: report::dimensions(self.budget, self.election, self.applies_at_once()),
             properties: report::properties(),
             unasked: Vec::new(),
             figures: figures(&outcome.statistics, None),
@@ -162,7 +168,7 @@ impl Question<'_> {
         report.finding = Some(Finding {
             scenario: report.title(),
             violation,
-            options: report::asked(self.budget, self.election),
+            options: report::asked(self.budget, self.election, self.applies_at_once()),
             config: Config::clone(config),
             case_file: None,
             replay: String::new(),

@@ -27,7 +27,7 @@ pub(super) fn properties() -> Vec<String> {
 }
 
 /// What was asked for, as a line.
-pub(super) fn asked(budget: Budget, election: Election) -> String {
+pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -> String {
     let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let budget = [
         plural(txns.into(), "transaction"),
@@ -44,7 +44,8 @@ pub(super) fn asked(budget: Budget, election: Election) -> String {
         Election::Oracle => "elections by oracle",
         Election::Fast => "elections as in the code",
     };
-    format!("{servers} over the ensemble grain, {election}; budget: {}", budget.join(", "))
+    let coarse = if applies_at_once { ", what is committed applied at once" } else { "" };
+    format!("{servers} over the ensemble grain, {election}{coarse}; budget: {}", budget.join(", "))
 }
 
 /// The budget as a case notes it.
@@ -62,7 +63,11 @@ pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
 }
 
 /// What such a search varies, and what it leaves out.
-pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
+pub(super) fn dimensions(
+    budget: Budget,
+    election: Election,
+    applies_at_once: bool,
+) -> Vec<Dimension> {
     let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
     let order = "every order in which packets, disk operations and starts take turns";
     let proposed = "proposed by an established leader at any moment";
@@ -85,6 +90,10 @@ pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
             "as in the code: each order of votes and timers, up to the third round",
         ),
     };
+    let applied = match applies_at_once {
+        true => "--coarse commit-apply: in the step in which a server learns of the commit",
+        false => "at any later moment than a server learns of the commit",
+    };
     vec![
         Dimension::new("servers", true, format!("{servers}: {order}")),
         faults("transactions", txns, "--txns", proposed),
@@ -93,6 +102,7 @@ pub(super) fn dimensions(budget: Budget, election: Election) -> Vec<Dimension> {
         faults("timeouts", timeouts, "--timeouts", timeout),
         faults("fsync errors", fsync_errors, "--fsync-errors", failed),
         elections,
+        Dimension::new("application of commits", !applies_at_once, applied),
         Dimension::new("background snapshots", false, "snapCount is never reached"),
         Dimension::new("clients, sessions", false, "only at the service grain"),
     ]

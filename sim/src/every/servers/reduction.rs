@@ -47,6 +47,9 @@ where
         {
             return Some(Step::Write(self.server));
         }
+        if reductions.applies && process.applies_eagerly(self.config.bugs, outlook) {
+            return Some(Step::Apply(self.server));
+        }
         self.eager_packet(process, outlook)
     }
 
@@ -96,8 +99,8 @@ where
                     Next::Packet(_) => reductions.packets,
                 };
                 let may = may && (!tells || self.config.election.is_oracle());
-                let (disk, bugs) = (&self.node.disk, self.config.bugs);
-                let eager = may && process.reads_eagerly(next, disk, bugs, outlook);
+                let disk = &self.node.disk;
+                let eager = may && process.reads_eagerly(next, disk, self.config, outlook);
                 eager.then_some(Step::ToLearner(connection))
             }
             Role::Leading(leader) => {

@@ -2,7 +2,7 @@
 
 /// Which reductions a search over servers uses.
 ///
-/// The first seven are *eager steps*: a step that is taken as soon as its condition holds, before
+/// The first eight are *eager steps*: a step that is taken as soon as its condition holds, before
 /// anything else is tried. Each is a persistent set of one step: nothing that can still happen, faults
 /// included, can be told to have come before it rather than behind it, and it shows nobody anything
 /// that is not shown either way. [`vivarium_model::server::eager`] has the conditions in full, and why. None of
@@ -38,6 +38,10 @@ pub struct Reductions {
     /// A leader sends what is queued for a learner behind a DIFF or TRUNC. *If it cannot leave its
     /// role, not for a newer epoch either, and nothing is or can be proposed that could come before.*
     pub streams: bool,
+    /// The CommitProcessor applies what is committed. *A learner's: searches of servers have no clients who
+    /// could tell, and leaving the role applies all that is logged. A leader's, if nothing can go wrong any
+    /// more and every learner is synchronised: who registers is told by what is applied.*
+    pub applies: bool,
     /// A server that has crashed starts again at once. *Under the oracle: one that is LOOKING does
     /// nothing until it is elected, as one that is down. (In elections of the code it votes.)*
     pub starts: bool,
@@ -69,6 +73,7 @@ impl Reductions {
             ends: all,
             acks: all,
             streams: all,
+            applies: all,
             starts: all,
             mail: all,
             breaks: all,
@@ -78,7 +83,8 @@ impl Reductions {
 
     /// Whether any step is taken as soon as it can be.
     pub(super) fn has_eager_steps(self) -> bool {
-        let Reductions { appends, fsyncs, writes, packets, ends, acks, streams, .. } = self;
-        appends || fsyncs || writes || packets || ends || acks || streams
+        let Reductions { appends, fsyncs, writes, packets, ends, acks, streams, applies, .. } =
+            self;
+        appends || fsyncs || writes || packets || ends || acks || streams || applies
     }
 }

@@ -81,6 +81,7 @@ fn code(step: &Step) -> u32 {
         Step::Append(_) => 1 << 16,
         Step::Fsync(_) => 2 << 16,
         Step::Write(_) => 3 << 16,
+        Step::Apply(_) => 7 << 16,
         Step::ToLearner(connection) => on(4, connection),
         Step::ToLeader(connection) => on(5, connection),
         Step::Stream(connection) => on(6, connection),

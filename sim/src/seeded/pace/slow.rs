@@ -11,6 +11,10 @@ const LEAST: Duration = Duration::from_millis(1);
 /// learner is missed after as much.
 const PACKETS: [u64; 3] = [5, 50, 300];
 
+/// The longest that a server takes until it applies what is committed, in milliseconds: its CommitProcessor waits
+/// for reads that take long, for its turn, or for the watches of the transaction before.
+const COMMITS: [u64; 3] = [5, 50, 500];
+
 /// The longest that a program takes, in milliseconds.
 const PROGRAMS: [u64; 4] = [20, 200, 1_000, 5_000];
 
@@ -23,6 +27,8 @@ pub struct SlowReactions {
     pub clients: Vec<Stretch>,
     /// Per server: a packet from or to another server.
     pub servers: Vec<Stretch>,
+    /// Per server: its CommitProcessor, before it applies what is committed.
+    pub commits: Vec<Stretch>,
 }
 
 /// How often something takes longer, and by how much at most. How much longer is spread evenly over the
@@ -67,6 +73,7 @@ impl SlowReactions {
             programs: some(clients, true, &PROGRAMS, 3),
             clients: some(clients, false, &PACKETS, 5),
             servers: some(servers, false, &PACKETS, 5),
+            commits: some(servers, false, &COMMITS, 3),
         }
     }
 
@@ -114,6 +121,7 @@ impl fmt::Display for SlowReactions {
             ("programs", &self.programs),
             ("clients' packets", &self.clients),
             ("servers' packets", &self.servers),
+            ("servers' commits", &self.commits),
         ];
         for (what, stretches) in all {
             if stretches.iter().all(|stretch| stretch.is_none()) {

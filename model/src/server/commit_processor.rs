@@ -1,0 +1,75 @@
+//! The CommitProcessor, as far as it keeps commits apart from their application (rule 4.5.8).
+//!
+//! Whoever learns that a transaction is committed (a leader by its quorum's last ack, a learner by COMMIT)
+//! puts it into `committedRequests` and goes on; another thread takes it from there and applies it. In
+//! between the leader has sent its COMMITs, learners have applied them and their clients have been
+//! answered, while this server still reads, answers, synchronises learners and checks requests with the
+//! tree from before. SYNCs go through the same queue, so none of them overtakes a commit.
+//!
+//! A leader calls the same queue `toBeApplied` where it synchronises learners.
+
+use super::context::Context;
+use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::txn::Txn;
+use crate::vocabulary::zxid::Zxid;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What is committed here and not applied yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct CommitProcessor {
+    committed: VecDeque<Committed>,
+}
+
+/// An entry of `committedRequests`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Committed {
+    /// A transaction, to be applied.
+    Txn(Arc<Txn>),
+    /// A sync of this server's own client, to be answered.
+    Sync(SessionId, Xid),
+}
+
+impl CommitProcessor {
+    /// The next one to be done.
+    pub(super) fn push(&mut self, committed: Committed, context: &mut Context<'_>) {
+        if self.committed.is_empty() && !context.config.applies_at_once {
+            context.effects.due(Step::Apply(context.id));
+        }
+        self.committed.push_back(committed);
+    }
+
+    /// Takes the next one.
+    pub(super) fn take(&mut self, context: &mut Context<'_>) -> Committed {
+        let next = self.committed.pop_front().expect("it applies what is committed");
+        if !self.committed.is_empty() && !context.config.applies_at_once {
+            context.effects.due(Step::Apply(context.id));
+        }
+        next
+    }
+
+    /// Whether there is nothing left to apply.
+    pub(super) fn is_empty(&self) -> bool {
+        self.committed.is_empty()
+    }
+
+    /// toBeApplied.
+    pub(super) fn to_be_applied(&self) -> impl Iterator<Item = &Arc<Txn>> {
+        self.committed.iter().filter_map(|committed| match committed {
+            Committed::Txn(txn) => Some(txn),
+            Committed::Sync(..) => None,
+        })
+    }
+
+    /// The last transaction that is committed here and not applied.
+    pub(super) fn last(&self) -> Option<Zxid> {
+        self.to_be_applied().last().map(|txn| txn.zxid)
+    }
+
+    /// The role ends, and the thread with it: what is left is applied from the log, or by a later leader
+    /// (rule 6.8.1).
+    pub(super) fn end(&mut self) {
+        self.committed.clear();
+    }
+}
