@@ -2,8 +2,9 @@
 //! transaction from its log (rules 6.4.3 and 4.4.3). Three servers, of which one fails.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, options};
+use super::ensemble::{Ensemble, SOON, options};
 use super::link::{Direction, Hold, down, up};
+use super::loss::one_of_three_fails;
 use super::quorum::Kind;
 use super::session::create;
 use super::tale::{Outcome, Tale};
@@ -63,7 +64,7 @@ pub(super) fn reproduce(
         answer.words()
     ));
 
-    fails(&mut ensemble, leader, tale)
+    one_of_three_fails(&mut ensemble, leader, "/paid", tale)
 }
 
 /// The learner's connection breaks, and it is told to cut what it has acknowledged.
@@ -84,27 +85,4 @@ fn reconnects(
         paid.previous()
     ));
     ensemble.until("the TRUNC on disk", SOON, |all| all.log(learner).contains("Truncating"))
-}
-
-/// One of three fails, and comes back.
-fn fails(
-    ensemble: &mut Ensemble,
-    leader: ServerId,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
-    let (all, others) = (ensemble.all(), ensemble.others(leader));
-    ensemble.crash(&[leader]);
-    tale.say(format!("{leader} is killed: one of three"));
-    let next = ensemble.serving(&others)?;
-    let have = ensemble.who_has("/paid", &others)?;
-    tale.say(format!("{next} leads; /paid is at {}", listed(&have)));
-    ensemble.start(&[leader])?;
-    ensemble.serving(&all)?;
-    let have = ensemble.who_has("/paid", &all)?;
-    tale.say(format!("{leader} is back; /paid is at {}", listed(&have)));
-    Ok(match have.len() {
-        0 => Outcome::Shown("/paid, which was answered, is gone on every server".to_owned()),
-        3 => Outcome::Kept("/paid is at every server".to_owned()),
-        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
-    })
 }

@@ -252,6 +252,17 @@ impl Ensemble {
         Tracer::attach(process, arguments, self.directory.path())
     }
 
+    /// A server's CommitProcessor stands still at the next thing that it is woken for, until it is let go. All other
+    /// threads of the server go on.
+    pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, Trouble> {
+        const STANDS_STILL: [&str; 4] =
+            ["-e", "trace=futex", "-e", "inject=futex:delay_exit=120000000"];
+        let process = self.servers[server.index()].process();
+        let process = process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))?;
+        let directory = self.directory.path();
+        Tracer::attach_to_thread(process, "CommitProcessor", &STANDS_STILL, directory)
+    }
+
     /// Which of these servers have a znode, each asked by a session of its own.
     pub(super) fn who_has(
         &self,

@@ -3,8 +3,8 @@
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, fsync_error_keeps_memory,
     interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
-    refuse_newer_zxid, sequence_counter_stays, sync_at_leader, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond,
+    refuse_newer_zxid, sequence_counter_stays, sync_at_leader, sync_overtakes_commits,
+    trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -20,6 +20,20 @@ pub const FINDINGS: &[Finding] = &[
         control: "the link does not break",
         needs_strace: true,
         reproduction: acks_outlive_reconnect::reproduce,
+    },
+    Finding {
+        name: "trunc-cuts-committed",
+        switch: Switch::Bug(Bug::TruncCutsCommitted),
+        loses: "A write that was answered is gone on every server after one of three has failed.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 1 --crashes 1",
+            budget: |three| three.servers(3).txns(1).crashes(1),
+        },
+        control: "the leader is not slow to apply what it has committed",
+        needs_strace: true,
+        reproduction: trunc_cuts_committed::reproduce,
     },
     Finding {
         name: "trunc-keeps-record-beyond",
@@ -60,6 +74,16 @@ pub const FINDINGS: &[Finding] = &[
         control: "the client has no write under way when its right is taken away",
         needs_strace: false,
         reproduction: outstanding_acl_is_old::reproduce,
+    },
+    Finding {
+        name: "sync-overtakes-commits",
+        switch: Switch::Bug(Bug::SyncOvertakesCommits),
+        loses: "A client reads, behind a sync, from before a write that another client was told is done.",
+        tracker: None,
+        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        control: "the client that reads is at a follower",
+        needs_strace: true,
+        reproduction: sync_overtakes_commits::reproduce,
     },
     Finding {
         name: "fsync-error-keeps-memory",

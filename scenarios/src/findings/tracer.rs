@@ -34,11 +34,30 @@ impl Tracer {
         arguments: &[&str],
         directory: &Path,
     ) -> Result<Tracer, Trouble> {
+        let process = process.to_string();
+        Tracer::begin(&["-f", "-p", &process], arguments, directory)
+    }
+
+    /// Attaches to one thread of a process, by the thread's name.
+    pub(super) fn attach_to_thread(
+        process: u32,
+        name: &str,
+        arguments: &[&str],
+        directory: &Path,
+    ) -> Result<Tracer, Trouble> {
+        let thread = thread_of(process, name);
+        let nobody = || Trouble::Otherwise(format!("there is no thread {name} to be traced"));
+        let thread = thread.ok_or_else(nobody)?;
+        Tracer::begin(&["-p", &thread], arguments, directory)
+    }
+
+    fn begin(whom: &[&str], arguments: &[&str], directory: &Path) -> Result<Tracer, Trouble> {
         let said = directory.join("strace-says");
         let stderr =
             File::create(&said).map_err(Trouble::machine("strace's log cannot be made"))?;
         let child = Command::new("strace")
-            .args(["-f", "-p", &process.to_string(), "-o"])
+            .args(whom)
+            .arg("-o")
             .arg(directory.join("strace"))
             .args(arguments)
             .stdin(Stdio::null())
@@ -101,6 +120,17 @@ impl Drop for Tracer {
             self.end();
         }
     }
+}
+
+/// The number of a process's thread of this name. The system keeps the first 15 bytes of a name.
+fn thread_of(process: u32, name: &str) -> Option<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let is_it = |path: &Path| {
+        let kept = fs::read_to_string(path.join("comm")).unwrap_or_default();
+        !kept.trim_end().is_empty() && kept.trim_end() == &name[..name.len().min(15)]
+    };
+    let thread = threads.filter_map(|entry| Some(entry.ok()?.path())).find(|path| is_it(path))?;
+    Some(thread.file_name()?.to_string_lossy().into_owned())
 }
 
 /// Sends a signal to a process that was started here, and has not been waited for.

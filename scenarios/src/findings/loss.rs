@@ -1,0 +1,30 @@
+//! One of three servers fails: is what was answered still there?
+
+use super::ensemble::{Ensemble, listed};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use vivarium_model::id::ServerId;
+
+/// The leader fails, and comes back. Who has a znode whose create was answered?
+pub(super) fn one_of_three_fails(
+    ensemble: &mut Ensemble,
+    leader: ServerId,
+    path: &str,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let (all, others) = (ensemble.all(), ensemble.others(leader));
+    ensemble.crash(&[leader]);
+    tale.say(format!("{leader} is killed: one of three"));
+    let next = ensemble.serving(&others)?;
+    let have = ensemble.who_has(path, &others)?;
+    tale.say(format!("{next} leads; {path} is at {}", listed(&have)));
+    ensemble.start(&[leader])?;
+    ensemble.serving(&all)?;
+    let have = ensemble.who_has(path, &all)?;
+    tale.say(format!("{leader} is back; {path} is at {}", listed(&have)));
+    Ok(match have.len() {
+        0 => Outcome::Shown(format!("{path}, which was answered, is gone on every server")),
+        3 => Outcome::Kept(format!("{path} is at every server")),
+        _ => Outcome::Inconclusive(format!("{path} is at {} only", listed(&have))),
+    })
+}
