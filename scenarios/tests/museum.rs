@@ -126,7 +126,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("two-phase-commit", "TwoPcDecisionIgnored", "two-phase commit TP1 agreement", 0, 50),
     exhibit("two-phase-commit", "TwoPcDecisionOverwritten", "two-phase commit TP3 finality", 0, 50),
     exhibit("two-phase-commit", "TwoPcLostReplyIsAbort", "progress", 0, 50),
-    exhibit("two-phase-commit", "TwoPcWatchAfterRead", "progress", 0, 100),
+    exhibit("two-phase-commit", "TwoPcWatchAfterRead", "progress", 200, 500),
     exhibit(
         "two-phase-commit-coordinator",
         "TwoPcMutableVote",
@@ -196,7 +196,13 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("partitioner", "ShareWithoutLock", "partitioner PT", 0, 200),
     exhibit("partitioner", "OwnOrder", "partitioner PT2", 0, 200),
     exhibit("configuration", "ConfigVersionNotMzxid", "configuration CF3 up to date", 0, 50),
-    exhibit("configuration", "ConfigNoRecheckOnReconnect", "configuration CF3 up to date", 0, 200),
+    exhibit(
+        "configuration",
+        "ConfigNoRecheckOnReconnect",
+        "configuration CF3 up to date",
+        650,
+        2_000,
+    ),
     exhibit("configuration", "ConfigWatchAfterRead", "configuration CF3 up to date", 0, 50),
     exhibit("node-cache", "CacheVersionNotMzxid", "cache CA", 0, 50),
     exhibit("node-cache", "CacheNoRecheckOnReconnect", "cache CA1", 0, 200),

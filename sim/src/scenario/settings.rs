@@ -115,10 +115,20 @@ impl Settings {
     /// The first that it has not: "a search knows no …".
     pub fn check_searchable(&self) -> Result<(), &'static str> {
         let any = |asked: fn(&ClientOptions) -> bool| self.clients.iter().any(asked);
-        // A search has no time, and so no matter how long a session lasts.
-        let ServerOptions { min_session_timeout, max_session_timeout, .. } = self.servers;
-        let usual =
-            ServerOptions { min_session_timeout, max_session_timeout, ..Default::default() };
+        // A search has no time, and so no matter how long a session lasts. And what a sync shows there is what
+        // it may show with that property.
+        let ServerOptions {
+            min_session_timeout,
+            max_session_timeout,
+            forward_learner_requests_to_commit_processor_disabled,
+            ..
+        } = self.servers;
+        let usual = ServerOptions {
+            min_session_timeout,
+            max_session_timeout,
+            forward_learner_requests_to_commit_processor_disabled,
+            ..Default::default()
+        };
         let lacking = [
             (any(|client| client.can_be_read_only), "clients of read-only servers"),
             (any(|client| client.expires_locally), "clients that expire by themselves"),

@@ -102,7 +102,7 @@ pub(super) fn dimensions(
         faults("timeouts", timeouts, "--timeouts", timeout),
         faults("fsync errors", fsync_errors, "--fsync-errors", failed),
         elections,
-        Dimension::new("application of commits", !applies_at_once, applied),
+        Dimension::new("commit and apply", !applies_at_once, applied),
         Dimension::new("background snapshots", false, "snapCount is never reached"),
         Dimension::new("clients, sessions", false, "only at the service grain"),
     ]
