@@ -252,6 +252,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "PlantedLeaderNotCounted", "progress", 0, 50),
     exhibit("churn", "PlantedLocalSync", "H6", 0, 20),
     exhibit("churn", "PlantedHastySync", "H6", 0, 50),
+    exhibit("churn", "PlantedRequestsNotHeld", "H6", 0, 2_000),
     exhibit("churn", "PlantedClosingSessionWrites", "bridge", 0, 400),
     exhibit("churn", "PlantedOwnerStays", "H14", 0, 50),
     exhibit("watches", "PlantedExistForgotten", "H7", 0, 50),

@@ -2,18 +2,21 @@
 //!
 //! The answer to a sync stands at or above all that was acknowledged to anybody before the sync was sent, and at
 //! or above what the leader that read it had committed by then; where a learner's client asked, at or above what
-//! that leader had proposed (rule 4.6.4). And a leader has read it at all: no learner answers by itself (rule
-//! 4.5.6). Since a session never goes back (H3), whatever is read behind the sync is as new.
+//! that leader had proposed (rule 4.6.4); and always at or above what the same session had asked that leader to propose,
+//! by whichever server, unless `forward_learner_requests_to_commit_processor_disabled` is set (rule 4.5.7). And a leader
+//! has read it at all: no learner answers by itself (rule 4.5.6). Since a session never goes back (H3), whatever is read behind the sync is as new.
 //!
 //! The first part has one exception: there is no quorum round, so a leader that is deposed and has not noticed
 //! answers for what it knows (rule 4.6.4). Such answers are counted.
 
 use super::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The monitor of H6. Asked in sweeps: programs' searches have no leader that reads a sync.
 #[derive(Clone, Debug, Default, Hash)]
@@ -23,6 +26,8 @@ pub struct SyncedReads {
     asked: BTreeMap<(SessionId, Xid), Asking>,
     leaders: BTreeMap<ServerId, Leadership>,
     newest: Epoch,
+    /// Leaders do not keep what a session asks of them behind what it has asked by a learner.
+    forgets_learners_requests: bool,
     by_deposed: Unhashed<u64>,
 }
 
@@ -43,11 +48,22 @@ struct Read {
     is_deposed: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Leadership {
     epoch: Epoch,
     proposed: Zxid,
     committed: Zxid,
+    /// The last transaction that it has proposed of each session.
+    of_sessions: BTreeMap<SessionId, Zxid>,
+}
+
+impl Leadership {
+    /// What the answer to a session's sync has to reach.
+    fn known(&self, session: SessionId, by_learner: bool, forgets_learners_requests: bool) -> Zxid {
+        let all = if by_learner { self.proposed } else { Zxid::ZERO };
+        let own = self.of_sessions.get(&session).filter(|_| !forgets_learners_requests);
+        self.committed.max(all).max(own.copied().unwrap_or_default())
+    }
 }
 
 impl SyncedReads {
@@ -58,10 +74,9 @@ impl SyncedReads {
 
     fn read(&mut self, leader: ServerId, session: SessionId, xid: Xid, by_learner: bool) {
         let Some(asking) = self.asked.get_mut(&(session, xid)) else { return };
-        let Leadership { epoch, proposed, committed } =
-            self.leaders.get(&leader).copied().unwrap_or_default();
-        let known = if by_learner { proposed.max(committed) } else { committed };
-        asking.read = Some(Read { leader, known, is_deposed: epoch < self.newest });
+        let leadership = self.leaders.entry(leader).or_default();
+        let known = leadership.known(session, by_learner, self.forgets_learners_requests);
+        asking.read = Some(Read { leader, known, is_deposed: leadership.epoch < self.newest });
     }
 
     fn answered(&mut self, session: SessionId, xid: Xid, zxid: Zxid) -> Result<(), String> {
@@ -96,6 +111,11 @@ impl Monitor for SyncedReads {
 
     fn asked(&self) -> Asked {
         Asked::InSweeps
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.forgets_learners_requests =
+            config.options.forward_learner_requests_to_commit_processor_disabled;
     }
 
     fn looks_back(&self) -> LooksBack {
@@ -140,7 +160,9 @@ impl Monitor for SyncedReads {
             }
             Event::Replied { session, xid, .. } => _ = self.asked.remove(&(*session, *xid)),
             Event::Proposed { leader, txn } => {
-                self.leaders.entry(*leader).or_default().proposed = txn.zxid;
+                let leadership = self.leaders.entry(*leader).or_default();
+                leadership.proposed = txn.zxid;
+                leadership.of_sessions.insert(txn.session, txn.zxid);
             }
             Event::Committed { leader, txn } => {
                 let leadership = self.leaders.entry(*leader).or_default();
@@ -150,7 +172,7 @@ impl Monitor for SyncedReads {
                 self.newest = self.newest.max(*epoch);
                 // An opening zxid is no transaction: a learner that has all there is may stand below it.
                 let committed = view.history.whole().last_up_to(*last_zxid);
-                let known = Leadership { epoch: *epoch, proposed: Zxid::ZERO, committed };
+                let known = Leadership { epoch: *epoch, committed, ..Leadership::default() };
                 self.leaders.insert(*leader, known);
             }
             _ => {}
@@ -172,7 +194,6 @@ mod tests {
     use crate::vocabulary::error::Error;
     use crate::vocabulary::op::{OpResult, Response};
     use crate::vocabulary::txn::{Txn, TxnBody};
-    use std::sync::Arc;
 
     fn sync() -> Request {
         Request::Sync { path: "/a".into() }
@@ -262,6 +283,25 @@ mod tests {
         let saw = trial.clone_and_object(answered(z(2, 1)));
         assert!(saw.contains("2:2 was acknowledged before it was sent"), "{saw}");
         trial.accepts(answered(z(2, 2)));
+    }
+
+    /// Rule 4.5.7: but it does wait for the session's own, by whichever server that came.
+    #[test]
+    fn at_the_leader_it_sees_what_the_session_has_asked() {
+        let mut trial = asking();
+        let body = TxnBody::Error(Error::NoNode);
+        let own = Txn { zxid: z(2, 5), session: SESSION, cxid: Xid(2), time: 0, body };
+        trial.accepts(Event::Proposed { leader: ONE, txn: Arc::new(own) });
+        let mut without = trial.clone();
+        let mut config = Config::new(3, 1);
+        config.options.forward_learner_requests_to_commit_processor_disabled = true;
+        without.monitor.begin(&Arc::new(config));
+        trial.accepts(read(ONE, false));
+        let saw = trial.clone_and_object(answered(z(2, 4)));
+        assert!(saw.contains("server 1 knew of 2:5"), "{saw}");
+        trial.accepts(answered(z(2, 5)));
+        without.accepts(read(ONE, false));
+        without.accepts(answered(z(2, 4)));
     }
 
     /// Rule 4.6.4: but for what it knows itself it answers.

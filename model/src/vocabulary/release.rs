@@ -147,6 +147,9 @@ named! {
         PlantedLocalSync => "planted: learners answer syncs by themselves",
         /// Planted: a leader answers a sync at once, whatever it has proposed.
         PlantedHastySync => "planted: a leader answers syncs ahead of what it has proposed",
+        /// Planted: a leader does not keep what a session asks of it behind what it has asked by a learner, as if
+        /// `forward_learner_requests_to_commit_processor_disabled` were set.
+        PlantedRequestsNotHeld => "planted: leaders do not hold learners' requests",
         /// Planted: a session that goes on at another server still belongs to the one before.
         PlantedOwnerStays => "planted: revalidation does not change the owner of a session",
         /// Planted: SetWatches neither tells of a znode that stands though its creation was awaited, nor sets the watch.
@@ -176,7 +179,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 12] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 13] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -185,6 +188,7 @@ impl Bug {
         Bug::PlantedLeaderNotCounted,
         Bug::PlantedLocalSync,
         Bug::PlantedHastySync,
+        Bug::PlantedRequestsNotHeld,
         Bug::PlantedOwnerStays,
         Bug::PlantedExistForgotten,
         Bug::PlantedChildByCzxid,
