@@ -54,6 +54,14 @@ fn what_is_not_committed_becomes_durable_late() {
     needs(&case, Flaw::DurableThoughUncommitted);
 }
 
+/// A learner that has crashed, and registers again, is synchronised by what its leader has applied by then.
+#[test]
+fn a_leader_may_apply_late_while_learners_can_register() {
+    let bugs = vec![Bug::TruncCutsCommitted];
+    let crash = Budget { servers: 2, txns: 1, crashes: 1, ..Budget::default() };
+    needs(&Case { bugs, ..case(crash, Watched::States) }, Flaw::AppliesThoughRegistering);
+}
+
 /// What was committed by the first fsync is so before what was proposed meanwhile is made durable.
 #[test]
 fn an_fsync_may_come_before_the_next_append() {

@@ -25,7 +25,7 @@ mod flaw;
 
 pub use flaw::Flaw;
 
-use super::leader::{Handler, HandlerPhase, Leader};
+use super::leader::{HandlerPhase, Leader};
 use super::learner::{Learner, Phase};
 use super::{Role, Server, Writing};
 use crate::network::Next;
@@ -197,20 +197,23 @@ impl Server {
     /// A learner's tree is asked by its clients, of whom searches of servers have none, and by the server itself
     /// once it has left its role: which applies all that is logged, and what is committed here waits for
     /// the log thread at least. Only a failed fsync takes that away. A leader's is asked by those who
-    /// register with it as well: so not while somebody can.
-    pub fn applies_eagerly(&self, bugs: Bugs, outlook: Outlook) -> bool {
-        if self.commits.is_empty() {
+    /// register with it as well: so not while somebody can, which is not the case if all others are
+    /// synchronised, on connections that are whole, and nothing goes wrong any more.
+    pub fn applies_eagerly(
+        &self,
+        bugs: Bugs,
+        outlook: Outlook,
+        has_synchronised_all: impl Fn(&Leader) -> bool,
+    ) -> bool {
+        if self.commits.is_empty() || !leaves_no_trace(bugs, outlook) {
             return false;
         }
         match &self.role {
             Role::Looking => false,
-            Role::Following(_) => leaves_no_trace(bugs, outlook),
+            Role::Following(_) => true,
             Role::Leading(leader) => {
-                let over = [Flaw::AppliesThoughFaulty; 3];
-                leaves_no_trace(bugs, outlook)
-                    && outlook.is_calm(over)
-                    && (leader.has_synchronised_all()
-                        || outlook.has(Flaw::AppliesThoughRegistering))
+                outlook.is_calm([Flaw::AppliesThoughFaulty; 3])
+                    && (has_synchronised_all(leader) || outlook.has(Flaw::AppliesThoughRegistering))
             }
         }
     }
@@ -341,15 +344,15 @@ fn leaves_no_trace(bugs: Bugs, outlook: Outlook) -> bool {
 }
 
 impl Leader {
-    /// Whether nobody is left who could yet be synchronised, as long as nothing goes wrong.
-    fn has_synchronised_all(&self) -> bool {
-        let is_done = |handler: &&Handler| {
+    /// Whether the learner of this connection has been sent all that there was when it registered.
+    pub fn has_synchronised(&self, connection: LearnerConnection) -> bool {
+        let handler = self.handlers.get(&connection);
+        handler.is_some_and(|handler| {
             matches!(
                 handler.phase,
                 HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart | HandlerPhase::Broadcast
             )
-        };
-        self.handlers.values().filter(is_done).count() + 1 == usize::from(self.servers)
+        })
     }
 
     /// Whether it and one learner are a quorum.

@@ -14,7 +14,7 @@ mod requests;
 mod state;
 mod sync;
 
-pub(in crate::server) use state::{Handler, HandlerPhase};
+pub(in crate::server) use state::HandlerPhase;
 pub use state::{Leader, Phase};
 
 use super::clients::{Clients, Serving};

@@ -6,7 +6,7 @@ use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::every::servers::Budget;
 
 /// Defects that a search over servers can come upon.
-pub const BUGS: [Bug; 11] = [
+pub const BUGS: [Bug; 12] = [
     Bug::RefuseNewerZxid,
     Bug::TruncKeepsNewerSnapshot,
     Bug::TruncKeepsRecordBeyond,
@@ -16,6 +16,7 @@ pub const BUGS: [Bug; 11] = [
     Bug::LeaderIgnoresNewerEpoch,
     Bug::AcksOutliveReconnect,
     Bug::FsyncErrorKeepsMemory,
+    Bug::TruncCutsCommitted,
     Bug::SnapshotAheadOfLog,
     Bug::GapsAreReplayed,
 ];

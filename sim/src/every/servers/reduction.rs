@@ -47,10 +47,27 @@ where
         {
             return Some(Step::Write(self.server));
         }
-        if reductions.applies && process.applies_eagerly(self.config.bugs, outlook) {
+        if reductions.applies && self.applies(process, outlook) {
             return Some(Step::Apply(self.server));
         }
         self.eager_packet(process, outlook)
+    }
+
+    fn applies(&self, process: &Server, outlook: Outlook) -> bool {
+        process.applies_eagerly(self.config.bugs, outlook, |leader| {
+            let others = || self.config.server_ids().filter(|id| *id != self.server);
+            others().all(|id| {
+                self.followed_by(id).is_some_and(|connection| leader.has_synchronised(connection))
+            })
+        })
+    }
+
+    /// The connection by which another server follows this one, if neither end of it is closed.
+    fn followed_by(&self, other: ServerId) -> Option<LearnerConnection> {
+        let process = (self.nodes)(other).process.as_ref()?;
+        let Role::Following(learner) = process.role() else { return None };
+        let connection = learner.connection().filter(|_| learner.leader() == self.server)?;
+        (self.links)(other).is_whole(connection.slot).then_some(connection)
     }
 
     fn streams(&self, process: &Server, connection: LearnerConnection, outlook: Outlook) -> bool {
@@ -65,11 +82,7 @@ where
         };
         let others = || self.config.server_ids().filter(|id| *id != self.server);
         let role = |id: ServerId| (self.nodes)(id).process.as_ref().map(Server::role);
-        let follows = |id: &ServerId| {
-            let Some(Role::Following(learner)) = role(*id) else { return false };
-            let connection = learner.connection().filter(|_| learner.leader() == self.server);
-            connection.is_some_and(|connection| (self.links)(*id).is_whole(connection.slot))
-        };
+        let follows = |id: &ServerId| self.followed_by(*id).is_some();
         let disputes = |id: ServerId| {
             let is_newer = (self.nodes)(id).disk.accepted_epoch() > leader.epoch();
             is_newer || matches!(role(id), Some(Role::Leading(_)))
