@@ -179,6 +179,8 @@ impl Serving<'_> {
                 // commitSession: what is global is no local session any more.
                 self.clients.forget_local(txn.session, context);
                 self.clients.session_created(txn.session, *timeout, context);
+                // What the leader holds; learners hold only what is behind it.
+                let _held = self.complete(txn.session, &Pending::Write(txn.cxid));
             }
             _ => self.complete_write(txn, result, context),
         }

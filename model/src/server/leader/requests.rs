@@ -25,13 +25,17 @@ impl Leading<'_> {
         let session = asker.session;
         let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
         let txn = prep.request(tree, asker, xid, request, context.config, context.at);
-        if let ServerRequest::CreateSession { timeout } = request {
-            context.arm(ServerTimer::SessionExpiry(session), *timeout);
-        } else {
-            self.touch(session, context);
-            if asker.owner != Owner::Leader {
-                self.hold_for_commit(session, xid, context);
+        match request {
+            ServerRequest::CreateSession { timeout } => {
+                context.arm(ServerTimer::SessionExpiry(session), *timeout);
             }
+            _ => self.touch(session, context),
+        }
+        match (asker.owner, request) {
+            (Owner::Learner(_), _) => self.hold_for_commit(session, xid, context),
+            // A write of a client of its own waits there by itself.
+            (Owner::Leader, ServerRequest::CreateSession { .. }) => self.clients.hold(session, xid),
+            (Owner::Leader, _) => {}
         }
         self.propose_prepared(txn, context)
     }
