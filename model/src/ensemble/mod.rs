@@ -135,7 +135,13 @@ impl Ensemble {
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         let network = &mut self.network;
         let mut context = Context { at, id: server, config: &self.config, network, disk, effects };
-        process.as_mut().map(|process| run(process, &mut context))
+        process.as_mut().map(|process| {
+            let done = run(process, &mut context);
+            if context.config.applies_at_once {
+                process.apply_at_once(&mut context);
+            }
+            done
+        })
     }
 
     /// What a step does to the ensemble, if it can happen. Programs' inputs and their hosts are the

@@ -1,10 +1,14 @@
 //! H6: what a sync promises.
 //!
-//! The answer to a sync stands at or above all that was acknowledged to anybody before the sync was sent, and at
-//! or above what the leader that read it had committed by then; where a learner's client asked, at or above what
-//! that leader had proposed (rule 4.6.4); and always at or above what the same session had asked that leader to propose,
-//! by whichever server, unless `forward_learner_requests_to_commit_processor_disabled` is set (rule 4.5.7). And a leader
-//! has read it at all: no learner answers by itself (rule 4.5.6). Since a session never goes back (H3), whatever is read behind the sync is as new.
+//! The answer to a sync stands at or above
+//! * all that was acknowledged to anybody before the sync was sent;
+//! * what the leader that read it had committed by then, and, where a learner's client asked, what that leader had
+//!   proposed (rule 4.6.4);
+//! * what the same session had asked that leader to propose, by whichever server, unless
+//!   `forward_learner_requests_to_commit_processor_disabled` is set (rule 4.5.7).
+//!
+//! And a leader has read it at all: no learner answers by itself (rule 4.5.6). Since a session never goes back (H3),
+//! whatever is read behind the sync is as new.
 //!
 //! The first part has one exception: there is no quorum round, so a leader that is deposed and has not noticed
 //! answers for what it knows (rule 4.6.4). Such answers are counted.

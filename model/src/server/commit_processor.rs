@@ -32,21 +32,31 @@ pub(super) enum Committed {
 }
 
 impl CommitProcessor {
-    /// The next one to be done.
+    /// Puts one behind the others.
     pub(super) fn push(&mut self, committed: Committed, context: &mut Context<'_>) {
-        if self.committed.is_empty() && !context.config.applies_at_once {
-            context.effects.due(Step::Apply(context.id));
-        }
         self.committed.push_back(committed);
+        if self.committed.len() == 1 {
+            self.next_is_due(context);
+        }
     }
 
-    /// Takes the next one.
+    /// Takes the oldest one.
+    ///
+    /// # Panics
+    /// If there is none.
     pub(super) fn take(&mut self, context: &mut Context<'_>) -> Committed {
-        let next = self.committed.pop_front().expect("it applies what is committed");
-        if !self.committed.is_empty() && !context.config.applies_at_once {
+        let oldest = self.committed.pop_front().expect("it applies what is committed");
+        if !self.committed.is_empty() {
+            self.next_is_due(context);
+        }
+        oldest
+    }
+
+    /// The thread turns to the oldest one, unless that is no step of its own.
+    fn next_is_due(&self, context: &mut Context<'_>) {
+        if !context.config.applies_at_once {
             context.effects.due(Step::Apply(context.id));
         }
-        next
     }
 
     /// Whether there is nothing left to apply.

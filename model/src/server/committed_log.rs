@@ -51,11 +51,6 @@ impl CommittedLog {
         self.txns.clear();
     }
 
-    /// The smallest and the largest zxid in the window, `None` when it is empty.
-    pub fn bounds(&self) -> Option<(Zxid, Zxid)> {
-        Some((self.txns.front()?.zxid, self.txns.back()?.zxid))
-    }
-
     /// The transactions, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Txn>> {
         self.txns.iter()

@@ -1,7 +1,6 @@
 //! A server that is LOOKING: it elects, and serves reads meanwhile if it may.
 
-use super::clients::{Clients, Serving};
-use super::commit_processor::CommitProcessor;
+use super::clients::Clients;
 use super::context::Context;
 use super::database::Database;
 use super::election::{Decision, Election};
@@ -12,7 +11,6 @@ use crate::vocabulary::packet::Vote;
 pub(super) struct Looking<'a> {
     pub(super) database: &'a Database,
     pub(super) election: &'a mut Election,
-    pub(super) commits: &'a mut CommitProcessor,
     pub(super) clients: &'a mut Clients,
 }
 
@@ -37,7 +35,6 @@ impl Looking<'_> {
 
     /// It was LOOKING for long enough to serve without a leader.
     pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
-        let (commits, tree) = (&mut *self.commits, &self.database.tree);
-        Serving { clients: self.clients, commits, tree }.begin_read_only(context);
+        self.clients.begin_read_only(self.database.tree.last_processed(), context);
     }
 }

@@ -210,7 +210,7 @@ impl Server {
     fn in_role(&mut self) -> InRole<'_> {
         let Server { database, election, role, thread, log, commits, clients, .. } = self;
         match role {
-            Role::Looking => InRole::Looking(Looking { database, election, commits, clients }),
+            Role::Looking => InRole::Looking(Looking { database, election, clients }),
             Role::Following(learner) => InRole::Following(Following {
                 learner,
                 database,

@@ -35,11 +35,9 @@ impl Clients {
         let waiting = Waiting { connection: Some(connection), what, exception };
         self.pending.entry(session).or_default().push_back(waiting);
     }
-}
 
-impl Clients {
-    /// A request that came by another server, or of this leader itself, goes through this server's queue of
-    /// its session too; nobody is answered here.
+    /// The same for a request that a leader has of a learner or of its own: nobody is answered here, and what the
+    /// session asks here waits behind it (rule 4.5.7).
     pub(super) fn hold(&mut self, session: SessionId, xid: Xid) {
         let waiting = Waiting { connection: None, what: Pending::Write(xid), exception: None };
         self.pending.entry(session).or_default().push_back(waiting);
@@ -84,7 +82,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether a leader's own sync has to wait for what is committed, and not applied yet.
+    /// Whether a leader's own sync has to wait for what is committed, and not applied yet (see
+    /// [`Bug::SyncOvertakesCommits`]).
     fn waits_for_commits(&self, request: &Request, context: &Context<'_>) -> bool {
         matches!(request, Request::Sync { .. })
             && !self.commits.is_empty()
@@ -179,7 +178,7 @@ impl Serving<'_> {
                 // commitSession: what is global is no local session any more.
                 self.clients.forget_local(txn.session, context);
                 self.clients.session_created(txn.session, *timeout, context);
-                // What the leader holds; learners hold only what is behind it.
+                // A leader holds createSession too. Nobody waits for its answer in the queue.
                 let _held = self.complete(txn.session, &Pending::Write(txn.cxid));
             }
             _ => self.complete_write(txn, result, context),

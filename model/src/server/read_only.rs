@@ -22,6 +22,7 @@ use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::zxid::Zxid;
 
 /// How long a server is LOOKING at least before it takes itself for cut off.
 const GRACE: Duration = Duration::from_secs(2);
@@ -34,6 +35,13 @@ pub(super) fn begin_grace(context: &mut Context<'_>) {
 }
 
 impl Clients {
+    /// It was LOOKING for long enough, with a tree at this zxid.
+    pub(super) fn begin_read_only(&mut self, zxid: Zxid, context: &mut Context<'_>) {
+        assert!(!self.read_only, "{}: it serves read-only already", context.id);
+        self.read_only = true;
+        context.effects.note(|| format!("{} serves read-only, at {zxid}", context.id));
+    }
+
     /// It is not LOOKING any more: its clients must look for a server that serves.
     pub(super) fn end_read_only(&mut self, context: &mut Context<'_>) {
         if context.config.options.read_only_mode {
@@ -46,16 +54,6 @@ impl Clients {
 }
 
 impl Serving<'_> {
-    /// It was LOOKING for long enough.
-    pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
-        assert!(!self.clients.read_only, "{}: it serves read-only already", context.id);
-        self.clients.read_only = true;
-        context.effects.note(|| {
-            let zxid = self.tree.last_processed();
-            format!("{} serves read-only, at {zxid}", context.id)
-        });
-    }
-
     /// validateSession: a global session cannot be renewed here.
     pub(super) fn refuses_session(&self, session: Option<SessionId>) -> bool {
         let is_global = |session| self.tree.sessions().contains_key(&session);

@@ -4,6 +4,7 @@
 //!
 //! A step that is not enabled (`enabled`) must not come here at all: whoever takes steps asks before.
 
+use super::commit_processor::Committed;
 use super::context::Leave;
 use super::{Context, InRole, Server};
 use crate::network::Delivered;
@@ -138,12 +139,25 @@ impl Server {
         }
     }
 
-    /// The CommitProcessor applies the next of what is committed.
+    /// The CommitProcessor applies the next transaction, or answers the next sync (rule 4.5.8).
     pub(crate) fn apply_next(&mut self, context: &mut Context<'_>) {
-        match self.in_role() {
-            InRole::Following(mut following) => following.apply_next(context),
-            InRole::Leading(mut leading) => leading.apply_next(context),
-            InRole::Looking(_) => unreachable!("leaving a role ends its CommitProcessor"),
+        match self.commits.take(context) {
+            Committed::Txn(txn) => {
+                let is_serving = self.is_serving();
+                let applied = self.database.commit(&txn, context);
+                if let InRole::Leading(mut leading) = self.in_role() {
+                    leading.applied(&txn, context);
+                }
+                self.serving().deliver(&txn, applied, is_serving, context);
+            }
+            Committed::Sync(session, xid) => self.serving().synced(session, xid, context),
+        }
+    }
+
+    /// All that a step has committed, where that is no step of its own.
+    pub(crate) fn apply_at_once(&mut self, context: &mut Context<'_>) {
+        while !self.commits.is_empty() {
+            self.apply_next(context);
         }
     }
 

@@ -61,7 +61,7 @@ impl Leading<'_> {
         leader.last_committed = txn.zxid;
         leader.forward(LeaderPacket::Commit(txn.zxid), context);
         context.effects.event(Event::Committed { leader: context.id, txn: Arc::clone(&txn) });
-        self.committed(Committed::Txn(txn), context);
+        self.commits.push(Committed::Txn(txn), context);
         for (connection, session, xid) in syncs {
             if self.leader.handlers.contains_key(&connection) {
                 context.to_learner(connection, LeaderPacket::Synced { session, xid });
@@ -69,28 +69,8 @@ impl Leading<'_> {
         }
     }
 
-    /// To the CommitProcessor.
-    pub(super) fn committed(&mut self, committed: Committed, context: &mut Context<'_>) {
-        self.commits.push(committed, context);
-        if context.config.applies_at_once {
-            self.apply_next(context);
-        }
-    }
-
-    /// The CommitProcessor applies the next transaction, or answers the next sync.
-    pub(in crate::server) fn apply_next(&mut self, context: &mut Context<'_>) {
-        match self.commits.take(context) {
-            Committed::Txn(txn) => {
-                let applied = self.database.commit(&txn, context);
-                self.applied(&txn, context);
-                self.serving().deliver(&txn, applied, true, context);
-            }
-            Committed::Sync(session, xid) => self.serving().synced(session, xid, context),
-        }
-    }
-
     /// The leader's tree has applied a transaction: outstanding changes up to it leave.
-    fn applied(&mut self, txn: &Txn, context: &mut Context<'_>) {
+    pub(in crate::server) fn applied(&mut self, txn: &Txn, context: &mut Context<'_>) {
         self.leader.prep_mut().applied(txn);
         if matches!(txn.body, TxnBody::CloseSession { .. }) {
             context.disarm(ServerTimer::SessionExpiry(txn.session));

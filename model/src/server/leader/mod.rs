@@ -17,7 +17,7 @@ mod sync;
 pub(in crate::server) use state::HandlerPhase;
 pub use state::{Leader, Phase};
 
-use super::clients::{Clients, Serving};
+use super::clients::Clients;
 use super::commit_processor::CommitProcessor;
 use super::context::{Context, Leave, PacketThread, Stays, Writing};
 use super::database::Database;
@@ -58,11 +58,6 @@ impl Leader {
 }
 
 impl Leading<'_> {
-    /// The leader's own clients.
-    fn serving(&mut self) -> Serving<'_> {
-        Serving { clients: self.clients, commits: self.commits, tree: &self.database.tree }
-    }
-
     /// A learner's connection was not read from for too long, or a handler fails: it is closed.
     pub(in crate::server) fn drop_handler(
         &mut self,

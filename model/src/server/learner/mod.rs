@@ -7,7 +7,7 @@ mod sync;
 pub use state::Learner;
 pub(in crate::server) use state::Phase;
 
-use super::clients::{Clients, Serving};
+use super::clients::Clients;
 use super::commit_processor::{CommitProcessor, Committed};
 use super::context::{Context, Leave, PacketThread, Stays, Writing};
 use super::database::Database;
@@ -63,11 +63,6 @@ impl Learner {
 }
 
 impl Following<'_> {
-    /// The follower's clients.
-    fn serving(&mut self) -> Serving<'_> {
-        Serving { clients: self.clients, commits: self.commits, tree: &self.database.tree }
-    }
-
     /// Reads from the connection to the leader.
     pub(in crate::server) fn read_from_leader(
         &mut self,
@@ -190,7 +185,7 @@ impl Following<'_> {
                 self.clients.revalidated(session, connection, timeout, context);
             }
             LeaderPacket::Synced { session, xid } => {
-                self.committed(Committed::Sync(session, xid), context);
+                self.commits.push(Committed::Sync(session, xid), context);
             }
             packet => unreachable!("{}: {packet:?} in broadcast", context.id),
         }
@@ -209,27 +204,7 @@ impl Following<'_> {
         let Some(head) = learner.pending.front() else { return };
         assert_eq!(head.zxid, zxid, "{}: UNMATCHED_TXN_COMMIT", context.id);
         let txn = learner.pending.pop_front().expect("just looked at it");
-        self.committed(Committed::Txn(txn), context);
-    }
-
-    /// To the CommitProcessor.
-    fn committed(&mut self, committed: Committed, context: &mut Context<'_>) {
-        self.commits.push(committed, context);
-        if context.config.applies_at_once {
-            self.apply_next(context);
-        }
-    }
-
-    /// The CommitProcessor applies the next transaction, or answers the next sync.
-    pub(in crate::server) fn apply_next(&mut self, context: &mut Context<'_>) {
-        match self.commits.take(context) {
-            Committed::Txn(txn) => {
-                let is_serving = self.learner.is_serving();
-                let applied = self.database.commit(&txn, context);
-                self.serving().deliver(&txn, applied, is_serving, context);
-            }
-            Committed::Sync(session, xid) => self.serving().synced(session, xid, context),
-        }
+        self.commits.push(Committed::Txn(txn), context);
     }
 }
 
