@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use vivarium_model::release::Bug;
 
 /// An empty directory of its own for each test.
 fn directory(test: &str) -> PathBuf {
@@ -179,14 +180,47 @@ fn flags_of_the_other_grain_are_refused() {
     );
     let sentence = refused(&["explore", "broadcast", "--grain", "service"]);
     assert_eq!(sentence, "`broadcast` is explored over the ensemble grain only");
-    let sentence = refused(&["explore", "lock", "--bug", "TruncKeepsRecordBeyond"]);
-    assert!(sentence.contains("is a defect of servers"), "{sentence}");
     let sentence = refused(&["explore", "broadcast", "--servers", "6"]);
     assert_eq!(sentence, "`--servers 6` is too many: give at most 5");
     let sentence = refused(&["explore", "lock", "--clients", "9"]);
     assert_eq!(sentence, "`--clients 9` is too many: give at most 8");
     let sentence = refused(&["explore", "broadcast", "--election", "orakle"]);
     assert_eq!(sentence, "unknown election `orakle`: did you mean `oracle`?");
+}
+
+#[test]
+fn a_defect_that_the_search_cannot_come_upon_is_refused() {
+    let asked = |arguments: &[&str]| refused(&[&["explore"], arguments].concat());
+    let of_servers = |name: &str| {
+        format!(
+            "`{name}` cannot be found by a search of `lock`: the service grain has no servers, and so none of \
+             their defects; sweep it with that, or explore `broadcast`"
+        )
+    };
+    for bug in Bug::ALL {
+        let sentence = asked(&["lock", "--bug", bug.name()]);
+        assert_eq!(sentence, of_servers(bug.name()));
+        if !Bug::AMONG_SERVERS.contains(&bug) {
+            let sentence = asked(&["broadcast", "--bug", bug.name()]);
+            let why = match bug {
+                Bug::PlantedLeaderNotCounted => {
+                    "every server comes back in it; sweep `churn` with it"
+                }
+                _ => "here are servers alone; sweep `churn` or `lock` with it",
+            };
+            assert!(sentence.ends_with(why), "{sentence}");
+        }
+    }
+    let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
+    assert!(sentence.contains("it takes no background snapshots"), "{sentence}");
+    let sentence = asked(&["broadcast", "--bug", "FsyncErrorKeepsMemory"]);
+    assert!(sentence.ends_with("no fsync fails in it; add `--fsync-errors 1`"), "{sentence}");
+    let coarse = ["broadcast", "--bug", "TruncCutsCommitted", "--coarse", "commit-apply"];
+    assert_eq!(
+        asked(&coarse),
+        "`TruncCutsCommitted` cannot be found by a search of `broadcast`: to commit and to apply must be two \
+         steps; leave out `--coarse commit-apply`"
+    );
 }
 
 #[test]

@@ -200,6 +200,24 @@ impl Bug {
         Bug::PLANTED.contains(&self) || Bug::PLANTED_FOR_SWEEPS.contains(&self)
     }
 
+    /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
+    /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
+    /// servers alone sees nothing of them.
+    pub const AMONG_SERVERS: [Bug; 12] = [
+        Bug::RefuseNewerZxid,
+        Bug::TruncKeepsNewerSnapshot,
+        Bug::TruncKeepsRecordBeyond,
+        Bug::SnapKeepsOldLog,
+        Bug::InterruptedTruncKeepsTree,
+        Bug::TruncSnapshotUnsynced,
+        Bug::LeaderIgnoresNewerEpoch,
+        Bug::AcksOutliveReconnect,
+        Bug::FsyncErrorKeepsMemory,
+        Bug::TruncCutsCommitted,
+        Bug::SnapshotAheadOfLog,
+        Bug::GapsAreReplayed,
+    ];
+
     /// What release 3.8.0 does otherwise than today.
     pub const OF_3_8_0: [Bug; 9] = [
         Bug::ExistsAsksNoAcl,

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use vivarium_model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS};
 use vivarium_model::case::Case;
-use vivarium_model::release::Bug;
 use vivarium_reports::case_file;
 use vivarium_reports::exploration::{ExplorationReport, exploration_json, exploration_text};
 use vivarium_reports::junit::exploration_junit;
@@ -30,7 +29,6 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     let selected = select::selected(select::entry(name, entries)?, &arguments.bugs)?;
     check_grain(arguments.grain.as_deref(), &selected)?;
     check_flags(arguments, &selected)?;
-    check_bugs(&arguments.bugs, &selected)?;
     let exploration = asked(arguments)?;
     if let Some(address) = &arguments.serve {
         return serve(&selected, &exploration, address);
@@ -104,19 +102,6 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
             selected.entry.name
         )),
         None => Ok(()),
-    }
-}
-
-/// The service grain has no servers, and so none of their defects.
-fn check_bugs(bugs: &[String], selected: &Selected<'_>) -> Result<(), String> {
-    let of_servers = |name: &&String| Bug::of_releases().any(|bug| bug.name() == **name);
-    match bugs.iter().find(of_servers) {
-        Some(bug) if grain_of(selected) == Some("service") => Err(format!(
-            "`{bug}` is a defect of servers, of which the service grain has none: write `vivarium \
-             explore broadcast --bug {bug}`, or sweep `{}` with it",
-            selected.entry.name
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -38,6 +38,16 @@ pub enum ExploreError {
         /// The grain at which it is explored.
         grain: GrainKind,
     },
+    /// A defect is switched on that such a search cannot come upon: that it finds nothing would say nothing.
+    #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
+    Unseen {
+        /// The defect's name.
+        bug: &'static str,
+        /// The scenario's name.
+        scenario: String,
+        /// Why not, and what can find it, as a clause.
+        why: &'static str,
+    },
     /// The scenario has no version with as few clients as a search takes.
     #[error(
         "`{scenario}` has {clients} clients, and a search takes at most {SEARCHED_CLIENTS}: give it fewer"

@@ -8,6 +8,7 @@
 mod error;
 mod programs;
 mod servers;
+mod unseen;
 
 pub use error::ExploreError;
 pub(crate) use programs::{Handed, hand_over};
@@ -401,6 +402,7 @@ pub(crate) fn answer(
     observer: Arc<dyn Observer + Send + Sync>,
 ) -> Result<Answer, ExploreError> {
     exploration.check(scenario)?;
+    unseen::check(scenario, bugs, exploration)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
             let searchable = scenario.settings.check_searchable();

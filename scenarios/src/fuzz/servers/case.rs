@@ -5,22 +5,6 @@ use vivarium_model::config::{Config, Election};
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::every::servers::Budget;
 
-/// Defects that a search over servers can come upon.
-pub const BUGS: [Bug; 12] = [
-    Bug::RefuseNewerZxid,
-    Bug::TruncKeepsNewerSnapshot,
-    Bug::TruncKeepsRecordBeyond,
-    Bug::SnapKeepsOldLog,
-    Bug::InterruptedTruncKeepsTree,
-    Bug::TruncSnapshotUnsynced,
-    Bug::LeaderIgnoresNewerEpoch,
-    Bug::AcksOutliveReconnect,
-    Bug::FsyncErrorKeepsMemory,
-    Bug::TruncCutsCommitted,
-    Bug::SnapshotAheadOfLog,
-    Bug::GapsAreReplayed,
-];
-
 /// What is watched beside the servers' own monitors, and so what makes one run another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watched {

@@ -1,6 +1,6 @@
 //! Cases drawn at random, with weights: small ones, in which much can happen.
 
-use super::case::{BUGS, Case, Watched};
+use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election};
 use vivarium_model::release::Bug;
 use vivarium_sim::every::servers::Budget;
@@ -56,9 +56,11 @@ fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {
 fn bugs(dice: &mut Random) -> Vec<Bug> {
     let mut some: Vec<Bug> = match dice.below(10) {
         0..5 => Vec::new(),
-        5..8 => vec![*dice.choose(&BUGS.each_ref()).expect("there are some")],
-        8 => (0..2).map(|_| BUGS[dice.below(BUGS.len() as u64) as usize]).collect(),
-        _ => BUGS.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect(),
+        5..8 => vec![dice.choose(&Bug::AMONG_SERVERS).expect("there are some")],
+        8 => (0..2)
+            .map(|_| Bug::AMONG_SERVERS[dice.below(Bug::AMONG_SERVERS.len() as u64) as usize])
+            .collect(),
+        _ => Bug::AMONG_SERVERS.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect(),
     };
     some.sort_unstable();
     some.dedup();

@@ -13,7 +13,7 @@ mod reach;
 mod record;
 mod shrink;
 
-pub use case::{BUGS, Case, Watched};
+pub use case::{Case, Watched};
 pub use compare::compare;
 pub use draw::draw;
 pub use reach::{Kind, Reach, reach};
