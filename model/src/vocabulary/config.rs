@@ -212,3 +212,17 @@ impl Config {
         timeout.max(least).min(most)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_that_does_not_say_is_of_the_coarser_grain() {
+        let mut written = serde_json::to_value(Config::new(3, 1)).expect("it has a form in JSON");
+        let fields = written.as_object_mut().expect("a configuration has fields");
+        assert_eq!(fields.remove("applies_at_once"), Some(false.into()));
+        let read: Config = serde_json::from_value(written).expect("older configurations are read");
+        assert_eq!(read, Config { applies_at_once: true, ..Config::new(3, 1) });
+    }
+}

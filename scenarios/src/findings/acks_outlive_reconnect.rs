@@ -24,9 +24,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
-    let all = ensemble.all();
-    let leader = ensemble.serving(&all)?;
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     tale.say(format!("3 servers serve; {leader} leads"));
 

@@ -79,17 +79,17 @@ impl Ensemble {
         Ok(Ensemble { servers, links, options, installation, directory })
     }
 
-    /// Prepares servers, starts all of them and waits until they serve.
+    /// Prepares servers, starts all of them and waits until they serve; and which one leads.
     pub(super) fn start_all(
         installation: &Installation,
         count: usize,
         options: Options,
-    ) -> Result<Ensemble, Trouble> {
+    ) -> Result<(Ensemble, ServerId), Trouble> {
         let mut ensemble = Ensemble::prepare(installation, count, options)?;
         let all = ensemble.all();
         ensemble.start(&all)?;
-        ensemble.serving(&all)?;
-        Ok(ensemble)
+        let leader = ensemble.serving(&all)?;
+        Ok((ensemble, leader))
     }
 
     /// All of them.

@@ -19,9 +19,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
-    let all = ensemble.all();
-    let leader = ensemble.serving(&all)?;
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let follower = ensemble.others(leader)[0];
     let mut client = ensemble.session(leader)?;
     let link = ensemble.link(follower, leader);
@@ -34,7 +32,7 @@ pub(super) fn reproduce(
     ensemble.kill(follower);
     ensemble.link(follower, leader).cut();
     ensemble.start(&[follower])?;
-    ensemble.serving(&all)?;
+    ensemble.serving(&ensemble.all())?;
     tale.say(format!("3 servers serve; {leader} leads; {follower} has just started"));
 
     let file = ensemble.files(follower).join(format!("log.{:x}", paid.0)).display().to_string();

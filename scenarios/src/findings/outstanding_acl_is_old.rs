@@ -33,8 +33,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
-    let leader = ensemble.serving(&ensemble.all())?;
+    let (ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let follower = ensemble.others(leader)[0];
     let mut owner = ensemble.session(leader)?;
     owner.create(CONFIG)?;

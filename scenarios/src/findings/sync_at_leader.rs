@@ -28,8 +28,7 @@ pub(super) fn reproduce(
     if variant == Variant::Defect {
         options.java_arguments.push(FLAG.to_owned());
     }
-    let mut ensemble = Ensemble::start_all(installation, 3, options)?;
-    let leader = ensemble.serving(&ensemble.all())?;
+    let (ensemble, leader) = Ensemble::start_all(installation, 3, options)?;
     let follower = ensemble.others(leader)[0];
     let mut session = ensemble.session(follower)?;
     session.create("/lock")?;

@@ -23,8 +23,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
-    let leader = ensemble.serving(&ensemble.all())?;
+    let (ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [follower, other] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     let at = if variant == Variant::Defect { leader } else { other };
     let mut reader = ensemble.session(at)?;

@@ -19,8 +19,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut ensemble = Ensemble::start_all(installation, 3, options())?;
-    let leader = ensemble.serving(&ensemble.all())?;
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     tale.say(format!("3 servers serve; {leader} leads"));
 
