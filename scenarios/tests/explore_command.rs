@@ -191,16 +191,19 @@ fn flags_of_the_other_grain_are_refused() {
 #[test]
 fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     let asked = |arguments: &[&str]| refused(&[&["explore"], arguments].concat());
-    let of_servers = |name: &str| {
-        format!(
-            "`{name}` cannot be found by a search of `lock`: the service grain has no servers, and so none of \
-             their defects; sweep it with that, or explore `broadcast`"
-        )
+    let unseen = |bug: Bug, scenario: &str, why: &str| {
+        format!("`{}` cannot be found by a search of `{scenario}`: {why}", bug.name())
     };
+    let no_servers = "the service grain has no servers; sweep it with that defect";
     for bug in Bug::ALL {
         let sentence = asked(&["lock", "--bug", bug.name()]);
-        assert_eq!(sentence, of_servers(bug.name()));
-        if !Bug::AMONG_SERVERS.contains(&bug) {
+        if Bug::AMONG_SERVERS.contains(&bug) {
+            let why = format!("{no_servers}, or explore `broadcast`");
+            assert_eq!(sentence, unseen(bug, "lock", &why));
+            let sentence = asked(&["broadcast", "--servers", "1", "--bug", bug.name()]);
+            assert_eq!(sentence, unseen(bug, "broadcast", "it takes a learner; add `--servers 3`"));
+        } else {
+            assert_eq!(sentence, unseen(bug, "lock", no_servers));
             let sentence = asked(&["broadcast", "--bug", bug.name()]);
             let why = match bug {
                 Bug::PlantedLeaderNotCounted => {
@@ -210,6 +213,10 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             };
             assert!(sentence.ends_with(why), "{sentence}");
         }
+    }
+    for without in [&["election"][..], &["broadcast", "--txns", "0"]] {
+        let sentence = asked(&[without, &["--bug", "TruncCutsCommitted"]].concat());
+        assert!(sentence.ends_with("it takes a transaction; add `--txns 1`"), "{sentence}");
     }
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
     assert!(sentence.contains("it takes no background snapshots"), "{sentence}");

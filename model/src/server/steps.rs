@@ -6,7 +6,7 @@
 
 use super::commit_processor::Committed;
 use super::context::Leave;
-use super::{Context, InRole, Server};
+use super::{Context, InRole, Role, Server};
 use crate::network::Delivered;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
@@ -140,7 +140,12 @@ impl Server {
     }
 
     /// The CommitProcessor applies the next transaction, or answers the next sync (rule 4.5.8).
+    ///
+    /// # Panics
+    /// If there is none, or the server is LOOKING: what a role has committed must not outlive it.
     pub(crate) fn apply_next(&mut self, context: &mut Context<'_>) {
+        let is_looking = matches!(self.role, Role::Looking);
+        assert!(!is_looking, "{}: leaving a role ends its CommitProcessor", context.id);
         match self.commits.take(context) {
             Committed::Txn(txn) => {
                 let is_serving = self.is_serving();

@@ -2,7 +2,7 @@
 
 use super::{Ensemble, Exploration, ExploreError};
 use vivarium_model::release::Bug;
-use vivarium_sim::{Explored, Scenario};
+use vivarium_sim::{Explored, Scenario, Servers};
 
 /// Whether the search can come upon each of the servers' defects that are asked for by name. (What a release has
 /// is not asked for one by one: the report says what is left out.)
@@ -15,11 +15,13 @@ pub(super) fn check(
     exploration: &Exploration,
 ) -> Result<(), ExploreError> {
     let why = |bug: Bug| match scenario.explored {
-        Explored::Programs { .. } => Some(
-            "the service grain has no servers, and so none of their defects; sweep it with that, or explore \
-             `broadcast`",
+        Explored::Programs { .. } if Bug::AMONG_SERVERS.contains(&bug) => Some(
+            "the service grain has no servers; sweep it with that defect, or explore `broadcast`",
         ),
-        Explored::Servers(_) => exploration.ensemble.hides(bug),
+        Explored::Programs { .. } => {
+            Some("the service grain has no servers; sweep it with that defect")
+        }
+        Explored::Servers(smallest) => exploration.ensemble.hides(bug, smallest),
         Explored::No(_) => None,
     };
     let named = Bug::ALL.into_iter().filter(|bug| names.iter().any(|name| name == bug.name()));
@@ -30,8 +32,9 @@ pub(super) fn check(
 }
 
 impl Ensemble {
-    /// Why a search over servers with these bounds cannot come upon a defect, as a clause; `None` if it can.
-    fn hides(&self, bug: Bug) -> Option<&'static str> {
+    /// Why a search over servers with these bounds cannot come upon a defect, as a clause. `None` if it may: how
+    /// much of each fault that takes is not asked here.
+    fn hides(&self, bug: Bug, smallest: Servers) -> Option<&'static str> {
         if bug == Bug::PlantedLeaderNotCounted {
             return Some("every server comes back in it; sweep `churn` with it");
         }
@@ -39,6 +42,14 @@ impl Ensemble {
             return Some(
                 "it takes clients, and here are servers alone; sweep `churn` or `lock` with it",
             );
+        }
+        if self.servers.unwrap_or(smallest.servers) == 1 {
+            return Some("it takes a learner; add `--servers 3`");
+        }
+        // Epochs alone go wrong without a transaction; all else is about what a log holds.
+        let of_epochs = matches!(bug, Bug::RefuseNewerZxid | Bug::LeaderIgnoresNewerEpoch);
+        if self.txns.unwrap_or(smallest.txns) == 0 && !of_epochs {
+            return Some("it takes a transaction; add `--txns 1`");
         }
         match bug {
             Bug::SnapshotAheadOfLog => {

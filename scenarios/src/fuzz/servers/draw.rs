@@ -54,12 +54,11 @@ fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {
 
 /// None, one or two, or all that the rules of today have.
 fn bugs(dice: &mut Random) -> Vec<Bug> {
+    let one = |dice: &mut Random| dice.choose(&Bug::AMONG_SERVERS).expect("there are some");
     let mut some: Vec<Bug> = match dice.below(10) {
         0..5 => Vec::new(),
-        5..8 => vec![dice.choose(&Bug::AMONG_SERVERS).expect("there are some")],
-        8 => (0..2)
-            .map(|_| Bug::AMONG_SERVERS[dice.below(Bug::AMONG_SERVERS.len() as u64) as usize])
-            .collect(),
+        5..8 => vec![one(dice)],
+        8 => (0..2).map(|_| one(dice)).collect(),
         _ => Bug::AMONG_SERVERS.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect(),
     };
     some.sort_unstable();
