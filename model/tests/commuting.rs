@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use support::{Dice, Engine, Scripts, ask, busy_script, create};
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::fingerprint::Fingerprint;
@@ -123,6 +123,7 @@ fn check_diamonds(engine: &Engine) -> usize {
 fn restless_config() -> Config {
     let mut config = Config::new(3, 3);
     config.commit_log_count = 4;
+    config.txn_log_sync = TxnLogSync::Unlimited;
     config.snap_count = 4;
     config.snapshot_piece = 2;
     config.tick = Duration::from_millis(200);

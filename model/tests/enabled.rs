@@ -10,7 +10,7 @@ mod support;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::{Dice, Engine, busy_script};
-use vivarium_model::config::{Config, Election};
+use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::effect::{Blocker, Effects, Status};
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{
@@ -244,6 +244,7 @@ fn check(engine: &Engine) -> [usize; 3] {
 fn run(seed: u64, election: Election) -> [usize; 3] {
     let mut config = Config::new(3, 2);
     config.commit_log_count = 4;
+    config.txn_log_sync = TxnLogSync::Unlimited;
     config.snap_count = 4;
     config.snapshot_piece = 2;
     config.tick = Duration::from_millis(200);

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{Dice, Engine, busy_script};
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::Duration;
@@ -31,6 +31,7 @@ fn three_servers_serve_three_clients_whatever_the_order_of_steps() {
 fn restless(servers: u8, clients: u8) -> Config {
     let mut config = Config::new(servers, clients);
     config.commit_log_count = 6;
+    config.txn_log_sync = TxnLogSync::Unlimited;
     config.snap_count = 5;
     config.snapshot_piece = 2;
     config.tick = Duration::from_millis(200);

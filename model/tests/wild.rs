@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 use support::{Dice, Engine, ask, children, create, delete, set};
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::Status;
 use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Operation};
@@ -129,6 +129,8 @@ fn rarer_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
 fn wild_config(dice: &mut Dice) -> Config {
     let mut config = Config::new(1 + dice.roll(5) as u8, 1 + dice.roll(4) as u8);
     config.commit_log_count = [1, 2, 6, 30][dice.roll(4)];
+    config.txn_log_sync =
+        [TxnLogSync::Off, TxnLogSync::Unlimited, TxnLogSync::default()][dice.roll(3)];
     config.snap_count = [2, 5, 20, 100_000][dice.roll(4)];
     config.snapshot_piece = 1 + dice.roll(4);
     config.tick = Duration::from_millis(200);

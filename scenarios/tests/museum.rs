@@ -238,7 +238,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "RefuseNewerZxid", "progress", 125, 500),
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 317, 1_000),
     exhibit("churn", "TruncKeepsRecordBeyond", "S5", 567, 1_400),
-    exhibit("churn", "SnapKeepsOldLog", "S6", 2903, 15_000),
+    exhibit("churn", "SnapKeepsOldLog", "S5", 292, 1_500),
     exhibit("churn", "InterruptedTruncKeepsTree", "S12", 1337, 15_000),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 7, 1_200),
     exhibit("churn", "SnapshotAheadOfLog", "S6", 37, 200),

@@ -5,6 +5,7 @@ use crate::vocabulary::release::Bugs;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
 
 /// How servers that are LOOKING come to a leader.
@@ -27,6 +28,59 @@ impl Election {
     }
 }
 
+/// `zookeeper.snapshotSizeFactor`: whether a leader brings a learner that is too old for committedLog up to
+/// date from its transaction log on disk (rule 6.4.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TxnLogSync {
+    /// A negative factor: never, such a learner gets a SNAP.
+    Off,
+    /// A factor of 0: however long the log is.
+    Unlimited,
+    /// A factor of so many hundredths: unless the log from there on is longer than this part of the last
+    /// snapshot. The model counts records against znodes and sessions, where servers count bytes of files.
+    UpTo {
+        /// Hundredths, from 1 to 100.
+        percent: u8,
+    },
+}
+
+impl Default for TxnLogSync {
+    /// ZooKeeper's own.
+    fn default() -> TxnLogSync {
+        TxnLogSync::UpTo { percent: 33 }
+    }
+}
+
+impl TxnLogSync {
+    /// What cases were recorded with that do not say.
+    fn of_older_cases() -> TxnLogSync {
+        TxnLogSync::Off
+    }
+
+    /// Whether a log of so many records may be sent, where the last snapshot holds so many znodes and
+    /// sessions. A limit that is rounded down to 0 is none, as in ZooKeeper.
+    pub fn allows(self, records: usize, snapshot: usize) -> bool {
+        match self {
+            TxnLogSync::Off => false,
+            TxnLogSync::Unlimited => true,
+            TxnLogSync::UpTo { percent } => {
+                let limit = snapshot * usize::from(percent) / 100;
+                limit == 0 || records <= limit
+            }
+        }
+    }
+}
+
+impl fmt::Display for TxnLogSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TxnLogSync::Off => f.write_str("-1"),
+            TxnLogSync::Unlimited => f.write_str("0"),
+            TxnLogSync::UpTo { percent } => write!(f, "{}.{:02}", percent / 100, percent % 100),
+        }
+    }
+}
+
 /// Configuration of an ensemble and its clients (ZooKeeper's own names where it has them).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Config {
@@ -40,6 +94,9 @@ pub struct Config {
     pub sync_limit: u32,
     /// commitLogCount: transactions kept in memory for DIFF (500 in production).
     pub commit_log_count: usize,
+    /// Whether a leader sends what is older than that from its transaction log.
+    #[serde(default = "TxnLogSync::of_older_cases")]
+    pub txn_log_sync: TxnLogSync,
     /// snapCount: transactions after which a server takes a snapshot; `u32::MAX` means never.
     pub snap_count: u32,
     /// Znodes per piece of a snapshot: the grain at which it is fuzzy.
@@ -184,6 +241,7 @@ impl Config {
             init_limit: 10,
             sync_limit: 5,
             commit_log_count: 500,
+            txn_log_sync: TxnLogSync::default(),
             snap_count: 100_000,
             snapshot_piece: 4,
             clients: (0..clients).map(client).collect(),

@@ -21,7 +21,8 @@ named! {
         /// beyond it, which so stays (rule 6.9.6). Repaired: that record is cut as well.
         TruncKeepsRecordBeyond => "TRUNC to an unlogged zxid leaves one record beyond it (HEAD)",
         /// A SNAP leaves the old log below the new snapshot (rule 6.9.7), transactions that never were
-        /// committed included: should a TRUNC reach below the snapshot, they come back. Repaired: a SNAP
+        /// committed included: should a TRUNC reach below the snapshot, they come back; and a leader sends them
+        /// to learners, without what the SNAP brought (ZOOKEEPER-2846; rule 6.4.10). Repaired: a SNAP
         /// replaces log and snapshots, and a TRUNC below it is answered by asking for a SNAP.
         SnapKeepsOldLog => "SNAP leaves uncommitted transactions in the old log (HEAD)",
         /// A synchronisation by TRUNC that breaks off keeps its tree, to which commits were applied

@@ -4,7 +4,7 @@ use crate::render;
 use crate::support::{Engine, ask, create, delete, set};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::Status;
 use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId, Machine, ServerId};
@@ -22,7 +22,7 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [head] [read-only [strict-clients]] \
+        "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [bug=<name> ...]",
         ensemble,
     ),
@@ -222,6 +222,9 @@ fn value<T: std::str::FromStr>(words: &[&str], name: &str, default: T) -> Result
 fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let mut config = Config::new(value(words, "servers", 3)?, value(words, "clients", 0)?);
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
+    // Stories are of few znodes and short logs: they say so where a leader sends from its log on disk.
+    config.txn_log_sync =
+        if words.contains(&"txn-log-sync") { TxnLogSync::Unlimited } else { TxnLogSync::Off };
     config.snap_count = value(words, "snap-count", config.snap_count)?;
     config.snapshot_piece = value(words, "piece", config.snapshot_piece)?;
     config.options.read_only_mode = words.contains(&"read-only");

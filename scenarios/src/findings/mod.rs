@@ -26,6 +26,7 @@ mod register;
 mod relay;
 mod sequence_counter_stays;
 mod session;
+mod snap_keeps_old_log;
 mod sync_at_leader;
 mod sync_overtakes_commits;
 mod tale;

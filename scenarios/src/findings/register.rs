@@ -3,8 +3,9 @@
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, fsync_error_keeps_memory,
     interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
-    refuse_newer_zxid, sequence_counter_stays, sync_at_leader, sync_overtakes_commits,
-    trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
+    refuse_newer_zxid, sequence_counter_stays, snap_keeps_old_log, sync_at_leader,
+    sync_overtakes_commits, trunc_cuts_committed, trunc_keeps_newer_snapshot,
+    trunc_keeps_record_beyond,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -54,6 +55,16 @@ pub const FINDINGS: &[Finding] = &[
         control: "server 3 is not elected in between",
         needs_strace: false,
         reproduction: trunc_keeps_newer_snapshot::reproduce,
+    },
+    Finding {
+        name: "snap-keeps-old-log",
+        switch: Switch::Bug(Bug::SnapKeepsOldLog),
+        loses: "A write that was answered is missing on one server, which serves, and one is there that was never committed.",
+        tracker: Some(2846),
+        search: Search::Swept { scenario: "churn", from: 200, to: 1_000 },
+        control: "nothing is sent from the log on disk (snapshotSizeFactor is -1)",
+        needs_strace: false,
+        reproduction: snap_keeps_old_log::reproduce,
     },
     Finding {
         name: "interrupted-trunc-keeps-tree",

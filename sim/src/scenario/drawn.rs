@@ -79,11 +79,12 @@ impl fmt::Display for Drawn {
         writeln!(
             f,
             "ensemble           tickTime {:?}, initLimit {}, syncLimit {}, commitLogCount {}, \
-             snapCount {}, {} znodes per snapshot piece",
+             snapshotSizeFactor {}, snapCount {}, {} znodes per snapshot piece",
             config.tick,
             config.init_limit,
             config.sync_limit,
             config.commit_log_count,
+            config.txn_log_sync,
             config.snap_count,
             config.snapshot_piece
         )?;

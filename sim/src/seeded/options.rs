@@ -13,7 +13,7 @@ use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::Timings;
-use vivarium_model::config::{ClientConfig, Config};
+use vivarium_model::config::{ClientConfig, Config, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
 
@@ -27,6 +27,8 @@ impl Drawn {
         let rounds = scenario.rounds.draw(random);
         let mut config =
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
+        config.txn_log_sync =
+            draw_txn_log_sync(scenario.limits, &mut seeds.stream("txn log sync", 0));
         config.bugs = scenario.bugs;
         config.setup = scenario.setup.clone();
         scenario.settings.apply(&mut config);
@@ -93,6 +95,16 @@ fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) ->
         *client = draw_client(servers, tick, random);
     }
     config
+}
+
+/// Trees are small in a run, and part of a small tree is soon less than the log: so often without a limit.
+fn draw_txn_log_sync(limits: Limits, random: &mut Random) -> TxnLogSync {
+    let default = TxnLogSync::default();
+    let (second, third) = match limits {
+        Limits::Varied => (default, TxnLogSync::Unlimited),
+        Limits::Tight => (TxnLogSync::Unlimited, TxnLogSync::Unlimited),
+    };
+    *random.pick(&[default, second, third, TxnLogSync::Off])
 }
 
 /// A session timeout of 2 to 10 ticks, but neither so short that a reconnect (up to a second of

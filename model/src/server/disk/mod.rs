@@ -100,6 +100,12 @@ impl Disk {
         &self.log
     }
 
+    /// What a reader of the files sees of the log: what was appended and not fsynced is still buffered
+    /// (`FileTxnLog.commit` flushes).
+    pub fn flushed_log(&self) -> &[Arc<Txn>] {
+        &self.log[..self.durable]
+    }
+
     /// The zxid of the last record, durable or not; the newest snapshot's label for an empty log.
     pub fn last_logged(&self) -> Zxid {
         let snapshot = self.snapshots.last().map_or(Zxid::ZERO, |snapshot| snapshot.label);

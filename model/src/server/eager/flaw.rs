@@ -19,6 +19,8 @@ named! {
         LeaderFsyncsThoughCrashing,
         /// A leader fsyncs at once although its ack commits.
         LeaderFsyncsThoughCommitting,
+        /// A leader fsyncs at once although it may send learners what is in its log on disk.
+        LeaderFsyncsThoughRead,
         /// What becomes durable at once is not committed.
         DurableThoughUncommitted,
         /// A synchronisation's record is appended at once although the learner can leave its role.

@@ -25,7 +25,7 @@ mod flaw;
 
 pub use flaw::Flaw;
 
-use super::leader::{HandlerPhase, Leader};
+use super::leader::{HandlerPhase, Leader, Window};
 use super::learner::{Learner, Phase};
 use super::{Role, Server, Writing};
 use crate::network::Next;
@@ -124,7 +124,7 @@ impl Server {
     }
 
     /// Whether its log thread may fsync at once.
-    pub fn fsyncs_eagerly(&self, disk: &Disk, outlook: Outlook) -> bool {
+    pub fn fsyncs_eagerly(&self, disk: &Disk, config: &Config, outlook: Outlook) -> bool {
         self.log.can_fsync()
             && outlook.is_committed(disk.last_logged())
             && match &self.role {
@@ -133,11 +133,15 @@ impl Server {
                     outlook.lives(Flaw::FollowerFsyncsThoughCrashing)
                         && outlook.stays(Flaw::FollowerFsyncsThoughLeaving)
                 }
-                // Its own acks only count: eager unless they are the ones that commit, for what is
-                // proposed before a commit and after it goes out in another order.
+                // Who registers may be sent what is durable (rule 6.4.5). Its own acks only count: eager
+                // unless they are the ones that commit, for what is proposed before a commit and after it
+                // goes out in another order.
                 Role::Leading(leader) => {
                     let would_commit = |zxid| leader.would_commit(self.id, zxid);
-                    outlook.lives(Flaw::LeaderFsyncsThoughCrashing)
+                    let is_read =
+                        Window::of(&self.database, &self.commits, config).waits_for(disk, config);
+                    (!is_read || outlook.has(Flaw::LeaderFsyncsThoughRead))
+                        && outlook.lives(Flaw::LeaderFsyncsThoughCrashing)
                         && (!self.log.to_ack.iter().any(|zxid| would_commit(*zxid))
                             || outlook.has(Flaw::LeaderFsyncsThoughCommitting))
                 }

@@ -13,9 +13,11 @@ mod learner_handler;
 mod requests;
 mod state;
 mod sync;
+mod sync_plan;
 
 pub(in crate::server) use state::HandlerPhase;
 pub use state::{Leader, Phase};
+pub(in crate::server) use sync_plan::Window;
 
 use super::clients::Clients;
 use super::commit_processor::CommitProcessor;

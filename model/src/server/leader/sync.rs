@@ -1,30 +1,16 @@
-//! Synchronisation of a learner: DIFF, TRUNC or SNAP, and the hand-over to forwarding (rules
-//! 6.4 and 6.5).
-//!
-//! Rule 6.4.5 (the transaction log on disk) is off, as with
-//! `zookeeper.snapshotSizeFactor=-1`: a learner below the window of committedLog gets a SNAP.
+//! Synchronisation of a learner: DIFF, TRUNC or SNAP as [`super::sync_plan`] decides, and the hand-over to
+//! forwarding (rules 6.4 and 6.5).
 
-use super::Leading;
 use super::state::{Handler, HandlerPhase, Stream};
+use super::{Leading, sync_plan};
 use crate::server::context::Context;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
-use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
-
-/// What to send for a synchronisation.
-struct Plan {
-    /// The first packet; `None` for a SNAP.
-    first: Option<LeaderPacket>,
-    /// Proposals and commits behind it.
-    packets: Vec<LeaderPacket>,
-    /// The last zxid that the learner has after these.
-    sent: Zxid,
-}
 
 impl Leading<'_> {
     /// LearnerHandler.syncFollower, atomic with propose and commit.
@@ -34,7 +20,8 @@ impl Leading<'_> {
         last_zxid: Zxid,
         context: &mut Context<'_>,
     ) {
-        let plan = self.plan_sync(last_zxid, context);
+        let plan =
+            sync_plan::of(last_zxid, self.database, self.commits, context.disk, context.config);
         let mode = match &plan.first {
             Some(LeaderPacket::Trunc(_)) => SyncMode::Trunc,
             Some(_) => SyncMode::Diff,
@@ -84,44 +71,6 @@ impl Leading<'_> {
         }
     }
 
-    /// The decision table of rule 6.4: the first row that fits, of rules 6.4.2, 6.4.3, 6.4.4 and 6.4.6.
-    fn plan_sync(&self, learner: Zxid, context: &Context<'_>) -> Plan {
-        let applied = self.database.tree.last_processed();
-        let (committed, last) = self.window(context);
-        let (min, max) = match (committed.first(), committed.last()) {
-            (Some(first), Some(last)) => (first.zxid, last.zxid),
-            _ => (last, last),
-        };
-        if last == learner {
-            let first = Some(LeaderPacket::Diff(learner));
-            return Plan { first, packets: Vec::new(), sent: learner };
-        }
-        if learner > max && !learner.is_opening() {
-            let first = Some(LeaderPacket::Trunc(max));
-            return Plan { first, packets: Vec::new(), sent: max };
-        }
-        if (min..=max).contains(&learner)
-            && let Some(plan) = walk(&committed, learner, max)
-        {
-            return plan;
-        }
-        Plan { first: None, packets: Vec::new(), sent: applied }
-    }
-
-    /// The window of what is committed, and its last zxid: of what is *applied* only, in HEAD (see
-    /// [`Bug::TruncCutsCommitted`]).
-    fn window(&self, context: &Context<'_>) -> (Vec<&Arc<Txn>>, Zxid) {
-        let applied = self.database.tree.last_processed();
-        let mut window: Vec<&Arc<Txn>> = self.database.committed_log.iter().collect();
-        if context.config.bugs.has(Bug::TruncCutsCommitted) {
-            return (window, applied);
-        }
-        window.extend(self.commits.to_be_applied());
-        let oldest = window.len().saturating_sub(context.config.commit_log_count);
-        window.drain(..oldest);
-        (window, self.commits.last().unwrap_or(applied))
-    }
-
     /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
     /// then znodes, while transactions go on being applied (fuzzy). After the last piece (and at once
     /// for DIFF and TRUNC) NEWLEADER goes behind the packets that are queued by then, commits included
@@ -162,41 +111,6 @@ impl Leading<'_> {
             context.effects.due(Step::Stream(connection));
         }
     }
-}
-
-/// Walks committedLog from the learner's zxid (rule 6.4.7). `None`: the learner's zxid is not in the
-/// history and of another epoch, so only a SNAP will do.
-fn walk(committed: &[&Arc<Txn>], learner: Zxid, max: Zxid) -> Option<Plan> {
-    let mut plan = Plan { first: None, packets: Vec::new(), sent: learner };
-    let mut previous = Zxid::ZERO;
-    for txn in committed {
-        if txn.zxid < learner {
-            previous = txn.zxid;
-            continue;
-        }
-        if plan.first.is_none() {
-            if txn.zxid == learner {
-                plan.first = Some(LeaderPacket::Diff(max));
-                continue;
-            }
-            if learner.is_opening() {
-                plan.first = Some(LeaderPacket::Diff(max));
-            } else if txn.zxid.epoch() != learner.epoch() {
-                return None;
-            } else {
-                plan.first = Some(LeaderPacket::Trunc(previous));
-            }
-        }
-        if txn.zxid > plan.sent {
-            plan.packets.push(LeaderPacket::Proposal(Arc::clone(txn)));
-            plan.packets.push(LeaderPacket::Commit(txn.zxid));
-            plan.sent = txn.zxid;
-        }
-    }
-    if plan.first.is_none() && learner.is_opening() {
-        plan.first = Some(LeaderPacket::Diff(max));
-    }
-    plan.first.is_some().then_some(plan)
 }
 
 impl Handler {

@@ -39,7 +39,7 @@ where
         if reductions.appends && process.appends_eagerly(outlook) {
             return Some(Step::Append(self.server));
         }
-        if reductions.fsyncs && process.fsyncs_eagerly(&self.node.disk, outlook) {
+        if reductions.fsyncs && process.fsyncs_eagerly(&self.node.disk, self.config, outlook) {
             return Some(Step::Fsync(self.server));
         }
         if reductions.writes

@@ -1,0 +1,141 @@
+//! A leader sends a learner what is in its log on disk, and that log is not the history (rules 6.4.10 and 6.9.7). Five
+//! servers; one of them has logged a write that was never committed, and got its history by a SNAP since.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, listed, options};
+use super::link::{Direction, Hold};
+use super::phantom;
+use super::quorum::Kind;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use vivarium_model::id::ServerId;
+use vivarium_model::op::{CreateMode, Op, Request};
+
+const BEHIND: ServerId = ServerId(1);
+const TWO: ServerId = ServerId(2);
+const THREE: ServerId = ServerId(3);
+const FOUR: ServerId = ServerId(4);
+const GIVEN: ServerId = ServerId(5);
+
+/// So much data that a third of a snapshot is more than the logs behind it.
+const BULK: usize = 120;
+
+/// Bytes of each znode of these.
+const PIECE: usize = 10_000;
+
+/// Has a server with a write in its log that nobody else has heard of be given the history by SNAP, lead, and bring
+/// a server up to date that was down meanwhile.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut options = options();
+    // As short as the logs behind a snapshot are beside a large database: they are 64 MB from the start otherwise.
+    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    if variant == Variant::Control {
+        options.java_arguments.push("-Dzookeeper.snapshotSizeFactor=-1".to_owned());
+    }
+    let mut ensemble = Ensemble::prepare(installation, 5, options)?;
+    fill(&mut ensemble, tale)?;
+    stays_behind(&mut ensemble, tale)?;
+    is_given_the_history(&mut ensemble, tale)?;
+
+    ensemble.crash(&[FOUR]);
+    phantom::leads(GIVEN, ensemble.serving(&[TWO, THREE, GIVEN])?)?;
+    tale.say("server 4 is killed; server 5 leads servers 2 and 3");
+    let last = synchronised(&mut ensemble, BEHIND, GIVEN)?;
+    tale.say(format!("server 1 comes back, and is synchronised by {last}"));
+    let up = [BEHIND, TWO, THREE, GIVEN];
+    let paid = ensemble.who_has("/paid", &up)?;
+    let phantom = ensemble.who_has(phantom::PATH, &up)?;
+    tale.say(format!(
+        "/paid is at {}; {} is at {}",
+        listed(&paid),
+        phantom::PATH,
+        listed(&phantom)
+    ));
+    Ok(match (&paid[..], &phantom[..]) {
+        (all, []) if all == up => Outcome::Kept(format!(
+            "/paid is at every server that is up, and {} nowhere",
+            phantom::PATH
+        )),
+        ([TWO, THREE, GIVEN], [BEHIND]) => Outcome::Shown(format!(
+            "/paid, which was answered, is missing at server 1, which serves; and {}, which was never \
+             committed, is there and nowhere else",
+            phantom::PATH
+        )),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&paid))),
+    })
+}
+
+/// All serve, with a snapshot each that is longer than the log behind it; server 5 leads.
+fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+    let all = ensemble.all();
+    ensemble.start(&all)?;
+    let leader = ensemble.serving(&all)?;
+    let mut client = ensemble.session(leader)?;
+    for number in 0..BULK {
+        let path = format!("/bulk{number}");
+        client.ask(Request::Write(Op::create(
+            path.as_str(),
+            vec![b'x'; PIECE],
+            CreateMode::Persistent,
+        )))?;
+    }
+    // Stopped and started again, a server has these in a snapshot, and begins a new log.
+    ensemble.crash(&all);
+    ensemble.start(&[TWO, THREE, GIVEN])?;
+    phantom::leads(GIVEN, ensemble.serving(&[TWO, THREE, GIVEN])?)?;
+    ensemble.start(&[BEHIND, FOUR])?;
+    ensemble.serving(&all)?;
+    tale.say(format!("5 servers serve, with {} kB each; server 5 leads", BULK * PIECE / 1_000));
+    Ok(())
+}
+
+/// Server 1 is killed; server 5 logs a write of which nobody else hears, and is killed; the others go on.
+fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+    let mut client = ensemble.session(GIVEN)?;
+    client.create("/a")?;
+    ensemble.until("/a in the log of every server", SOON, |all| {
+        all.all().into_iter().all(|server| all.has_logged(server, "/a"))
+    })?;
+    ensemble.kill(BEHIND);
+    tale.say("create /a: every server has logged it; then server 1 is killed");
+    ensemble.hold_all(GIVEN, Direction::Down, Hold::From(Kind::Proposal));
+    phantom::is_logged(ensemble, GIVEN, &mut client)?;
+    tale.say(
+        "create /phantom: server 5 has logged it; nobody else hears of it, and nobody is answered",
+    );
+    ensemble.crash(&[GIVEN]);
+    phantom::leads(FOUR, ensemble.serving(&[TWO, THREE, FOUR])?)?;
+    ensemble.session(FOUR)?.create("/paid")?;
+    tale.say("server 5 is killed; server 4 leads servers 2 and 3; create /paid is answered");
+    Ok(())
+}
+
+/// Server 5 comes back, and is given what the others have by a SNAP; then it logs what comes.
+fn is_given_the_history(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+    let by = synchronised(ensemble, GIVEN, FOUR)?;
+    if !by.starts_with("SNAP") {
+        return Err(Trouble::Otherwise(format!("server 5 was synchronised by {by}")));
+    }
+    tale.say(format!("server 5 comes back, and is synchronised by {by}"));
+    ensemble.session(FOUR)?.create("/later")?;
+    ensemble.until("/later in the log of server 5", SOON, |all| all.has_logged(GIVEN, "/later"))?;
+    tale.say("create /later: server 5 has logged it");
+    Ok(())
+}
+
+/// A server is started, and serves; how its leader brought it up to date.
+fn synchronised(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    leader: ServerId,
+) -> Result<String, Trouble> {
+    ensemble.start(&[server])?;
+    ensemble.serving(&[server, leader])?;
+    let by = ensemble.link(server, leader).synchronised();
+    Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
+}
