@@ -1,7 +1,7 @@
 //! Searches over servers come to the same, and a mistake planted in a reduction is found.
 #![cfg(feature = "explore")]
 
-use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, Watched, compare, fuzz};
+use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, TxnLogSync, Watched, compare, fuzz};
 use vivarium::fuzz::{Compared, MOST_STATES};
 use vivarium_model::release::Bug;
 
@@ -33,7 +33,17 @@ fn planted_mistakes_are_found() {
 
 fn case(budget: Budget, watched: Watched) -> Case {
     let (bugs, snap_count) = (Vec::new(), None);
-    Case { budget, election: Election::Oracle, bugs, snap_count, commit_log_count: 500, watched }
+    let txn_log_sync = TxnLogSync::default();
+    let commit_log_count = 500;
+    Case {
+        budget,
+        election: Election::Oracle,
+        bugs,
+        snap_count,
+        commit_log_count,
+        txn_log_sync,
+        watched,
+    }
 }
 
 /// That it comes to the same, and that it would not with this mistake.

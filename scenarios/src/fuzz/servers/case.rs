@@ -1,7 +1,7 @@
 //! A generated case over servers: how many there are, what they get wrong, and what may happen to them.
 
 use std::fmt::{self, Write};
-use vivarium_model::config::{Config, Election};
+use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::every::servers::Budget;
 
@@ -29,6 +29,8 @@ pub struct Case {
     pub snap_count: Option<u32>,
     /// So many transactions are kept in memory, to be sent as a DIFF.
     pub commit_log_count: usize,
+    /// How much may be sent from the log on disk.
+    pub txn_log_sync: TxnLogSync,
     /// What is watched.
     pub watched: Watched,
 }
@@ -41,6 +43,7 @@ impl Case {
             bugs: self.bugs.iter().copied().fold(Bugs::NONE, Bugs::with),
             snap_count: self.snap_count.unwrap_or(plain.snap_count),
             commit_log_count: self.commit_log_count,
+            txn_log_sync: self.txn_log_sync,
             ..plain
         }
     }
@@ -55,7 +58,8 @@ impl Case {
     /// The same search as a command, where a command can say it.
     pub fn command(&self) -> Option<String> {
         let plain = Config::new(self.budget.servers, 0);
-        if self.snap_count.is_some() || self.commit_log_count != plain.commit_log_count {
+        let kept = (self.commit_log_count, self.txn_log_sync);
+        if self.snap_count.is_some() || kept != (plain.commit_log_count, plain.txn_log_sync) {
             return None;
         }
         let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = self.budget;
@@ -81,6 +85,7 @@ impl fmt::Display for Case {
         writeln!(f, "    bugs: vec![{}],", bugs.join(", "))?;
         writeln!(f, "    snap_count: {:?},", self.snap_count)?;
         writeln!(f, "    commit_log_count: {},", self.commit_log_count)?;
+        writeln!(f, "    txn_log_sync: TxnLogSync::{:?},", self.txn_log_sync)?;
         writeln!(f, "    watched: Watched::{:?},", self.watched)?;
         f.write_str("}")
     }

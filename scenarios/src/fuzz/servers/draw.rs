@@ -1,7 +1,7 @@
 //! Cases drawn at random, with weights: small ones, in which much can happen.
 
 use super::case::{Case, Watched};
-use vivarium_model::config::{Config, Election};
+use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::release::Bug;
 use vivarium_sim::every::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
@@ -22,7 +22,8 @@ pub fn draw(seed: u64, number: u64) -> Case {
         (_, false) => dice.below(5) / 4,
         (_, true) => dice.below(4) / 3,
     };
-    let kept = Config::new(servers, 0).commit_log_count;
+    let plain = Config::new(servers, 0);
+    let kept = plain.commit_log_count;
     Case {
         budget: budget(&mut dice, servers, fast, faults),
         election: if fast { Election::Fast } else { Election::Oracle },
@@ -30,6 +31,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
         snap_count: (dice.below(6) == 0).then_some(1),
         commit_log_count: [kept, kept, 1, 0][dice.below(4) as usize],
         watched: [Watched::States, Watched::Commits, Watched::Order][dice.below(3) as usize],
+        txn_log_sync: *dice.pick(&[plain.txn_log_sync, TxnLogSync::Unlimited]),
     }
 }
 

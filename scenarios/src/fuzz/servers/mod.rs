@@ -18,7 +18,7 @@ pub use compare::compare;
 pub use draw::draw;
 pub use reach::{Kind, Reach, reach};
 pub use shrink::shrink;
-pub use vivarium_model::config::Election;
+pub use vivarium_model::config::{Election, TxnLogSync};
 pub use vivarium_model::release::Bug;
 pub use vivarium_sim::every::servers::{Budget, Flaw, Reductions};
 

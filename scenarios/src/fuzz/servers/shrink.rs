@@ -38,6 +38,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     }
     with(&|case| case.snap_count = None);
     with(&|case| case.commit_log_count = Config::new(1, 0).commit_log_count);
+    with(&|case| case.txn_log_sync = Config::new(1, 0).txn_log_sync);
     with(&|case| case.election = Election::Oracle);
     with(&|case| case.watched = Watched::States);
     all
