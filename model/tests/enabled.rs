@@ -37,7 +37,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
             Step::Restart(server),
             Step::Rejoin(server),
             Step::Crash { server, tail },
-            Step::FsyncError { server, survive: 0 },
+            Step::FsyncError { server, survive: 0, torn: false },
         ]);
         let timers = [
             ServerTimer::Notification,

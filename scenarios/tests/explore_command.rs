@@ -220,8 +220,10 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     }
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
     assert!(sentence.contains("it takes no background snapshots"), "{sentence}");
-    let sentence = asked(&["broadcast", "--bug", "FsyncErrorKeepsMemory"]);
-    assert!(sentence.ends_with("no fsync fails in it; add `--fsync-errors 1`"), "{sentence}");
+    for bug in ["FsyncErrorKeepsMemory", "TornRecordHidesLog"] {
+        let sentence = asked(&["broadcast", "--bug", bug]);
+        assert!(sentence.ends_with("no fsync fails in it; add `--fsync-errors 1`"), "{sentence}");
+    }
     let coarse = ["broadcast", "--bug", "TruncCutsCommitted", "--coarse", "commit-apply"];
     assert_eq!(
         asked(&coarse),

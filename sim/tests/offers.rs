@@ -13,6 +13,7 @@ use vivarium_model::config::Config;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{LearnerConnection, ServerSet};
 use vivarium_model::property;
+use vivarium_model::release::Bug;
 use vivarium_model::step::{Step, Tail};
 use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
 
@@ -46,7 +47,12 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
             Step::Rejoin(server),
         ]);
         for survive in 0..=ensemble.disk(server).unsynced() as u8 {
-            steps.push(Step::FsyncError { server, survive });
+            steps.push(Step::FsyncError { server, survive, torn: false });
+            if usize::from(survive) < ensemble.disk(server).unsynced()
+                && ensemble.config().bugs.has(Bug::TornRecordHidesLog)
+            {
+                steps.push(Step::FsyncError { server, survive, torn: true });
+            }
             for packets in 0..=ensemble.most_under_way(server) {
                 let tail = Tail { survive, torn: false, snapshots: false, packets };
                 steps.push(Step::Crash { server, tail });

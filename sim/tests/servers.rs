@@ -159,6 +159,25 @@ fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
+/// A server that goes on behind half a record acknowledges what its next start will not find.
+#[test]
+fn a_log_behind_half_a_record_is_found_with_and_without_reductions() {
+    let found = |reductions| {
+        let mut config = Config::new(2, 0);
+        config.bugs = Bugs::NONE.with(Bug::TornRecordHidesLog);
+        let budget = Budget { fsync_errors: 1, ..Budget::new(2, 2, 0) };
+        let model =
+            EnsembleModel::new(config, budget, Election::Oracle, reductions, property::servers());
+        match search(&model, &Options::new(Strategy::BreadthFirst), &Silent).ending {
+            Ending::Violated(found) => (found.objection.property, found.length),
+            ending => panic!("reductions {reductions}: {ending:?}"),
+        }
+    };
+    let [reduced, plain] = [REDUCED, PLAIN].map(found);
+    assert!(reduced.0.starts_with("S12") && plain.0 == reduced.0, "{reduced:?} {plain:?}");
+    assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
+}
+
 /// Three servers that snapshot with every second transaction. What a snapshot is taken of is told by
 /// every order of appends and commits, so nothing is reduced, and breadth first it is too much.
 fn with_snapshots([txns, crashes]: [u8; 2], bugs: Bugs, max_states: u64) -> Ending<Action> {

@@ -16,8 +16,10 @@ impl Ensemble {
             Step::Rejoin(server) => self.on_server(server, at, effects, |it, context| {
                 it.leave_role("an exception in its main thread", context);
             }),
-            Step::FsyncError { server, survive } => {
-                self.on_server(server, at, effects, |it, context| it.fsync_fails(survive, context));
+            Step::FsyncError { server, survive, torn } => {
+                self.on_server(server, at, effects, |it, context| {
+                    it.fsync_fails(survive, torn, context);
+                });
             }
             Step::BreakClient { connection, to_server, to_client } => {
                 self.network.break_client(connection, to_server, to_client, effects);

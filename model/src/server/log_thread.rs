@@ -106,6 +106,9 @@ impl LogThread {
             return;
         }
         self.logged_since_snapshot = 0;
+        if context.disk.is_torn() {
+            context.disk.make_mut().begin_file();
+        }
         self.snapshot = Some(SnapshotInProgress::begin(tree));
         context.effects.due(Step::Snapshot(context.id));
     }

@@ -97,7 +97,7 @@ impl Server {
     /// The sentence with which it refuses to start (rule 6.2).
     pub fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
         if context.disk.is_torn() {
-            context.disk.make_mut().mend();
+            context.disk.make_mut().begin_file();
         }
         let (tree, from) = context.disk.load();
         if context.disk.has_gap(from) && !context.config.bugs.has(Bug::GapsAreReplayed) {

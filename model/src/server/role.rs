@@ -104,12 +104,21 @@ impl Server {
     /// thread is joined, so the second fsync that this tries brings no ack to anybody.
     ///
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
-    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`].
-    pub(crate) fn fsync_fails(&mut self, survive: u8, context: &mut Context<'_>) {
+    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; and half of the next one may be there, see
+    /// [`Bug::TornRecordHidesLog`].
+    pub(crate) fn fsync_fails(&mut self, survive: u8, torn: bool, context: &mut Context<'_>) {
         assert!(self.log.can_fsync(), "{}: it has nothing to fsync", self.id);
         self.log.end();
-        let lost = context.disk.make_mut().lose_unsynced(survive);
-        context.effects.note(|| format!("the fsync of {} fails, and {lost} are lost", self.id));
+        let disk = context.disk.make_mut();
+        let lost = disk.lose_unsynced(survive);
+        if torn && lost > 0 && context.config.bugs.has(Bug::TornRecordHidesLog) {
+            disk.tear();
+        }
+        let half =
+            if disk.is_torn() { "; half a record is left, and more may follow it" } else { "" };
+        context
+            .effects
+            .note(|| format!("the fsync of {} fails, and {lost} are lost{half}", self.id));
         let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
         self.leave("its fsync has failed", drop_tree, context);
     }

@@ -66,6 +66,12 @@ named! {
         /// start. Repaired: reload from disk, as after a broken-off SNAP.
         FsyncErrorKeepsMemory =>
             "a failed fsync keeps commits in memory that the log has lost (ZOOKEEPER-4882, HEAD)",
+        /// A write to the log that fails halfway (the disk is full) leaves half a record in the file, and the
+        /// server, which leaves its role without its process ending, later goes on behind it in the same file.
+        /// A start takes the half record for the end of the file: everything that was acknowledged since is
+        /// gone, until a new file was begun (rule 6.9.8). Found here, by reading. Repaired: a new file is begun
+        /// after a failure.
+        TornRecordHidesLog => "a log goes on behind the half record of a failed write (HEAD)",
         /// A background snapshot is a file like any other as soon as it is written, although the log may
         /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
         /// log thread has appended it (rule 4.5.3). It is not fsynced either, and
@@ -204,7 +210,7 @@ impl Bug {
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
     /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
     /// servers alone sees nothing of them.
-    pub const AMONG_SERVERS: [Bug; 12] = [
+    pub const AMONG_SERVERS: [Bug; 13] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -214,6 +220,7 @@ impl Bug {
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
         Bug::FsyncErrorKeepsMemory,
+        Bug::TornRecordHidesLog,
         Bug::TruncCutsCommitted,
         Bug::SnapshotAheadOfLog,
         Bug::GapsAreReplayed,

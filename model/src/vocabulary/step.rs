@@ -143,6 +143,10 @@ pub enum Step {
         server: ServerId,
         /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.
         survive: u8,
+        /// Half of the first one that is lost has reached the disk. A harm only under
+        /// [`crate::vocabulary::release::Bug::TornRecordHidesLog`].
+        #[serde(default)]
+        torn: bool,
     },
 }
 

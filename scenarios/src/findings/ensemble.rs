@@ -245,11 +245,15 @@ impl Ensemble {
         self.servers[server.index()].log()
     }
 
+    /// The number of a running server's process.
+    pub(super) fn process(&self, server: ServerId) -> Result<u32, Trouble> {
+        let process = self.servers[server.index()].process();
+        process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))
+    }
+
     /// strace on a server.
     pub(super) fn trace(&self, server: ServerId, arguments: &[&str]) -> Result<Tracer, Trouble> {
-        let process = self.servers[server.index()].process();
-        let process = process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))?;
-        Tracer::attach(process, arguments, self.directory.path())
+        Tracer::attach(self.process(server)?, arguments, self.directory.path())
     }
 
     /// A server's CommitProcessor stands still at the next thing that it is woken for, until it is let go. All other
@@ -257,8 +261,7 @@ impl Ensemble {
     pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, Trouble> {
         const STANDS_STILL: [&str; 4] =
             ["-e", "trace=futex", "-e", "inject=futex:delay_exit=120000000"];
-        let process = self.servers[server.index()].process();
-        let process = process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))?;
+        let process = self.process(server)?;
         let directory = self.directory.path();
         Tracer::attach_to_thread(process, "CommitProcessor", &STANDS_STILL, directory)
     }

@@ -9,6 +9,7 @@
 //! and `quorum`), `session` and `tracer` are what real servers are led by.
 
 mod acks_outlive_reconnect;
+mod disk;
 mod diverged;
 mod ensemble;
 mod fsync_error_keeps_memory;
@@ -30,6 +31,7 @@ mod snap_keeps_old_log;
 mod sync_at_leader;
 mod sync_overtakes_commits;
 mod tale;
+mod torn_record_hides_log;
 mod tracer;
 mod transaction_log;
 mod trouble;

@@ -4,8 +4,8 @@ use super::{
     Finding, Search, Switch, acks_outlive_reconnect, fsync_error_keeps_memory,
     interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
     refuse_newer_zxid, sequence_counter_stays, snap_keeps_old_log, sync_at_leader,
-    sync_overtakes_commits, trunc_cuts_committed, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond,
+    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
+    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -35,6 +35,21 @@ pub const FINDINGS: &[Finding] = &[
         control: "the leader is not slow to apply what it has committed",
         needs_strace: true,
         reproduction: trunc_cuts_committed::reproduce,
+    },
+    Finding {
+        name: "torn-record-hides-log",
+        switch: Switch::Bug(Bug::TornRecordHidesLog),
+        loses: "A write that was answered is gone on every server after one of three has failed and another, whose \
+                disk had once been full for a moment, was started again.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 2 --txns 2 --crashes 0 --fsync-errors 1",
+            budget: |two| two.servers(2).txns(2).crashes(0).fsync_errors(1),
+        },
+        control: "the server whose disk was full is started again as soon as there is room",
+        needs_strace: false,
+        reproduction: torn_record_hides_log::reproduce,
     },
     Finding {
         name: "trunc-keeps-record-beyond",

@@ -200,7 +200,7 @@ fn every_fault_step_is_a_disruption() {
         Step::Kill(ClientId(1)),
         Step::Pause(ClientId(1)),
         Step::Cancel(ClientId(1)),
-        Step::FsyncError { server: ONE, survive: 0 },
+        Step::FsyncError { server: ONE, survive: 0, torn: false },
     ];
     let mut disruptions = DisruptionCounter::new();
     for step in &steps {

@@ -28,10 +28,12 @@ pub struct Snapshot {
 /// The disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
+    /// What a reader finds: not what was appended behind a half-written record.
     log: Vec<Arc<Txn>>,
     /// How many of the log's transactions are durable.
     durable: usize,
-    /// A half-written record stands behind the log: the next start ignores it.
+    /// A half-written record stands behind the log. A reader takes it for the end of the file, so what is
+    /// appended behind it is lost at once (rule 6.9.8; only under [`Bug::TornRecordHidesLog`]).
     torn: bool,
     /// By label, oldest first. The first one is the empty database of the first start, or the last
     /// SNAP taken over; the log reaches back to it.
@@ -134,7 +136,8 @@ impl Disk {
     /// Appends a record, buffered (rule 6.9.1). A zxid that the log has already (proposed again after a
     /// synchronisation by SNAP) is ignored, as `FileTxnLog.append` warns and the replay skips.
     pub fn append(&mut self, txn: Arc<Txn>) {
-        if self.log.last().is_none_or(|last| last.zxid < txn.zxid) {
+        let is_new = self.log.last().is_none_or(|last| last.zxid < txn.zxid);
+        if is_new && !self.torn {
             self.log.push(txn);
         }
     }
@@ -178,6 +181,7 @@ impl Disk {
             self.snapshots = vec![snapshot];
             self.log.clear();
             self.durable = 0;
+            self.torn = false;
         }
     }
 
@@ -209,6 +213,7 @@ impl Disk {
         }
         self.log.truncate(keep);
         self.durable = self.durable.min(keep);
+        self.begin_file();
         if !bugs.has(Bug::TruncKeepsNewerSnapshot) {
             self.snapshots.retain(|snapshot| snapshot.label <= zxid);
         }
@@ -244,8 +249,14 @@ impl Disk {
         self.torn
     }
 
-    /// A start takes a half-written record for the end of the log.
-    pub fn mend(&mut self) {
+    /// A write fails halfway: a half-written record stands behind the log from now on.
+    pub fn tear(&mut self) {
+        self.torn = true;
+    }
+
+    /// What comes goes to a new file (`rollLog`, a TRUNC, a start): a half-written record is the end of one that
+    /// nobody appends to any more.
+    pub fn begin_file(&mut self) {
         self.torn = false;
     }
 

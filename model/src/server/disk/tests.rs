@@ -109,15 +109,54 @@ fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
     }
 }
 
-/// Transactions of epoch 1 that say nothing but who they are.
+/// A transaction of epoch 1 that says nothing but who it is.
+fn txn(counter: u32) -> Arc<Txn> {
+    let (zxid, body) = (Zxid::new(Epoch(1), counter), TxnBody::Error(Error::NoNode));
+    Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body })
+}
+
 fn with_a_log(counters: &[u32]) -> Disk {
     let mut disk = empty();
-    for counter in counters {
-        let (zxid, body) = (Zxid::new(Epoch(1), *counter), TxnBody::Error(Error::NoNode));
-        let (session, cxid) = (SessionId(1), Xid(0));
-        disk.append(Arc::new(Txn { zxid, session, cxid, time: 0, body }));
-    }
+    counters.iter().for_each(|counter| disk.append(txn(*counter)));
     disk
+}
+
+#[test]
+fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
+    let bugs = Release::Head.bugs();
+    let counters =
+        |disk: &Disk| disk.log().iter().map(|txn| txn.zxid.counter()).collect::<Vec<_>>();
+    let torn = || {
+        let mut disk = with_a_log(&[1]);
+        disk.fsync();
+        disk.append(txn(2));
+        assert_eq!(disk.lose_unsynced(0), 1);
+        disk.tear();
+        disk.append(txn(2));
+        disk.fsync();
+        assert_eq!((counters(&disk), disk.holds(txn(2).zxid)), (vec![1], false));
+        assert_eq!(disk.last_durable(), txn(1).zxid);
+        disk
+    };
+    // A SNAP leaves the old log, and the open file with it.
+    let mut disk = torn();
+    disk.replace_by_snapshot(snapshot(2, true), bugs);
+    disk.append(txn(3));
+    assert_eq!((counters(&disk), disk.is_torn()), (vec![1], true));
+    let mut disk = torn();
+    disk.replace_by_snapshot(snapshot(2, true), Release::Repaired.bugs());
+    disk.append(txn(3));
+    assert_eq!(counters(&disk), [3]);
+    // A TRUNC closes it, also where it cuts nothing.
+    let mut disk = torn();
+    assert!(disk.truncate(txn(1).zxid, &Setup::NONE, bugs));
+    disk.append(txn(2));
+    assert_eq!(counters(&disk), [1, 2]);
+    // So does a start, or a background snapshot.
+    let mut disk = torn();
+    disk.begin_file();
+    disk.append(txn(3));
+    assert_eq!(counters(&disk), [1, 3]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::scene::Scene;
 use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;
+use vivarium_model::release::Bug;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::timer::{ServerTimer, Timer};
 
@@ -157,14 +158,24 @@ pub(super) fn of(
             }
         }
         Kind::FsyncError => {
-            if ensemble.can(&Step::FsyncError { server, survive: 0 }) {
-                let charge = Charge::FsyncError;
-                offers.extend((0..=ensemble.disk(server).unsynced() as u8).map(|survive| {
-                    let step = Step::FsyncError { server, survive };
-                    Offer { step, then: None, charge }
-                }));
+            if ensemble.can(&Step::FsyncError { server, survive: 0, torn: false }) {
+                fsync_errors(ensemble, server, offers);
             }
         }
+    }
+}
+
+/// The fsync fails, with every part of the unsynced log; where half a record does harm, also with one.
+fn fsync_errors(ensemble: &Ensemble, server: ServerId, offers: &mut Vec<Offer>) {
+    let charge = Charge::FsyncError;
+    let unsynced = ensemble.disk(server).unsynced() as u8;
+    let mut offer = |survive, torn| {
+        let step = Step::FsyncError { server, survive, torn };
+        offers.push(Offer { step, then: None, charge });
+    };
+    (0..=unsynced).for_each(|survive| offer(survive, false));
+    if ensemble.config().bugs.has(Bug::TornRecordHidesLog) {
+        (0..unsynced).for_each(|survive| offer(survive, true));
     }
 }
 

@@ -1,0 +1,38 @@
+//! A server's disk as a run needs it: how far its log reaches, and when it is full.
+
+use super::trouble::Trouble;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the last record of the newest log file ends: behind it the file is filled with zeros.
+pub(super) fn end_of_log(directory: &Path) -> Result<u64, Trouble> {
+    let files = fs::read_dir(directory)
+        .map_err(Trouble::machine("the server's files cannot be listed"))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let zxid = |path: &Path| {
+        u64::from_str_radix(path.file_name()?.to_str()?.strip_prefix("log.")?, 16).ok()
+    };
+    let newest = files.filter_map(|path| Some((zxid(&path)?, path))).max();
+    let (_, newest) =
+        newest.ok_or_else(|| Trouble::Otherwise("the server has no log".to_owned()))?;
+    let log = fs::read(newest).map_err(Trouble::machine("the log cannot be read"))?;
+    // A record ends with a letter.
+    Ok(log.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1) as u64)
+}
+
+/// No file of a process grows beyond so many bytes: a write that does is cut there, and the next one fails, as on a
+/// full disk. Without a length, there is room again.
+pub(super) fn limit_files(process: u32, length: Option<u64>) -> Result<(), Trouble> {
+    let length = length.map_or("unlimited".to_owned(), |length| length.to_string());
+    // Only the soft limit, which anybody may raise again.
+    let limit = format!("--fsize={length}:");
+    let status = Command::new("prlimit")
+        .args(["--pid", &process.to_string(), &limit])
+        .status()
+        .map_err(Trouble::machine("prlimit cannot be run"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Trouble::Otherwise("prlimit could not limit a server's files".to_owned())),
+    }
+}

@@ -1,0 +1,105 @@
+//! A write to the log that fails halfway leaves half a record, and the server goes on behind it in the same file
+//! (rule 6.9.8). A limit to the size of files makes a write fail as a full disk does.
+
+use super::Variant;
+use super::disk;
+use super::ensemble::{Ensemble, SOON, listed, options};
+use super::link::{down, up};
+use super::quorum::Kind;
+use super::session::Session;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use vivarium_model::id::ServerId;
+use vivarium_model::op::{CreateMode, Op, Request};
+
+/// What the server says of its disk.
+const FULL: &str = "File too large";
+
+/// What a server says of half a record when it starts.
+const PARTIAL: &str = "Last transaction was partial";
+
+/// Longer than anything else that the server writes, so that its log alone reaches the limit.
+const FILLER: usize = 900_000;
+
+/// So much of the record still finds room: its checksum, its length, and a part of what it says.
+const HALF: u64 = 20;
+
+/// Has half of a record written, lets the server go on, has a write answered that only this server and the leader
+/// have logged, and starts this server again, without the leader.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
+    let (full, other) = (ensemble.others(leader)[0], ensemble.others(leader)[1]);
+    let mut client = ensemble.session(leader)?;
+    client.ask(Request::Write(Op::create(
+        "/filler",
+        vec![b'x'; FILLER],
+        CreateMode::Persistent,
+    )))?;
+    client.create("/before")?;
+    ensemble.until("/before in every log", SOON, |all| {
+        all.all().into_iter().all(|it| all.has_logged(it, "/before"))
+    })?;
+    tale.say(format!("3 servers serve; {leader} leads"));
+
+    is_full_for_a_moment(&ensemble, full, leader, &mut client, tale)?;
+    if variant == Variant::Control {
+        ensemble.kill(full);
+        ensemble.start(&[full])?;
+        tale.say(format!("{full} is started again"));
+    }
+    ensemble.serving(&ensemble.all())?;
+
+    ensemble.kill(other);
+    let link = ensemble.link(full, leader);
+    let mark = link.mark();
+    let paid = client.create("/paid")?;
+    link.wait(up(Kind::Ack, Some(paid)), mark, SOON)?;
+    tale.say(format!(
+        "{other} is killed; create /paid is answered, zxid {paid}: {leader} and {full} have acknowledged it"
+    ));
+    ensemble.crash(&[leader, full]);
+    let left = [full, other];
+    ensemble.start(&left)?;
+    let next = ensemble.serving(&left)?;
+    tale.say(format!("{leader} and {full} are killed; {full} and {other} start; {next} leads"));
+    if ensemble.log(full).contains(PARTIAL) {
+        tale.say(format!("{full} has said: {PARTIAL}"));
+    }
+    ensemble.start(&[leader])?;
+    ensemble.serving(&ensemble.all())?;
+    let have = ensemble.who_has("/paid", &ensemble.all())?;
+    tale.say(format!("{leader} is back; /paid is at {}", listed(&have)));
+    Ok(match have.len() {
+        0 => Outcome::Shown("/paid, which was answered, is gone on every server".to_owned()),
+        3 => Outcome::Kept("/paid is at every server".to_owned()),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
+    })
+}
+
+/// The next record finds no room but for its beginning; then there is room again.
+fn is_full_for_a_moment(
+    ensemble: &Ensemble,
+    server: ServerId,
+    leader: ServerId,
+    client: &mut Session,
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let link = ensemble.link(server, leader);
+    let mark = link.mark();
+    let end = disk::end_of_log(&ensemble.files(server))?;
+    disk::limit_files(ensemble.process(server)?, Some(end + HALF))?;
+    client.create("/half")?;
+    ensemble.until("a full disk", SOON, |all| all.log(server).contains(FULL))?;
+    disk::limit_files(ensemble.process(server)?, None)?;
+    ensemble.link(server, leader).wait(down(Kind::UpToDate, None), mark, SOON * 2)?;
+    tale.say(format!(
+        "create /half: {server} writes {HALF} bytes of its record and is told: {FULL}; it leaves its role, and joins \
+         again when there is room"
+    ));
+    Ok(())
+}
