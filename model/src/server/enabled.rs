@@ -2,7 +2,7 @@
 //! share. Links and mailboxes are the network's affair, and come on top.
 
 use super::disk::Disk;
-use super::{Role, Server};
+use super::{Role, Server, Writing};
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
@@ -16,7 +16,8 @@ impl Server {
     pub(crate) fn enables(&self, step: &Step, disk: &Disk) -> bool {
         match *step {
             Step::Append(_) => self.log.can_append(),
-            Step::Fsync(_) | Step::FsyncError { .. } => self.log.can_fsync(),
+            Step::Fsync(_) => self.log.can_fsync(),
+            Step::FsyncError { .. } => self.can_fail_to_fsync(),
             Step::Apply(_) => !self.commits.is_empty(),
             Step::Write(_) => self.thread.writing.is_some(),
             Step::Snapshot(_) => self.log.can_snapshot(disk),
@@ -33,6 +34,14 @@ impl Server {
             Step::Fire(Timer::Server(_, timer)) => self.heeds(timer),
             _ => unreachable!("{step} is no step of one server"),
         }
+    }
+
+    /// Whether its log is being written or fsynced: by the log thread, or in a synchronisation by the packet thread.
+    /// Never by both: the log thread has nothing to do until the synchronisation is over.
+    pub(crate) fn can_fail_to_fsync(&self) -> bool {
+        let synchronises =
+            matches!(self.thread.writing, Some(Writing::SyncAppend | Writing::SyncFsync));
+        self.log.can_fsync() || synchronises
     }
 
     /// Whether it does not read from learners just now: as a leader, before it listens and while it

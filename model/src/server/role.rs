@@ -97,17 +97,18 @@ impl Server {
         self.look(context);
     }
 
-    /// The log thread's fsync fails (rule 6.7.6). In HEAD that ends the thread: what waits for it is
-    /// neither appended nor acknowledged any more, and the server's state is ERROR, for which its main
-    /// thread leaves the role at the next packet or ping round. Until then it does what a server does
-    /// whose fsync takes long, so both are one step here. Its connections are closed before the log
-    /// thread is joined, so the second fsync that this tries brings no ack to anybody.
+    /// An fsync of the log fails, or a write to it (rule 6.7.6). In a synchronisation the packet thread does that, and
+    /// leaves the role. Elsewhere it is the log thread. In HEAD that ends the thread: what waits for it is neither
+    /// appended nor acknowledged any more, and the server's state is ERROR, for which its main thread leaves the role
+    /// at the next packet or ping round. Until then it does what a server does whose fsync takes long, so both are one
+    /// step here. Its connections are closed before the log thread is joined, so the second fsync that this tries
+    /// brings no ack to anybody.
     ///
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
     /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; and half of the next one may be there, see
     /// [`Bug::TornRecordHidesLog`].
     pub(crate) fn fsync_fails(&mut self, survive: u8, torn: bool, context: &mut Context<'_>) {
-        assert!(self.log.can_fsync(), "{}: it has nothing to fsync", self.id);
+        assert!(self.can_fail_to_fsync(), "{}: it has nothing to fsync", self.id);
         self.log.end();
         let disk = context.disk.make_mut();
         let lost = disk.lose_unsynced(survive);

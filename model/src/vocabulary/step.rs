@@ -137,8 +137,8 @@ pub enum Step {
         /// The others.
         followers: ServerSet,
     },
-    /// A fault: the log thread's fsync fails. It has told the server, which leaves its role without
-    /// its process ending (rules 6.7 and 6.8).
+    /// A fault: an fsync of the log fails, or a write to it, the log thread's or one of a synchronisation. The server
+    /// leaves its role without its process ending (rules 6.7 and 6.8).
     FsyncError {
         server: ServerId,
         /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.

@@ -76,7 +76,7 @@ pub(super) fn dimensions(
     let broken = "with each number of packets that still arrive";
     let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
                    does so anyway)";
-    let failed = "a log thread's fsync fails, with each part of the unsynced log lost, and its server \
+    let failed = "an fsync of a log fails, with each part of the unsynced log lost, and its server \
                   leaves its role";
     let elections = match election {
         Election::Oracle => Dimension::new(

@@ -10,7 +10,7 @@
 //! | `crashes` | a server dies, with every part of its unsynced log and with or without its unsynced snapshots; it starts again for nothing |
 //! | `breaks` | a learner's connection breaks, with every number of packets that still arrive |
 //! | `timeouts` | a server leaves its role though nothing is wrong: too slow, a long collection, an exception |
-//! | `fsync_errors` | the log thread's fsync fails, with every part of the unsynced log: the server leaves its role |
+//! | `fsync_errors` | an fsync of the log fails, with every part of the unsynced log: the server leaves its role |
 //!
 //! **Time.** No clock runs here. A time limit that ends a role is [`Step::Rejoin`] and is counted,
 //! because it can come at any moment; but it is free where it is the only way on: for a leader that
@@ -82,7 +82,7 @@ pub struct Budget {
     pub breaks: u8,
     /// Roles left without need.
     pub timeouts: u8,
-    /// Fsyncs of log threads that fail.
+    /// Fsyncs of logs that fail.
     pub fsync_errors: u8,
 }
 
