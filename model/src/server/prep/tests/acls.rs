@@ -201,6 +201,26 @@ fn an_acl_under_way_counts_at_once() {
     }
 }
 
+/// What is written behind the setACL hands the old list on (`ChangeRecord.duplicate`): in HEAD it counts until
+/// nothing of the znode is outstanding, however long ago the setACL was applied ([`Bug::OutstandingAclIsOld`]).
+#[test]
+fn an_old_acl_lasts_as_long_as_something_is_outstanding_behind_it() {
+    let mut leader = Leader::with_znodes();
+    leader.config.bugs = leader.config.bugs.with(Bug::OutstandingAclIsOld);
+    let write = |leader: &mut Leader| {
+        leader.request(BOB, Owner::Leader, single(set("/v", Version::Any))).to_string()
+    };
+    leader.request(ALICE, Owner::Leader, set_acl("/v", for_all(ALL_BUT_WRITE), Version::Is(0)));
+    assert_eq!(write(&mut leader), "setData /v v3");
+    for version in 4..8 {
+        // The setACL, then one write after the other; there is always one more.
+        leader.commit_one();
+        assert_eq!(write(&mut leader), format!("setData /v v{version}"));
+    }
+    leader.commit();
+    assert_eq!(write(&mut leader), "error NoAuth");
+}
+
 /// The ACL of a znode that is being created counts as well, also in a multi; and what a failed multi
 /// did to it is taken back.
 #[test]
