@@ -16,7 +16,7 @@ use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
 };
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
 
@@ -37,7 +37,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
             Step::Restart(server),
             Step::Rejoin(server),
             Step::Crash { server, tail },
-            Step::FsyncError { server, survive: 0, torn: false },
+            Step::FsyncError { server, survive: 0, rest: Unwritten::Lost },
         ]);
         let timers = [
             ServerTimer::Notification,

@@ -220,7 +220,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     }
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
     assert!(sentence.contains("it takes no background snapshots"), "{sentence}");
-    for bug in ["FsyncErrorKeepsMemory", "TornRecordHidesLog"] {
+    for bug in ["FsyncErrorKeepsMemory", "TornRecordHidesLog", "FailedWriteComesLater"] {
         let sentence = asked(&["broadcast", "--bug", bug]);
         assert!(sentence.ends_with("no fsync fails in it; add `--fsync-errors 1`"), "{sentence}");
     }

@@ -14,7 +14,7 @@ use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{LearnerConnection, ServerSet};
 use vivarium_model::property;
 use vivarium_model::release::Bug;
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
 
 /// Slots of connections that are asked about: under the oracle the lowest are taken.
@@ -47,11 +47,16 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
             Step::Rejoin(server),
         ]);
         for survive in 0..=ensemble.disk(server).unsynced() as u8 {
-            steps.push(Step::FsyncError { server, survive, torn: false });
-            if usize::from(survive) < ensemble.disk(server).unsynced()
-                && ensemble.config().bugs.has(Bug::TornRecordHidesLog)
-            {
-                steps.push(Step::FsyncError { server, survive, torn: true });
+            let mut fails = |rest| steps.push(Step::FsyncError { server, survive, rest });
+            fails(Unwritten::Lost);
+            let bugs = ensemble.config().bugs;
+            if usize::from(survive) < ensemble.disk(server).unsynced() {
+                if bugs.has(Bug::TornRecordHidesLog) {
+                    fails(Unwritten::Torn);
+                }
+                if bugs.has(Bug::FailedWriteComesLater) {
+                    fails(Unwritten::Buffered);
+                }
             }
             for packets in 0..=ensemble.most_under_way(server) {
                 let tail = Tail { survive, torn: false, snapshots: false, packets };

@@ -159,23 +159,28 @@ fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
-/// A server that goes on behind half a record acknowledges what its next start will not find.
+/// A server that goes on behind half a record acknowledges what its next start will not find; and one that keeps
+/// what it could not write has a start find what was never committed.
 #[test]
-fn a_log_behind_half_a_record_is_found_with_and_without_reductions() {
-    let found = |reductions| {
-        let mut config = Config::new(2, 0);
-        config.bugs = Bugs::NONE.with(Bug::TornRecordHidesLog);
-        let budget = Budget { fsync_errors: 1, ..Budget::new(2, 2, 0) };
-        let model =
-            EnsembleModel::new(config, budget, Election::Oracle, reductions, property::servers());
-        match search(&model, &Options::new(Strategy::BreadthFirst), &Silent).ending {
-            Ending::Violated(found) => (found.objection.property, found.length),
-            ending => panic!("reductions {reductions}: {ending:?}"),
-        }
-    };
-    let [reduced, plain] = [REDUCED, PLAIN].map(found);
-    assert!(reduced.0.starts_with("S12") && plain.0 == reduced.0, "{reduced:?} {plain:?}");
-    assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
+fn what_a_failed_write_leaves_is_found_with_and_without_reductions() {
+    for (bug, [servers, txns], property) in
+        [(Bug::TornRecordHidesLog, [2, 2], "S12"), (Bug::FailedWriteComesLater, [3, 2], "S6")]
+    {
+        let found = |reductions| {
+            let mut config = Config::new(servers, 0);
+            config.bugs = Bugs::NONE.with(bug);
+            let budget = Budget { fsync_errors: 1, ..Budget::new(servers, txns, 0) };
+            let monitors = property::servers();
+            let model = EnsembleModel::new(config, budget, Election::Oracle, reductions, monitors);
+            match search(&model, &Options::new(Strategy::BreadthFirst), &Silent).ending {
+                Ending::Violated(found) => (found.objection.property, found.length),
+                ending => panic!("{bug}, reductions {reductions}: {ending:?}"),
+            }
+        };
+        let [reduced, plain] = [REDUCED, PLAIN].map(found);
+        assert!(reduced.0.starts_with(property) && plain.0 == reduced.0, "{reduced:?} {plain:?}");
+        assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
+    }
 }
 
 /// Three servers that snapshot with every second transaction. What a snapshot is taken of is told by

@@ -16,9 +16,9 @@ impl Ensemble {
             Step::Rejoin(server) => self.on_server(server, at, effects, |it, context| {
                 it.leave_role("an exception in its main thread", context);
             }),
-            Step::FsyncError { server, survive, torn } => {
+            Step::FsyncError { server, survive, rest } => {
                 self.on_server(server, at, effects, |it, context| {
-                    it.fsync_fails(survive, torn, context);
+                    it.fsync_fails(survive, rest, context);
                 });
             }
             Step::BreakClient { connection, to_server, to_client } => {

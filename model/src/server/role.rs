@@ -10,6 +10,7 @@ use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
+use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Server {
@@ -105,21 +106,21 @@ impl Server {
     /// brings no ack to anybody.
     ///
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
-    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; and half of the next one may be there, see
-    /// [`Bug::TornRecordHidesLog`].
-    pub(crate) fn fsync_fails(&mut self, survive: u8, torn: bool, context: &mut Context<'_>) {
+    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; of the rest see
+    /// [`Bug::TornRecordHidesLog`] and [`Bug::FailedWriteComesLater`].
+    pub(crate) fn fsync_fails(&mut self, survive: u8, rest: Unwritten, context: &mut Context<'_>) {
         assert!(self.can_fail_to_fsync(), "{}: it has nothing to fsync", self.id);
         self.log.end();
-        let disk = context.disk.make_mut();
-        let lost = disk.lose_unsynced(survive);
-        if torn && lost > 0 && context.config.bugs.has(Bug::TornRecordHidesLog) {
-            disk.tear();
-        }
-        let half =
-            if disk.is_torn() { "; half a record is left, and more may follow it" } else { "" };
+        let lost = context.disk.make_mut().fail_to_fsync(survive, rest, context.config.bugs);
+        let but = match rest {
+            _ if lost == 0 => "",
+            Unwritten::Lost => "",
+            Unwritten::Torn => "; half a record is left, and more may follow it",
+            Unwritten::Buffered => "; they stay in the buffer of the file",
+        };
         context
             .effects
-            .note(|| format!("the fsync of {} fails, and {lost} are lost{half}", self.id));
+            .note(|| format!("the fsync of {} fails, and {lost} are lost{but}", self.id));
         let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
         self.leave("its fsync has failed", drop_tree, context);
     }

@@ -72,6 +72,13 @@ named! {
         /// gone, until a new file was begun (rule 6.9.8). Found here, by reading. Repaired: a new file is begun
         /// after a failure.
         TornRecordHidesLog => "a log goes on behind the half record of a failed write (HEAD)",
+        /// What a failed write was to bring to the log stays in the buffer of the file, which outlives the role.
+        /// The server has forgotten it, and joins with what it has in memory and on disk; then the next write
+        /// brings it along: a transaction that may never have been committed stands in the log, below what
+        /// was (rule 6.9.9). A start replays it. Found here, by reading. Repaired: the buffer is given up with
+        /// the file.
+        FailedWriteComesLater =>
+            "what a failed write has left in its buffer comes with a later one (HEAD)",
         /// A background snapshot is a file like any other as soon as it is written, although the log may
         /// not hold yet, or not durably, what it was taken of: a commit is applied before the server's own
         /// log thread has appended it (rule 4.5.3). It is not fsynced either, and
@@ -210,7 +217,7 @@ impl Bug {
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
     /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
     /// servers alone sees nothing of them.
-    pub const AMONG_SERVERS: [Bug; 13] = [
+    pub const AMONG_SERVERS: [Bug; 14] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -221,6 +228,7 @@ impl Bug {
         Bug::AcksOutliveReconnect,
         Bug::FsyncErrorKeepsMemory,
         Bug::TornRecordHidesLog,
+        Bug::FailedWriteComesLater,
         Bug::TruncCutsCommitted,
         Bug::SnapshotAheadOfLog,
         Bug::GapsAreReplayed,

@@ -143,11 +143,26 @@ pub enum Step {
         server: ServerId,
         /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.
         survive: u8,
-        /// Half of the first one that is lost has reached the disk. A harm only under
-        /// [`crate::vocabulary::release::Bug::TornRecordHidesLog`].
+        /// What becomes of the rest.
         #[serde(default)]
-        torn: bool,
+        rest: Unwritten,
     },
+}
+
+/// What becomes of transactions that a failed write was to bring to the disk.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum Unwritten {
+    /// They are lost: the file could not be made, or what they were in is given up.
+    #[default]
+    Lost,
+    /// Half of the first one is in the file; the others are lost. Does harm under
+    /// [`crate::vocabulary::release::Bug::TornRecordHidesLog`] only.
+    Torn,
+    /// They stay in the process, and the next write to the log brings them along. Only under
+    /// [`crate::vocabulary::release::Bug::FailedWriteComesLater`].
+    Buffered,
 }
 
 /// What a crash leaves of the appended but not yet durable transactions, and of snapshots that

@@ -58,7 +58,7 @@ impl Ensemble {
             Bug::TruncCutsCommitted if self.applies_at_once => {
                 Some("to commit and to apply must be two steps; leave out `--coarse commit-apply`")
             }
-            Bug::FsyncErrorKeepsMemory | Bug::TornRecordHidesLog
+            Bug::FsyncErrorKeepsMemory | Bug::TornRecordHidesLog | Bug::FailedWriteComesLater
                 if self.fsync_errors.unwrap_or(0) == 0 =>
             {
                 Some("no fsync fails in it; add `--fsync-errors 1`")

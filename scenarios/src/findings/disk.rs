@@ -1,9 +1,25 @@
 //! A server's disk as a run needs it: how far its log reaches, and when it is full.
 
+use super::ensemble::{Ensemble, SOON};
+use super::session::Session;
 use super::trouble::Trouble;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use vivarium_model::op::{CreateMode, Op, Request};
+
+/// Longer than anything else that a server writes, so that its log alone reaches a limit behind it.
+const FILLER: usize = 900_000;
+
+/// Makes every server's log longer than its other files.
+pub(super) fn fill_logs(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
+    let filler = Op::create("/filler", vec![b'x'; FILLER], CreateMode::Persistent);
+    client.ask(Request::Write(filler))?;
+    client.create("/before")?;
+    ensemble.until("/before in every log", SOON, |it| {
+        it.all().into_iter().all(|server| it.has_logged(server, "/before"))
+    })
+}
 
 /// Where the last record of the newest log file ends: behind it the file is filled with zeros.
 pub(super) fn end_of_log(directory: &Path) -> Result<u64, Trouble> {

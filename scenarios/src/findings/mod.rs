@@ -12,6 +12,7 @@ mod acks_outlive_reconnect;
 mod disk;
 mod diverged;
 mod ensemble;
+mod failed_write_comes_later;
 mod fsync_error_keeps_memory;
 mod interrupted_trunc_keeps_tree;
 mod leader_ignores_newer_epoch;

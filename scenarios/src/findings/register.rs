@@ -1,11 +1,11 @@
 //! The list of findings, those that cost most first.
 
 use super::{
-    Finding, Search, Switch, acks_outlive_reconnect, fsync_error_keeps_memory,
-    interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
-    refuse_newer_zxid, sequence_counter_stays, snap_keeps_old_log, sync_at_leader,
-    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
-    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
+    Finding, Search, Switch, acks_outlive_reconnect, failed_write_comes_later,
+    fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
+    outstanding_acl_is_old, programs, refuse_newer_zxid, sequence_counter_stays,
+    snap_keeps_old_log, sync_at_leader, sync_overtakes_commits, torn_record_hides_log,
+    trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -60,6 +60,20 @@ pub const FINDINGS: &[Finding] = &[
         control: "server 3 has the last committed write in its log",
         needs_strace: false,
         reproduction: trunc_keeps_record_beyond::reproduce,
+    },
+    Finding {
+        name: "failed-write-comes-later",
+        switch: Switch::Bug(Bug::FailedWriteComesLater),
+        loses: "One server shows a znode, for good, whose create was never committed.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 2 --crashes 0 --fsync-errors 1",
+            budget: |three| three.servers(3).txns(2).crashes(0).fsync_errors(1),
+        },
+        control: "the server whose disk was full is started again as soon as there is room",
+        needs_strace: false,
+        reproduction: failed_write_comes_later::reproduce,
     },
     Finding {
         name: "trunc-keeps-newer-snapshot",

@@ -11,16 +11,12 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
-use vivarium_model::op::{CreateMode, Op, Request};
 
 /// What the server says of its disk.
 const FULL: &str = "File too large";
 
 /// What a server says of half a record when it starts.
 const PARTIAL: &str = "Last transaction was partial";
-
-/// Longer than anything else that the server writes, so that its log alone reaches the limit.
-const FILLER: usize = 900_000;
 
 /// So much of the record still finds room: its checksum, its length, and a part of what it says.
 const HALF: u64 = 20;
@@ -35,15 +31,7 @@ pub(super) fn reproduce(
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let (full, other) = (ensemble.others(leader)[0], ensemble.others(leader)[1]);
     let mut client = ensemble.session(leader)?;
-    client.ask(Request::Write(Op::create(
-        "/filler",
-        vec![b'x'; FILLER],
-        CreateMode::Persistent,
-    )))?;
-    client.create("/before")?;
-    ensemble.until("/before in every log", SOON, |all| {
-        all.all().into_iter().all(|it| all.has_logged(it, "/before"))
-    })?;
+    disk::fill_logs(&ensemble, &mut client)?;
     tale.say(format!("3 servers serve; {leader} leads"));
 
     is_full_for_a_moment(&ensemble, full, leader, &mut client, tale)?;

@@ -6,6 +6,7 @@ use crate::property::testing::{
 };
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, Machine};
+use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::time::Time;
 use crate::world::history::History;
 
@@ -200,7 +201,7 @@ fn every_fault_step_is_a_disruption() {
         Step::Kill(ClientId(1)),
         Step::Pause(ClientId(1)),
         Step::Cancel(ClientId(1)),
-        Step::FsyncError { server: ONE, survive: 0, torn: false },
+        Step::FsyncError { server: ONE, survive: 0, rest: Unwritten::Lost },
     ];
     let mut disruptions = DisruptionCounter::new();
     for step in &steps {

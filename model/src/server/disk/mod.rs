@@ -8,7 +8,7 @@ use super::committed_log::is_gap;
 use crate::tree::DataTree;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::setup::Setup;
-use crate::vocabulary::step::Tail;
+use crate::vocabulary::step::{Tail, Unwritten};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::hash::{Hash, Hasher};
@@ -35,6 +35,9 @@ pub struct Disk {
     /// A half-written record stands behind the log. A reader takes it for the end of the file, so what is
     /// appended behind it is lost at once (rule 6.9.8; only under [`Bug::TornRecordHidesLog`]).
     torn: bool,
+    /// What a failed write has left in the buffer of the file: the next one brings it along (rule 6.9.9; only under
+    /// [`Bug::FailedWriteComesLater`]).
+    buffered: Vec<Arc<Txn>>,
     /// By label, oldest first. The first one is the empty database of the first start, or the last
     /// SNAP taken over; the log reaches back to it.
     snapshots: Vec<Snapshot>,
@@ -54,6 +57,7 @@ impl Disk {
             log: Vec::new(),
             durable: 0,
             torn: false,
+            buffered: Vec::new(),
             snapshots: vec![Snapshot { label: Zxid::ZERO, content, durable: true }],
             accepted_epoch: Epoch(0),
             current_epoch: Epoch(0),
@@ -136,9 +140,11 @@ impl Disk {
     /// Appends a record, buffered (rule 6.9.1). A zxid that the log has already (proposed again after a
     /// synchronisation by SNAP) is ignored, as `FileTxnLog.append` warns and the replay skips.
     pub fn append(&mut self, txn: Arc<Txn>) {
-        let is_new = self.log.last().is_none_or(|last| last.zxid < txn.zxid);
-        if is_new && !self.torn {
-            self.log.push(txn);
+        for txn in std::mem::take(&mut self.buffered).into_iter().chain([txn]) {
+            let is_new = self.log.last().is_none_or(|last| last.zxid < txn.zxid);
+            if is_new && !self.torn {
+                self.log.push(txn);
+            }
         }
     }
 
@@ -181,7 +187,7 @@ impl Disk {
             self.snapshots = vec![snapshot];
             self.log.clear();
             self.durable = 0;
-            self.torn = false;
+            self.begin_file();
         }
     }
 
@@ -223,7 +229,8 @@ impl Disk {
     /// The process died: of the unsynced tail only a part remains. Returns how many transactions
     /// were lost.
     pub fn crash(&mut self, tail: Tail) -> usize {
-        let lost = self.lose_unsynced(tail.survive);
+        let lost = self.fail_to_fsync(tail.survive, Unwritten::Lost, Bugs::NONE);
+        self.buffered.clear();
         self.torn = tail.torn && lost > 0;
         if !tail.snapshots {
             self.snapshots.retain(|snapshot| snapshot.durable);
@@ -234,30 +241,34 @@ impl Disk {
         lost
     }
 
-    /// Of the log's unsynced tail only so many transactions remain, which are durable then. Returns
-    /// how many were lost.
-    pub fn lose_unsynced(&mut self, survive: u8) -> usize {
-        let before = self.log.len();
-        let keep = self.durable + usize::from(survive).min(self.unsynced());
-        self.log.truncate(keep);
-        self.durable = keep;
-        before - keep
-    }
-
     /// Whether a half-written record stands behind the log.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
 
-    /// A write fails halfway: a half-written record stands behind the log from now on.
-    pub fn tear(&mut self) {
-        self.torn = true;
+    /// A write or an fsync fails: of the unsynced tail only so many transactions are on the disk. Returns how many
+    /// are not. What becomes of those under a defect that the server does not have, does not come to pass.
+    pub fn fail_to_fsync(&mut self, survive: u8, rest: Unwritten, bugs: Bugs) -> usize {
+        let keep = self.durable + usize::from(survive).min(self.unsynced());
+        let unwritten = self.log.split_off(keep);
+        self.durable = keep;
+        match rest {
+            Unwritten::Torn if bugs.has(Bug::TornRecordHidesLog) => {
+                self.torn |= !unwritten.is_empty();
+            }
+            Unwritten::Buffered if bugs.has(Bug::FailedWriteComesLater) => {
+                self.buffered.extend(unwritten.iter().cloned());
+            }
+            Unwritten::Lost | Unwritten::Torn | Unwritten::Buffered => {}
+        }
+        unwritten.len()
     }
 
     /// What comes goes to a new file (`rollLog`, a TRUNC, a start): a half-written record is the end of one that
-    /// nobody appends to any more.
+    /// nobody appends to any more, and the buffer of that goes with it.
     pub fn begin_file(&mut self) {
         self.torn = false;
+        self.buffered.clear();
     }
 
     /// Loads the database: the newest snapshot and every logged transaction above its label, in
@@ -328,6 +339,10 @@ impl Hash for Disk {
         self.log.len().hash(state);
         self.durable.hash(state);
         self.torn.hash(state);
+        for txn in &self.buffered {
+            txn.identity().hash(state);
+        }
+        self.buffered.len().hash(state);
         self.snapshots.hash(state);
         (self.accepted_epoch, self.current_epoch, self.current_epoch_tmp, self.starts).hash(state);
     }

@@ -121,17 +121,18 @@ fn with_a_log(counters: &[u32]) -> Disk {
     disk
 }
 
+fn counters(disk: &Disk) -> Vec<u32> {
+    disk.log().iter().map(|txn| txn.zxid.counter()).collect()
+}
+
 #[test]
 fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
     let bugs = Release::Head.bugs();
-    let counters =
-        |disk: &Disk| disk.log().iter().map(|txn| txn.zxid.counter()).collect::<Vec<_>>();
     let torn = || {
         let mut disk = with_a_log(&[1]);
         disk.fsync();
         disk.append(txn(2));
-        assert_eq!(disk.lose_unsynced(0), 1);
-        disk.tear();
+        assert_eq!(disk.fail_to_fsync(0, Unwritten::Torn, bugs), 1);
         disk.append(txn(2));
         disk.fsync();
         assert_eq!((counters(&disk), disk.holds(txn(2).zxid)), (vec![1], false));
@@ -157,6 +158,32 @@ fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
     disk.begin_file();
     disk.append(txn(3));
     assert_eq!(counters(&disk), [1, 3]);
+}
+
+#[test]
+fn the_next_write_brings_along_what_a_failed_one_left_in_its_buffer() {
+    let failed = |bugs| {
+        let mut disk = with_a_log(&[1, 2, 3]);
+        assert_eq!(disk.fail_to_fsync(1, Unwritten::Buffered, bugs), 2);
+        assert_eq!((counters(&disk), disk.last_durable()), (vec![1], txn(1).zxid), "{bugs:?}");
+        disk
+    };
+    let head = Release::Head.bugs();
+    let mut disk = failed(head);
+    disk.append(txn(7));
+    assert_eq!(counters(&disk), [1, 2, 3, 7]);
+    // Sent again, it is there once.
+    let mut disk = failed(head);
+    disk.append(txn(2));
+    assert_eq!(counters(&disk), [1, 2, 3]);
+    // Repaired, and behind a crash, it is gone.
+    let mut disk = failed(Release::Repaired.bugs());
+    disk.append(txn(7));
+    assert_eq!(counters(&disk), [1, 7]);
+    let mut disk = failed(head);
+    disk.crash(Tail::LOST);
+    disk.append(txn(7));
+    assert_eq!(counters(&disk), [1, 7]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;
 use vivarium_model::release::Bug;
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_model::timer::{ServerTimer, Timer};
 
 /// What an action takes from the budget.
@@ -158,24 +158,30 @@ pub(super) fn of(
             }
         }
         Kind::FsyncError => {
-            if ensemble.can(&Step::FsyncError { server, survive: 0, torn: false }) {
+            if ensemble.can(&Step::FsyncError { server, survive: 0, rest: Unwritten::Lost }) {
                 fsync_errors(ensemble, server, offers);
             }
         }
     }
 }
 
-/// The fsync fails, with every part of the unsynced log; where half a record does harm, also with one.
+/// The fsync fails, with every part of the unsynced log, and whatever becomes of the rest.
 fn fsync_errors(ensemble: &Ensemble, server: ServerId, offers: &mut Vec<Offer>) {
     let charge = Charge::FsyncError;
     let unsynced = ensemble.disk(server).unsynced() as u8;
-    let mut offer = |survive, torn| {
-        let step = Step::FsyncError { server, survive, torn };
+    let mut offer = |survive, rest| {
+        let step = Step::FsyncError { server, survive, rest };
         offers.push(Offer { step, then: None, charge });
     };
-    (0..=unsynced).for_each(|survive| offer(survive, false));
-    if ensemble.config().bugs.has(Bug::TornRecordHidesLog) {
-        (0..unsynced).for_each(|survive| offer(survive, true));
+    (0..=unsynced).for_each(|survive| offer(survive, Unwritten::Lost));
+    let bugs = ensemble.config().bugs;
+    for (bug, rest) in [
+        (Bug::TornRecordHidesLog, Unwritten::Torn),
+        (Bug::FailedWriteComesLater, Unwritten::Buffered),
+    ] {
+        if bugs.has(bug) {
+            (0..unsynced).for_each(|survive| offer(survive, rest));
+        }
     }
 }
 
