@@ -82,6 +82,10 @@ fn findings_have_names_and_need_a_zookeeper() {
         refused(&["findings", "sync-at-leadr"]),
         "unknown finding `sync-at-leadr`: did you mean `sync-at-leader`?"
     );
+    assert_eq!(
+        refused(&["findings", "--class-path", "lib/*"]),
+        "`--class-path` is for one of them: write `vivarium findings NAME --class-path PATHS`"
+    );
     let mut command = command(&directory("findings"), &["findings", "sync-at-leader"]);
     let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");
     assert_eq!(output.status.code(), Some(3));

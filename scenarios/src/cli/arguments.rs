@@ -56,6 +56,9 @@ pub(super) struct FindingsArguments {
     /// Which one to run, in the model and on real servers [default: a list of all]
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
+    /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
+    #[arg(long, value_name = "PATHS")]
+    pub(super) class_path: Option<String>,
 }
 
 // All values are text here: what they mean is checked where the sentence about it is written.

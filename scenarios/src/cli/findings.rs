@@ -10,9 +10,14 @@ use crate::findings::{FINDINGS, Finding, Outcome, Tale, Variant};
 
 /// Lists all of them, or runs one.
 pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
+    let class_path = arguments.class_path.as_deref();
     match &arguments.name {
+        None if class_path.is_some() => Err(
+            "`--class-path` is for one of them: write `vivarium findings NAME --class-path PATHS`"
+                .to_owned(),
+        ),
         None => Ok(emit(&listing(), 0)),
-        Some(name) => run(named(name)?),
+        Some(name) => run(named(name)?, class_path),
     }
 }
 
@@ -52,8 +57,12 @@ fn tracker(number: Option<u32>) -> String {
 }
 
 /// The model first, then real servers, then the control.
-fn run(finding: &Finding) -> Result<u8, String> {
-    let installation = Installation::find().map_err(|error| error.to_string())?;
+fn run(finding: &Finding, class_path: Option<&str>) -> Result<u8, String> {
+    let installation = match class_path {
+        None => Installation::find(),
+        Some(class_path) => Installation::with_class_path(class_path),
+    };
+    let installation = installation.map_err(|error| error.to_string())?;
     finding.check().map_err(|trouble| trouble.to_string())?;
     say(&format!("{}: {}", finding.name, finding.loses));
     say(&format!("\nThe model, by {}:", finding.search.words(finding.switch)));

@@ -28,6 +28,21 @@ impl Installation {
         Installation::of(java, Path::new(JAR))
     }
 
+    /// Another ZooKeeper, compiled or unpacked somewhere: `class_path` has all that it needs, as
+    /// `/opt/zookeeper/lib/*`.
+    ///
+    /// # Errors
+    /// There is no Java.
+    pub fn with_class_path(class_path: &str) -> Result<Installation, ConformError> {
+        let java = find_java().ok_or(ConformError::NoJava)?;
+        // The first logger that is found is taken, and this one says what runs of findings wait for.
+        let class_path = match Path::new(LOGGER).is_file() {
+            true => format!("{LOGGER}:{class_path}"),
+            false => class_path.to_owned(),
+        };
+        Ok(Installation { java, class_path: class_path.into() })
+    }
+
     fn of(java: PathBuf, jar: &Path) -> Result<Installation, ConformError> {
         if !jar.is_file() {
             return Err(ConformError::NoZooKeeper(jar.display().to_string()));
