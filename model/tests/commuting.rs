@@ -30,6 +30,7 @@ fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
         Step::Append(server)
         | Step::Fsync(server)
         | Step::Apply(server)
+        | Step::MissWakeUp(server)
         | Step::Write(server)
         | Step::Snapshot(server)
         | Step::Rejoin(server)

@@ -18,7 +18,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_model::time::{Duration, Time};
-use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
+use vivarium_model::timer::{ClientTimer, ServerTimer, Timer, Watched};
 
 /// Slots of connections that are asked about: more than are ever taken here.
 const SLOTS: u8 = 10;
@@ -31,6 +31,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
             Step::Append(server),
             Step::Fsync(server),
             Step::Apply(server),
+            Step::MissWakeUp(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),
@@ -63,8 +64,13 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
                 Step::Stream(connection),
                 Step::BreakLearner { connection, to_leader: 0, to_learner: 0 },
             ]);
-            let silent = ServerTimer::LearnerSilent(connection);
-            steps.extend(servers().map(|leader| Step::Fire(Timer::Server(leader, silent))));
+            let unacknowledged =
+                Watched::BOTH.map(|watched| ServerTimer::Unacknowledged(connection, watched));
+            let limits =
+                [ServerTimer::LearnerSilent(connection), ServerTimer::AckDeadline(connection)];
+            for timer in limits.iter().chain(&unacknowledged) {
+                steps.extend(servers().map(|leader| Step::Fire(Timer::Server(leader, *timer))));
+            }
         }
         for chosen in 0..1_u32 << servers().count() {
             let followers: ServerSet =
@@ -143,6 +149,7 @@ fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
         Step::Rejoin(server) => Some(is_role(server)),
         Step::Append(server)
         | Step::Apply(server)
+        | Step::MissWakeUp(server)
         | Step::Write(server)
         | Step::Snapshot(server) => impossible(!is_up(server)),
         Step::Fsync(server) => impossible(!is_up(server) || ensemble.unsynced(server) == 0),

@@ -241,6 +241,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "SnapKeepsOldLog", "S5", 292, 1_500),
     exhibit("churn", "InterruptedTruncKeepsTree", "S12", 1337, 15_000),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 7, 1_200),
+    exhibit("churn", "TruncUnsynced", "S6", 0, 1_000),
     exhibit("churn", "SnapshotAheadOfLog", "S6", 37, 200),
     exhibit("churn", "TruncCutsCommitted", "S6", 2925, 15_000),
     exhibit("churn", "SyncOvertakesCommits", "H6", 0, 100),

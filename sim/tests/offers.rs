@@ -40,6 +40,7 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
             Step::Append(server),
             Step::Fsync(server),
             Step::Apply(server),
+            Step::MissWakeUp(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),
@@ -59,10 +60,15 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
                 }
             }
             for packets in 0..=ensemble.most_under_way(server) {
-                let tail = Tail { survive, torn: false, snapshots: false, packets };
+                let tail = Tail { survive, torn: false, snapshots: false, cuts: false, packets };
                 steps.push(Step::Crash { server, tail });
-                if ensemble.disk(server).snapshots().iter().any(|snapshot| !snapshot.durable) {
-                    steps.push(Step::Crash { server, tail: Tail { snapshots: true, ..tail } });
+                let disk = ensemble.disk(server);
+                let is_unsynced = disk.snapshots().iter().any(|snapshot| !snapshot.durable);
+                for (snapshots, cuts) in [(true, false), (false, true), (true, true)] {
+                    if (!snapshots || is_unsynced) && (!cuts || disk.may_undo_cuts()) {
+                        let tail = Tail { snapshots, cuts, ..tail };
+                        steps.push(Step::Crash { server, tail });
+                    }
                 }
             }
         }

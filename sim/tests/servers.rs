@@ -76,6 +76,7 @@ fn bugs_of_two_servers_are_found_with_and_without_reductions() {
     let bugs = [
         ([2, 1, 1, 0, 0], Bug::TruncKeepsRecordBeyond, "S5"),
         ([2, 1, 1, 0, 0], Bug::AcksOutliveReconnect, "S3"),
+        ([2, 1, 0, 0, 0], Bug::MissedWakeUp, "L2"),
     ];
     for (rung, bug, property) in bugs {
         let reduced = objection(rung, bug, REDUCED);

@@ -34,12 +34,16 @@ impl Ensemble {
             Step::Append(server)
             | Step::Fsync(server)
             | Step::Apply(server)
+            | Step::MissWakeUp(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Propose(server)
-            | Step::Rejoin(server)
             | Step::FsyncError { server, .. }
             | Step::Fire(Timer::Server(server, _)) => self.server_allows(server, step),
+            Step::Rejoin(server) => {
+                self.server_allows(server, step)?;
+                self.is_free(server, Server::is_held_in_its_role)
+            }
             Step::Elect { leader, followers } => Status::when(self.may_elect(leader, followers)),
             Step::Start(client)
             | Step::Input(client)
@@ -94,12 +98,12 @@ impl Ensemble {
             Step::ToLeader(connection) => {
                 let leader = self.network.leader_of(connection).ok_or(Status::NotEnabled)?;
                 self.is_open(server(connection.learner), server(leader))?;
-                self.listens(leader, Server::is_deaf_to_learners)
+                self.is_free(leader, Server::is_deaf_to_learners)
             }
             Step::ToLearner(connection) => {
                 let leader = self.network.leader_of(connection).ok_or(Status::NotEnabled)?;
                 self.is_open(server(leader), server(connection.learner))?;
-                self.listens(connection.learner, Server::is_deaf_to_its_leader)
+                self.is_free(connection.learner, Server::is_deaf_to_its_leader)
             }
             Step::Vote { from, to } => {
                 self.is_open(server(from), server(to))?;
@@ -114,15 +118,18 @@ impl Ensemble {
         self.network.blocker(from, to).map_or(Ok(()), |blocker| Err(Status::Blocked(blocker)))
     }
 
-    /// A process that is deaf reads nothing; one that is down refuses whatever comes.
-    fn listens(&self, server: ServerId, is_deaf: fn(&Server) -> bool) -> Result<(), Status> {
-        let is_deaf = self.server(server).is_some_and(is_deaf);
-        if is_deaf { Err(Status::Blocked(Blocker::Busy(server))) } else { Ok(()) }
+    /// Whether a process is not held up by its disk: one that is reads nothing, and stays in its role. One that is
+    /// down refuses whatever comes.
+    fn is_free(&self, server: ServerId, is_held_up: fn(&Server) -> bool) -> Result<(), Status> {
+        let is_held_up = self.server(server).is_some_and(is_held_up);
+        if is_held_up { Err(Status::Blocked(Blocker::Busy(server))) } else { Ok(()) }
     }
 
     fn server_allows(&self, server: ServerId, step: &Step) -> Result<(), Status> {
         let ServerNode { disk, process } = &*self.servers[server.index()];
-        Status::when(process.as_ref().is_some_and(|process| process.enables(step, disk)))
+        Status::when(
+            process.as_ref().is_some_and(|process| process.enables(step, disk, self.config().bugs)),
+        )
     }
 
     /// Whether the oracle may say this: a quorum of LOOKING servers elects, or one of them joins.
@@ -144,7 +151,14 @@ impl Ensemble {
         self.network.deliveries(steps);
         for server in self.config().server_ids() {
             let Some(process) = self.server(server) else { continue };
-            let own = [Step::Append, Step::Fsync, Step::Apply, Step::Write, Step::Snapshot];
+            let own = [
+                Step::Append,
+                Step::Fsync,
+                Step::Apply,
+                Step::MissWakeUp,
+                Step::Write,
+                Step::Snapshot,
+            ];
             steps.extend(own.map(|step| step(server)));
             if let Role::Leading(leader) = process.role() {
                 steps.extend(leader.each_connection().map(Step::Stream));

@@ -68,6 +68,9 @@ impl Ensemble {
         self.with_server(server, Time::ZERO, effects, Server::die);
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         *process = None;
+        if tail.cuts && disk.may_undo_cuts() {
+            effects.note(|| format!("what a TRUNC has cut from the log of {server} is back"));
+        }
         let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });
         effects.push(Effect::Unblocked(Blocker::Busy(server)));

@@ -168,6 +168,7 @@ impl Ensemble {
             Step::Append(server) => self.on_server(server, at, effects, Server::append_next),
             Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
             Step::Apply(server) => self.on_server(server, at, effects, Server::apply_next),
+            Step::MissWakeUp(server) => self.on_server(server, at, effects, Server::miss_wake_up),
             Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
             Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
             Step::Stream(connection) => {

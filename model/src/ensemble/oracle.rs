@@ -44,6 +44,7 @@ impl Ensemble {
             Step::Append(server)
             | Step::Fsync(server)
             | Step::Apply(server)
+            | Step::MissWakeUp(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Crash { server, .. }

@@ -155,6 +155,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::Append(id)
         | Step::Fsync(id)
         | Step::Apply(id)
+        | Step::MissWakeUp(id)
         | Step::Write(id)
         | Step::Snapshot(id)
         | Step::Restart(id)
@@ -162,9 +163,12 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Propose(id)
         | Step::FsyncError { server: id, .. }
         | Step::Crash { server: id, .. } => server(id),
-        Step::Fire(Timer::Server(id, ServerTimer::LearnerSilent(connection))) => {
-            [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))]
-        }
+        Step::Fire(Timer::Server(
+            id,
+            ServerTimer::LearnerSilent(connection)
+            | ServerTimer::AckDeadline(connection)
+            | ServerTimer::Unacknowledged(connection, _),
+        )) => [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))],
         Step::Fire(Timer::Server(id, _)) => server(id),
         Step::Fire(Timer::Client(id, _) | Timer::Sleep(id, _)) => client(id),
         Step::Start(id)

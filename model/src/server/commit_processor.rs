@@ -10,6 +10,7 @@
 
 use super::context::Context;
 use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct CommitProcessor {
     committed: VecDeque<Committed>,
+    /// It has missed that there is something, and sleeps until it is woken (ZOOKEEPER-4537; only under
+    /// [`Bug::MissedWakeUp`]).
+    sleeps: bool,
 }
 
 /// An entry of `committedRequests`.
@@ -37,7 +41,31 @@ impl CommitProcessor {
         self.committed.push_back(committed);
         if self.committed.len() == 1 {
             self.next_is_due(context);
+        } else {
+            self.wake(context);
         }
+    }
+
+    /// A request comes to it, or one more commit: if it has slept, it sees what is there.
+    pub(super) fn wake(&mut self, context: &mut Context<'_>) {
+        if std::mem::take(&mut self.sleeps) {
+            self.next_is_due(context);
+        }
+    }
+
+    /// It looks into its queues and finds nothing; then something comes, whose wake-up falls before it waits for one.
+    pub(super) fn miss_wake_up(&mut self) {
+        self.sleeps = true;
+    }
+
+    /// Whether a transaction or a sync is its next thing to do.
+    pub(super) fn can_apply(&self) -> bool {
+        !self.is_empty() && !self.sleeps
+    }
+
+    /// Whether it may have looked just before what is there now came. (It does not fall asleep with something left.)
+    pub(super) fn can_miss_wake_up(&self, bugs: Bugs) -> bool {
+        bugs.has(Bug::MissedWakeUp) && self.committed.len() == 1 && !self.sleeps
     }
 
     /// Takes the oldest one.
@@ -81,5 +109,6 @@ impl CommitProcessor {
     /// (rule 6.8.1).
     pub(super) fn end(&mut self) {
         self.committed.clear();
+        self.sleeps = false;
     }
 }

@@ -4,6 +4,7 @@
 use super::disk::Disk;
 use super::{Role, Server, Writing};
 use crate::vocabulary::id::SessionId;
+use crate::vocabulary::release::Bugs;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 
@@ -13,12 +14,13 @@ impl Server {
     ///
     /// # Panics
     /// For a step that is not one server's alone, and for deliveries: those are the network's.
-    pub(crate) fn enables(&self, step: &Step, disk: &Disk) -> bool {
+    pub(crate) fn enables(&self, step: &Step, disk: &Disk, bugs: Bugs) -> bool {
         match *step {
             Step::Append(_) => self.log.can_append(),
             Step::Fsync(_) => self.log.can_fsync(),
             Step::FsyncError { .. } => self.can_fail_to_fsync(),
-            Step::Apply(_) => !self.commits.is_empty(),
+            Step::Apply(_) => self.commits.can_apply(),
+            Step::MissWakeUp(_) => self.commits.can_miss_wake_up(bugs),
             Step::Write(_) => self.thread.writing.is_some(),
             Step::Snapshot(_) => self.log.can_snapshot(disk),
             Step::Stream(connection) => match &self.role {
@@ -55,6 +57,12 @@ impl Server {
         self.writing().is_some()
     }
 
+    /// Whether it cannot leave its role just now, but by an error of its disk: the thread that would do so
+    /// waits for that disk.
+    pub(crate) fn is_held_in_its_role(&self) -> bool {
+        self.writing().is_some()
+    }
+
     /// Whether a timer means anything now.
     fn heeds(&self, timer: ServerTimer) -> bool {
         match (timer, &self.role) {
@@ -63,9 +71,18 @@ impl Server {
             (ServerTimer::ReadOnly, Role::Looking) => !self.clients.read_only,
             (ServerTimer::ConnectLeader, Role::Following(learner)) => learner.can_connect(),
             (ServerTimer::LeaderSilent, Role::Following(_)) => true,
-            (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => !self.is_serving(),
+            // It is the limit of one wait, and nobody waits while the disk is written (rule 5.5.2).
+            (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => {
+                !self.is_serving() && self.writing().is_none()
+            }
             (ServerTimer::LearnerSilent(connection), Role::Leading(leader)) => {
                 leader.handles(connection)
+            }
+            (ServerTimer::AckDeadline(connection), Role::Leading(leader)) => {
+                leader.counts(connection)
+            }
+            (ServerTimer::Unacknowledged(connection, watched), Role::Leading(leader)) => {
+                leader.watches(connection, watched)
             }
             (ServerTimer::Ping, Role::Leading(leader)) => leader.is_established(),
             (ServerTimer::Containers, Role::Leading(leader)) => leader.watches_containers(),

@@ -35,6 +35,8 @@ impl Server {
             context.network.close_by_server(connection, context.effects);
             return;
         }
+        // Whatever it is, a ping too, it goes by the CommitProcessor.
+        self.commits.wake(context);
         match delivered {
             Delivered::End { .. } => self.clients.forget_connection(connection),
             Delivered::Packet(ClientPacket::Connect {

@@ -52,15 +52,17 @@ impl Server {
         }
     }
 
-    /// Goes back to LOOKING, keeping memory (rule 5.5.1): stops serving; the log thread finishes its queue and
-    /// fsyncs (ZOOKEEPER-4712); a half-done SNAP drops the tree (rule 6.8.4); otherwise every
-    /// logged transaction is applied, committed or not (ZOOKEEPER-2845).
+    /// Goes back to LOOKING, keeping memory (rule 5.5.1). Who served stops serving: the log thread finishes its queue
+    /// and fsyncs (ZOOKEEPER-4712), and every logged transaction is applied, committed or not (ZOOKEEPER-2845). Who
+    /// did not serve yet has nothing of either to do, and HEAD does not (rule 6.8.5); a half-done SNAP drops the
+    /// tree (rule 6.8.4).
     pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
         self.leave(reason, false, context);
     }
 
     fn leave(&mut self, reason: &'static str, drop_tree: bool, context: &mut Context<'_>) {
         context.effects.event(Event::LeftRole { server: self.id, reason });
+        let served = self.is_serving();
         self.clients.read_only = false;
         self.clients.detach_all_clients(context);
         self.stop_timers(context);
@@ -89,10 +91,15 @@ impl Server {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
         self.commits.end();
-        self.log.finish(context);
+        if served {
+            self.log.finish(context);
+        } else {
+            // It fsyncs what it appends before it reads on, and cannot leave in between (rule 6.6.3).
+            assert_eq!(context.disk.unsynced(), 0, "{}: nobody fsyncs this any more", self.id);
+        }
         if reload || drop_tree {
             self.database.reload(context);
-        } else {
+        } else if served {
             self.database.fast_forward(context);
         }
         self.look(context);
@@ -150,8 +157,8 @@ impl Server {
             if leader.watches_containers() {
                 context.disarm(ServerTimer::Containers);
             }
-            for connection in leader.connections() {
-                context.disarm(ServerTimer::LearnerSilent(connection));
+            for (connection, handler) in &leader.handlers {
+                handler.stop_timers(*connection, context);
             }
             for session in leader.tracked_sessions() {
                 context.disarm(ServerTimer::SessionExpiry(session));

@@ -8,6 +8,7 @@ use super::commit_processor::Committed;
 use super::context::Leave;
 use super::{Context, InRole, Role, Server};
 use crate::network::Delivered;
+use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification};
@@ -104,6 +105,14 @@ impl Server {
                 leading.drop_handler(connection, context);
                 Ok(())
             }
+            (ServerTimer::AckDeadline(connection), InRole::Leading(leading)) => {
+                leading.leader.is_overdue(connection);
+                Ok(())
+            }
+            (ServerTimer::Unacknowledged(connection, watched), InRole::Leading(leading)) => {
+                leading.leader.is_late(connection, watched);
+                Ok(())
+            }
             (ServerTimer::Ping, InRole::Leading(mut leading)) => leading.ping_round(context),
             (ServerTimer::Containers, InRole::Leading(mut leading)) => {
                 leading.check_containers(context)
@@ -159,6 +168,11 @@ impl Server {
         }
     }
 
+    /// The CommitProcessor misses the wake-up of what has just come (ZOOKEEPER-4537).
+    pub(crate) fn miss_wake_up(&mut self, _context: &mut Context<'_>) {
+        self.commits.miss_wake_up();
+    }
+
     /// All that a step has committed, where that is no step of its own.
     pub(crate) fn apply_at_once(&mut self, context: &mut Context<'_>) {
         while !self.commits.is_empty() {
@@ -175,6 +189,8 @@ impl Server {
             InRole::Following(mut following) => following.wrote(writing, context),
             InRole::Leading(mut leading) => leading.wrote(writing, context),
         }
+        // Whoever was held up asks once more; it may be writing already again.
+        context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
     }
 
     /// The background snapshot writes its next piece, or ends.

@@ -68,6 +68,12 @@ pub enum Event {
         learner: LearnerConnection,
         mode: SyncMode,
     },
+    /// A leader hangs up on a learner that has left a proposal without its ack for syncLimit ticks (rule 6.7.7).
+    AcksStalled {
+        leader: ServerId,
+        /// The learner's connection.
+        learner: LearnerConnection,
+    },
     /// A leader proposed a transaction.
     Proposed { leader: ServerId, txn: Arc<Txn> },
     /// A leader committed a transaction: a quorum has it, or it was in the history of an activated
@@ -292,6 +298,7 @@ impl Event {
             | Event::LeftRole { .. }
             | Event::Established { .. }
             | Event::Synchronising { .. }
+            | Event::AcksStalled { .. }
             | Event::Proposed { .. }
             | Event::Committed { .. }
             | Event::Applied { .. }

@@ -34,6 +34,12 @@ named! {
         /// Repaired: the snapshot is fsynced and replaces the log, as after SNAP.
         TruncSnapshotUnsynced =>
             "TRUNC acknowledges commits that only an unsynced snapshot holds (HEAD)",
+        /// A TRUNC shortens a log file and deletes those behind it, and neither is ever fsynced
+        /// (`FileTxnLog.truncate`), although NEWLEADER is acknowledged and clients are served. POSIX lets a power
+        /// loss undo both, whatever other files were fsynced since; file systems that write all their metadata in
+        /// order do not make use of that. Then the next start replays what was cut below what was logged since
+        /// (rule 6.9.10). Found here, by reading. Repaired: the file and its directory are fsynced.
+        TruncUnsynced => "a power loss can undo a TRUNC (HEAD)",
         /// A leader whose epoch is below what a server has accepted meanwhile (from a rival that came to
         /// nothing) leads on, and that server, which refuses it, stays out for as long as it leads
         /// (rule 6.3.2). Repaired: the leader steps down, so that the next epoch is above both.
@@ -120,6 +126,11 @@ named! {
         CheckWatchesSeesOthers => "checkWatches finds others' watches too",
         /// removeWatches and checkWatches do not know the types of persistent watches, and call them unreadable (3.8.0).
         NoPersistentWatcherTypes => "types of persistent watches are unreadable",
+
+        /// A CommitProcessor looks into its queues, finds nothing, and waits for a wake-up that has just gone by:
+        /// what had come in between stays there until something else comes (3.6.0 to 3.8.0; ZOOKEEPER-4537; rule
+        /// 4.5.10). Since then it looks once more before it waits.
+        MissedWakeUp => "a CommitProcessor sleeps although something waits (ZOOKEEPER-4537)",
 
         // ---- planted: no release has these; the comparison with a real server must find them ----
         /// Planted: a create counts twice in the parent's cversion.
@@ -217,13 +228,14 @@ impl Bug {
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
     /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
     /// servers alone sees nothing of them.
-    pub const AMONG_SERVERS: [Bug; 14] = [
+    pub const AMONG_SERVERS: [Bug; 16] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
         Bug::SnapKeepsOldLog,
         Bug::InterruptedTruncKeepsTree,
         Bug::TruncSnapshotUnsynced,
+        Bug::TruncUnsynced,
         Bug::LeaderIgnoresNewerEpoch,
         Bug::AcksOutliveReconnect,
         Bug::FsyncErrorKeepsMemory,
@@ -232,10 +244,11 @@ impl Bug {
         Bug::TruncCutsCommitted,
         Bug::SnapshotAheadOfLog,
         Bug::GapsAreReplayed,
+        Bug::MissedWakeUp,
     ];
 
     /// What release 3.8.0 does otherwise than today.
-    pub const OF_3_8_0: [Bug; 9] = [
+    pub const OF_3_8_0: [Bug; 10] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiTellsNoStat,
@@ -245,6 +258,7 @@ impl Bug {
         Bug::RecursiveWatchIsChildWatch,
         Bug::CheckWatchesSeesOthers,
         Bug::NoPersistentWatcherTypes,
+        Bug::MissedWakeUp,
     ];
 
     /// The defects that some release has: all but those that are planted.

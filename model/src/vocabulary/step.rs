@@ -36,6 +36,9 @@ pub enum Step {
     Fsync(ServerId),
     /// The CommitProcessor applies the next of what is committed, or answers the next sync behind it.
     Apply(ServerId),
+    /// The CommitProcessor falls asleep although something waits for it, and sleeps until something else wakes it. Only
+    /// under [`crate::vocabulary::release::Bug::MissedWakeUp`].
+    MissWakeUp(ServerId),
     /// The packet thread's pending disk operation completes: an epoch file, an append, fsync or
     /// snapshot of the synchronisation.
     Write(ServerId),
@@ -175,6 +178,10 @@ pub struct Tail {
     pub torn: bool,
     /// Whether snapshots that nobody has fsynced survive.
     pub snapshots: bool,
+    /// Whether truncations that nobody has fsynced are undone. Only under
+    /// [`crate::vocabulary::release::Bug::TruncUnsynced`].
+    #[serde(default)]
+    pub cuts: bool,
     /// How many of the packets under way from the server still arrive, on each connection: the
     /// rest was in the queues of its process.
     pub packets: u8,
@@ -182,7 +189,8 @@ pub struct Tail {
 
 impl Tail {
     /// Everything unsynced is lost.
-    pub const LOST: Tail = Tail { survive: 0, torn: false, snapshots: false, packets: 0 };
+    pub const LOST: Tail =
+        Tail { survive: 0, torn: false, snapshots: false, cuts: false, packets: 0 };
 }
 
 impl Step {
@@ -215,6 +223,9 @@ impl fmt::Display for Step {
             Step::Append(server) => write!(f, "{server}: log append"),
             Step::Fsync(server) => write!(f, "{server}: log fsync"),
             Step::Apply(server) => write!(f, "{server}: applies what is committed"),
+            Step::MissWakeUp(server) => {
+                write!(f, "{server}: its CommitProcessor misses what has come")
+            }
             Step::Write(server) => write!(f, "{server}: disk write completes"),
             Step::Snapshot(server) => write!(f, "{server}: snapshot piece written"),
             Step::Stream(connection) => write!(f, "SNAP piece streamed to {connection}"),

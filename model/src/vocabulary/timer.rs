@@ -29,8 +29,14 @@ pub enum ServerTimer {
     InitLimit,
     /// A learner has read nothing from its leader for syncLimit ticks (rule 6.7.4).
     LeaderSilent,
-    /// The leader has read nothing on this connection for syncLimit ticks.
+    /// The leader has read nothing on this connection for initLimit ticks, or in broadcast for syncLimit ticks
+    /// (rule 5.5.2).
     LearnerSilent(LearnerConnection),
+    /// A learner that has just come was not heard from in broadcast for initLimit + syncLimit ticks (rule 6.7.3).
+    AckDeadline(LearnerConnection),
+    /// A learner has left a proposal without its ack for syncLimit ticks: one of the two that its handler watches
+    /// (rule 6.7.7).
+    Unacknowledged(LearnerConnection, Watched),
     /// The leader's ping round, every half tick (rule 6.7.3).
     Ping,
     /// A session's time is up at the leader (rule 2.3.1), or at the one server that knows of it
@@ -40,6 +46,28 @@ pub enum ServerTimer {
     ReadOnly,
     /// The leader looks for containers and TTL znodes to delete (rule 1.5.4; 60 s apart).
     Containers,
+}
+
+/// Which one of the two proposals that a leader watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Watched {
+    /// The one.
+    One,
+    /// The other.
+    Other,
+}
+
+impl Watched {
+    /// Both of them.
+    pub const BOTH: [Watched; 2] = [Watched::One, Watched::Other];
+
+    /// The other one.
+    pub fn other(self) -> Watched {
+        match self {
+            Watched::One => Watched::Other,
+            Watched::Other => Watched::One,
+        }
+    }
 }
 
 /// The timers of a client machine.
@@ -87,6 +115,12 @@ impl fmt::Display for ServerTimer {
             ServerTimer::LeaderSilent => f.write_str("syncLimit, its leader is silent"),
             ServerTimer::LearnerSilent(connection) => {
                 write!(f, "syncLimit, {connection} is silent")
+            }
+            ServerTimer::AckDeadline(connection) => {
+                write!(f, "initLimit + syncLimit, {connection} is not synchronised")
+            }
+            ServerTimer::Unacknowledged(connection, _) => {
+                write!(f, "syncLimit, {connection} has not acknowledged a proposal")
             }
             ServerTimer::Ping => f.write_str("ping round"),
             ServerTimer::Containers => f.write_str("looks for containers to delete"),

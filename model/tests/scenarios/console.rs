@@ -37,6 +37,7 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("crash", "1 [survive=n] [torn] [snapshots] [packets=n]", crash),
     ("restart", "1", restart),
     ("rejoin", "1: leaves its role, memory kept", rejoin),
+    ("miss-wake-up", "1: its CommitProcessor sleeps although something waits", miss_wake_up),
     ("cut", "1 2: nothing passes between two servers", cut),
     ("heal", "1 2 | all", heal),
     ("break", "client|learner 1 [up=n] [down=n]: packets that still arrive", break_connection),
@@ -206,6 +207,7 @@ fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
         Step::Append(server) => format!("append {}", server.0),
         Step::Fsync(server) => format!("fsync {}", server.0),
         Step::Apply(server) => format!("apply {}", server.0),
+        Step::MissWakeUp(server) => format!("miss-wake-up {}", server.0),
         Step::Write(server) => format!("write {}", server.0),
         Step::Snapshot(server) => format!("snapshot {}", server.0),
         Step::Stream(connection) => format!("stream {}", connection.learner.0),
@@ -398,6 +400,7 @@ fn crash(console: &mut Console, words: &[&str]) -> Result<(), String> {
         survive: value(words, "survive", 0)?,
         torn: words.contains(&"torn"),
         snapshots: words.contains(&"snapshots"),
+        cuts: words.contains(&"cuts"),
         packets: value(words, "packets", 0)?,
     };
     fault(console, Step::Crash { server, tail })
@@ -411,6 +414,11 @@ fn restart(console: &mut Console, words: &[&str]) -> Result<(), String> {
 fn rejoin(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let server = console.server(words.first())?;
     fault(console, Step::Rejoin(server))
+}
+
+fn miss_wake_up(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let server = console.server(words.first())?;
+    fault(console, Step::MissWakeUp(server))
 }
 
 /// Both directions between two servers.

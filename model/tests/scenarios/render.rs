@@ -19,6 +19,9 @@ pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
         Event::Established { leader, epoch, last_zxid } => {
             format!("{leader} is established in epoch {epoch}, history up to {last_zxid}")
         }
+        Event::AcksStalled { leader, learner } => {
+            format!("{leader} hangs up on server {}: its acks stall", learner.learner.0)
+        }
         Event::Synchronising { leader, learner, mode } => {
             format!("{leader} synchronises server {} by {mode}", learner.learner.0)
         }

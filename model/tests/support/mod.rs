@@ -255,6 +255,7 @@ impl<H: Host> Engine<H> {
                     survive: few(dice),
                     torn: dice.roll(2) == 0,
                     snapshots: dice.roll(2) == 0,
+                    cuts: dice.roll(2) == 0,
                     packets: few(dice),
                 },
             },

@@ -51,6 +51,7 @@ fn the_ensemble() {
         Event::LeftRole { server: SERVER, reason: "no quorum of synchronised followers" },
         Event::Established { leader: SERVER, epoch: Epoch(3), last_zxid: zxid(0) },
         Event::Synchronising { leader: SERVER, learner, mode: SyncMode::Trunc },
+        Event::AcksStalled { leader: SERVER, learner },
         Event::Proposed { leader: SERVER, txn: txn() },
         Event::Committed { leader: SERVER, txn: txn() },
         Event::Applied { server: ServerId(1), txn: txn(), digest: DIGEST },

@@ -14,7 +14,7 @@ use vivarium_model::op::{EventType, Response, SessionState, WatchedEvent, Watche
 use vivarium_model::server::Writing;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
+use vivarium_model::timer::{ClientTimer, ServerTimer, Timer, Watched};
 use vivarium_model::zxid::{Epoch, Zxid};
 
 const CALL: CallId = CallId(2);
@@ -115,6 +115,8 @@ fn timers_and_writes() {
         ServerTimer::InitLimit,
         ServerTimer::LeaderSilent,
         ServerTimer::LearnerSilent(connection),
+        ServerTimer::AckDeadline(connection),
+        ServerTimer::Unacknowledged(connection, Watched::One),
         ServerTimer::Ping,
         ServerTimer::SessionExpiry(SESSION),
         ServerTimer::ReadOnly,

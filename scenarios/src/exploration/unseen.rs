@@ -55,7 +55,7 @@ impl Ensemble {
             Bug::SnapshotAheadOfLog => {
                 Some("it takes no background snapshots; sweep `churn` or `lock` with it")
             }
-            Bug::TruncCutsCommitted if self.applies_at_once => {
+            Bug::TruncCutsCommitted | Bug::MissedWakeUp if self.applies_at_once => {
                 Some("to commit and to apply must be two steps; leave out `--coarse commit-apply`")
             }
             Bug::FsyncErrorKeepsMemory | Bug::TornRecordHidesLog | Bug::FailedWriteComesLater

@@ -6,9 +6,10 @@
 //! some are slow now and then ([`crate::seeded::pace`]).
 
 use crate::seeded::pace::{SlowReactions, Stretch, Stretched};
-use crate::seeded::random::{Random, Seeds};
+use crate::seeded::random::{Random, Ratio, Seeds};
 use crate::seeded::timings::{Latency, Outlier, Timings};
 use vivarium_model::id::{ClientId, Machine, ServerId};
+use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
@@ -110,6 +111,7 @@ pub struct Latencies {
     clients: Vec<Links>,
     disks: Vec<Disk>,
     programs: Vec<Programs>,
+    misses_wake_ups: bool,
 }
 
 impl Latencies {
@@ -145,8 +147,15 @@ impl Latencies {
             clients: links("client network", &timings.clients, slow.map(|slow| &slow.clients)),
             disks: (0..timings.servers.len() as u64).map(disk).collect(),
             programs: (0..timings.clients.len() as u64).map(program).collect(),
+            misses_wake_ups: false,
             timings,
         }
+    }
+
+    /// CommitProcessors miss wake-ups, if the servers' release has that defect
+    /// ([`vivarium_model::release::Bug::MissedWakeUp`]).
+    pub fn with_bugs(self, bugs: Bugs) -> Latencies {
+        Latencies { misses_wake_ups: bugs.has(Bug::MissedWakeUp), ..self }
     }
 
     /// When a step that became due at `now` completes.
@@ -246,6 +255,11 @@ impl Latencies {
         }
     }
 
+    /// Whether the CommitProcessor falls asleep just when something has come: now and then, where it can.
+    pub fn misses_wake_up(&mut self, server: ServerId) -> bool {
+        self.misses_wake_ups && self.disks[server.index()].random.chance(Ratio::one_in(20))
+    }
+
     /// The next random number for a client's program.
     pub fn random_number(&mut self, client: ClientId) -> u64 {
         self.programs[client.index()].numbers.number()
@@ -297,7 +311,6 @@ const MESSAGE_QUEUES: usize = 512;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::random::Ratio;
     use proptest::prelude::*;
     use vivarium_model::id::{CallId, ClientConnection, LearnerConnection};
 

@@ -174,6 +174,8 @@ fn server_index(kind: ServerTimer) -> Option<usize> {
         ServerTimer::LeaderSilent => Some(4),
         ServerTimer::Ping => Some(5),
         ServerTimer::LearnerSilent(_)
+        | ServerTimer::AckDeadline(_)
+        | ServerTimer::Unacknowledged(..)
         | ServerTimer::SessionExpiry(_)
         | ServerTimer::ReadOnly
         | ServerTimer::Containers => None,

@@ -248,6 +248,7 @@ impl Monitor for Bridge {
                 | Event::Serving { .. }
                 | Event::Elected { .. }
                 | Event::Synchronising { .. }
+                | Event::AcksStalled { .. }
                 | Event::Heard { .. }
                 | Event::TouchesForwarded { .. }
                 | Event::Touched { .. }

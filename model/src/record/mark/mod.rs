@@ -64,6 +64,8 @@ named! {
         ManySessions = "ten sessions at once",
         /// A sync was answered behind something that its leader had proposed before it read it.
         SyncWaited = "sync waited for a proposal",
+        /// A leader hung up on a learner whose acks did not come for syncLimit ticks.
+        AcksStalled = "acks stalled for syncLimit ticks",
     }
 }
 
@@ -207,6 +209,7 @@ impl MarkCounter {
                 SyncMode::Trunc => Mark::SyncByTrunc,
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
+            Event::AcksStalled { .. } => self.count(Mark::AcksStalled),
             Event::Sent { session, xid, request, .. } => {
                 if let Some((timeout, last)) = self.sessions.get_mut(session)
                     && view.at().since(std::mem::replace(last, view.at())) >= *timeout

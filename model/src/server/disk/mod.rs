@@ -38,6 +38,9 @@ pub struct Disk {
     /// What a failed write has left in the buffer of the file: the next one brings it along (rule 6.9.9; only under
     /// [`Bug::FailedWriteComesLater`]).
     buffered: Vec<Arc<Txn>>,
+    /// What a TRUNC has cut out of the durable log, as long as nobody makes that durable: a crash may bring it back
+    /// (rule 6.9.10; only under [`Bug::TruncUnsynced`]).
+    cut: Vec<Arc<Txn>>,
     /// By label, oldest first. The first one is the empty database of the first start, or the last
     /// SNAP taken over; the log reaches back to it.
     snapshots: Vec<Snapshot>,
@@ -58,6 +61,7 @@ impl Disk {
             durable: 0,
             torn: false,
             buffered: Vec::new(),
+            cut: Vec::new(),
             snapshots: vec![Snapshot { label: Zxid::ZERO, content, durable: true }],
             accepted_epoch: Epoch(0),
             current_epoch: Epoch(0),
@@ -217,7 +221,10 @@ impl Disk {
             // HEAD goes to the first record at or above the target and cuts behind it.
             keep = (keep + 1).min(self.log.len());
         }
-        self.log.truncate(keep);
+        let cut = self.log.split_off(keep);
+        if bugs.has(Bug::TruncUnsynced) {
+            self.cut.extend(cut.into_iter().take(self.durable.saturating_sub(keep)));
+        }
         self.durable = self.durable.min(keep);
         self.begin_file();
         if !bugs.has(Bug::TruncKeepsNewerSnapshot) {
@@ -232,6 +239,10 @@ impl Disk {
         let lost = self.fail_to_fsync(tail.survive, Unwritten::Lost, Bugs::NONE);
         self.buffered.clear();
         self.torn = tail.torn && lost > 0;
+        if tail.cuts {
+            self.bring_back_what_was_cut();
+        }
+        self.cut.clear();
         if !tail.snapshots {
             self.snapshots.retain(|snapshot| snapshot.durable);
         }
@@ -239,6 +250,23 @@ impl Disk {
             snapshot.durable = true;
         }
         lost
+    }
+
+    /// The file that a TRUNC has shortened is as long as before, and files that it has deleted are there. What was
+    /// logged since is in files behind them, so a start reads both.
+    fn bring_back_what_was_cut(&mut self) {
+        for txn in std::mem::take(&mut self.cut) {
+            let at = self.log.partition_point(|other| other.zxid < txn.zxid);
+            if self.log.get(at).is_none_or(|other| other.zxid != txn.zxid) {
+                self.log.insert(at, txn);
+            }
+        }
+        self.durable = self.log.len();
+    }
+
+    /// Whether a crash may bring back what a TRUNC has cut.
+    pub fn may_undo_cuts(&self) -> bool {
+        !self.cut.is_empty()
     }
 
     /// Whether a half-written record stands behind the log.
@@ -343,6 +371,10 @@ impl Hash for Disk {
             txn.identity().hash(state);
         }
         self.buffered.len().hash(state);
+        for txn in &self.cut {
+            txn.identity().hash(state);
+        }
+        self.cut.len().hash(state);
         self.snapshots.hash(state);
         (self.accepted_epoch, self.current_epoch, self.current_epoch_tmp, self.starts).hash(state);
     }

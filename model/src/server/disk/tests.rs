@@ -200,3 +200,31 @@ fn a_gap_matters_above_the_snapshot_that_is_loaded() {
     assert_eq!((tree.last_processed(), disk.has_gap(from)), (cut, false));
     assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
 }
+
+/// What was cut is in the file again, below what was logged since in another one.
+#[test]
+fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
+    let head = Bugs::NONE.with(Bug::TruncUnsynced);
+    for (bugs, cuts, expected) in
+        [(head, true, &[1, 2, 3, 5][..]), (head, false, &[1, 5]), (Bugs::NONE, true, &[1, 5])]
+    {
+        let mut disk = with_a_log(&[1, 2, 3]);
+        disk.fsync();
+        disk.append(txn(4));
+        assert!(disk.truncate(txn(1).zxid, &Setup::NONE, bugs));
+        assert_eq!(disk.may_undo_cuts(), bugs.has(Bug::TruncUnsynced));
+        disk.append(txn(5));
+        disk.fsync();
+        assert_eq!(disk.crash(Tail { cuts, ..Tail::LOST }), 0, "all of it was durable");
+        assert_eq!((counters(&disk), disk.unsynced()), (expected.to_vec(), 0));
+        assert!(!disk.may_undo_cuts(), "a crash decides it for good");
+    }
+    // What was cut and sent again is there once.
+    let mut disk = with_a_log(&[1, 2, 3]);
+    disk.fsync();
+    assert!(disk.truncate(txn(1).zxid, &Setup::NONE, head));
+    disk.append(txn(2));
+    disk.fsync();
+    disk.crash(Tail { cuts: true, ..Tail::LOST });
+    assert_eq!(counters(&disk), [1, 2, 3]);
+}

@@ -16,6 +16,7 @@ impl Leading<'_> {
     /// The main thread's own vote for its NEWLEADER, without any fsync (rule 6.7.1).
     pub(super) fn begin_synchronization(&mut self, context: &mut Context<'_>) {
         self.leader.phase = Phase::Synchronization;
+        self.be_patient(context);
         self.leader.new_leader_acks.insert(context.id);
         self.consider_activation(context);
     }
@@ -29,7 +30,7 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) {
         let leader = &mut *self.leader;
-        leader.handler_mut(connection).phase = HandlerPhase::AwaitingStart;
+        leader.handler_mut(connection).enter(HandlerPhase::AwaitingStart, connection, context);
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
         } else if zxid == leader.epoch.opening() {
@@ -79,7 +80,7 @@ impl Leading<'_> {
     fn release_handlers(&mut self, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.leader.handlers {
             if handler.phase == HandlerPhase::AwaitingStart {
-                handler.phase = HandlerPhase::Broadcast;
+                handler.enter(HandlerPhase::Broadcast, *connection, context);
                 context.to_learner(*connection, LeaderPacket::UpToDate);
             }
         }

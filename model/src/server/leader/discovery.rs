@@ -3,7 +3,6 @@
 use super::Leading;
 use super::state::{HandlerPhase, Phase};
 use crate::server::context::{Context, Leave, Stays, Writing};
-use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
@@ -13,7 +12,7 @@ impl Leading<'_> {
     /// The leader listens from now on, and proposes an epoch above its own accepted one.
     pub(super) fn begin_discovery(&mut self, context: &mut Context<'_>) {
         self.leader.phase = Phase::Discovery;
-        context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
+        self.be_patient(context);
         self.epoch_to_propose(context.id, context.disk.accepted_epoch(), context);
     }
 
@@ -29,7 +28,7 @@ impl Leading<'_> {
         if is_too_late && !context.config.bugs.has(Bug::LeaderIgnoresNewerEpoch) {
             return Err(Leave("a follower has accepted a newer epoch"));
         }
-        leader.handler_mut(connection).phase = HandlerPhase::AwaitingEpoch;
+        leader.handler_mut(connection).enter(HandlerPhase::AwaitingEpoch, connection, context);
         if leader.phase == Phase::Discovery {
             self.epoch_to_propose(connection.learner, accepted_epoch, context);
         } else {
@@ -64,7 +63,7 @@ impl Leading<'_> {
         // states are not told apart by it. (The same below, and at the activation.)
         leader.connecting = ServerSet::default();
         leader.electing.insert(context.id);
-        context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
+        self.be_patient(context);
         self.send_leader_info(context);
         self.consider_election(context);
     }
@@ -74,7 +73,7 @@ impl Leading<'_> {
         let epoch = leader.epoch;
         for (connection, handler) in &mut leader.handlers {
             if handler.phase == HandlerPhase::AwaitingEpoch {
-                handler.phase = HandlerPhase::AwaitingEpochAck;
+                handler.enter(HandlerPhase::AwaitingEpochAck, *connection, context);
                 context.to_learner(*connection, LeaderPacket::LeaderInfo { epoch });
             }
         }
@@ -100,7 +99,8 @@ impl Leading<'_> {
             }
             leader.electing.insert(connection.learner);
         }
-        leader.handler_mut(connection).phase = HandlerPhase::AwaitingElection { last_zxid };
+        let waits = HandlerPhase::AwaitingElection { last_zxid };
+        leader.handler_mut(connection).enter(waits, connection, context);
         if leader.election_finished {
             self.synchronise(connection, last_zxid, context);
         } else {

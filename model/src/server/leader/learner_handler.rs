@@ -10,7 +10,6 @@ use crate::server::tracker::Owner;
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
-use crate::vocabulary::timer::ServerTimer;
 
 impl Leading<'_> {
     /// Reads from a learner's connection; the first packet of one that is new begins a handler.
@@ -40,14 +39,11 @@ impl Leading<'_> {
     ) -> Stays {
         let handler = self.leader.handlers.entry(connection).or_insert_with(|| {
             context.network.accept_learner(connection);
-            Handler { phase: HandlerPhase::AwaitingInfo, superseded: false }
+            Handler::begin(connection, context)
         });
-        // A fresh handler's first deadline is initLimit + syncLimit ticks (rule 6.7.3).
-        let ticks = match handler.phase {
-            HandlerPhase::Broadcast => context.config.sync_limit,
-            _ => context.config.init_limit + context.config.sync_limit,
-        };
-        context.arm(ServerTimer::LearnerSilent(connection), context.config.tick * ticks);
+        if handler.phase == HandlerPhase::Broadcast {
+            handler.was_heard(connection, context);
+        }
         match (&handler.phase, packet) {
             (HandlerPhase::AwaitingInfo, LearnerPacket::FollowerInfo { accepted_epoch }) => {
                 return self.follower_info(connection, accepted_epoch, context);
@@ -82,7 +78,11 @@ impl Leading<'_> {
         match packet {
             // Its learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
             LearnerPacket::Ack(_) if self.leader.handler_mut(connection).superseded => {}
-            LearnerPacket::Ack(zxid) => self.process_ack(connection.learner, zxid, context),
+            LearnerPacket::Ack(zxid) => {
+                let handler = self.leader.handler_mut(connection);
+                handler.sync_limit.acknowledged(zxid, connection, context);
+                self.process_ack(connection.learner, zxid, context);
+            }
             LearnerPacket::Ping { touched } => {
                 for session in touched {
                     self.touch(session, context);
@@ -93,6 +93,7 @@ impl Leading<'_> {
                     self.sync_for_learner(connection, session, xid, context);
                 }
                 request => {
+                    self.commits.wake(context);
                     let local =
                         context.config.options.local_sessions && session.issuer() != context.id;
                     let owner = Owner::Learner(connection);

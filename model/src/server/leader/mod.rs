@@ -13,6 +13,7 @@ mod learner_handler;
 mod requests;
 mod state;
 mod sync;
+mod sync_limit;
 mod sync_plan;
 
 pub(in crate::server) use state::HandlerPhase;
@@ -25,6 +26,7 @@ use super::context::{Context, Leave, PacketThread, Stays, Writing};
 use super::database::Database;
 use super::election::Election;
 use super::log_thread::LogThread;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::timer::ServerTimer;
@@ -51,8 +53,6 @@ impl Leader {
         if database.tree.has_orphans() {
             database.tree_mut().kill_orphans();
         }
-        let limit = context.config.tick * context.config.init_limit;
-        context.arm(ServerTimer::InitLimit, limit);
         thread.write(Writing::LeadSnapshot, context);
         let summary = (context.disk.current_epoch(), database.tree.last_processed());
         Leader::new(summary, context.config.servers)
@@ -60,19 +60,26 @@ impl Leader {
 }
 
 impl Leading<'_> {
+    /// A wait for learners begins, of getEpochToPropose, waitForEpochAck or waitForNewLeaderAck: each has initLimit
+    /// ticks (rule 5.5.2).
+    pub(super) fn be_patient(&self, context: &mut Context<'_>) {
+        context.arm(ServerTimer::InitLimit, context.config.tick * context.config.init_limit);
+    }
+
     /// A learner's connection was not read from for too long, or a handler fails: it is closed.
     pub(in crate::server) fn drop_handler(
         &mut self,
         connection: LearnerConnection,
         context: &mut Context<'_>,
     ) {
-        self.leader.handlers.remove(&connection).expect("only a connection with a handler fails");
+        let handler = self.leader.handlers.remove(&connection);
+        let handler = handler.expect("only a connection with a handler fails");
         // Its pending syncs are that handler's: whoever uses the same slot later never hears of them.
         for proposal in &mut self.leader.outstanding {
             proposal.syncs.retain(|(asker, ..)| *asker != connection);
         }
         context.network.close_by_leader(connection, context.effects);
-        context.disarm(ServerTimer::LearnerSilent(connection));
+        handler.stop_timers(connection, context);
     }
 
     /// The leader's own disk operation completed.
@@ -107,18 +114,28 @@ impl Leading<'_> {
         if leader.skip_tick {
             let mut synced = ServerSet::default();
             synced.insert(context.id);
-            for connection in leader.handlers.keys() {
+            for (connection, _) in leader.handlers.iter().filter(|(_, it)| !it.is_overdue) {
                 synced.insert(connection.learner);
             }
             if !context.config.is_quorum(synced.len()) {
                 return Err(Leave("not sufficient followers synced"));
             }
         }
+        let mut late = Vec::new();
         for (connection, handler) in &mut leader.handlers {
+            if handler.sync_limit.is_late() {
+                late.push(*connection);
             // f.ping() does nothing before the sending thread has started.
-            if handler.is_forwarding() && !matches!(handler.phase, HandlerPhase::Streaming(_)) {
+            } else if handler.is_forwarding()
+                && !matches!(handler.phase, HandlerPhase::Streaming(_))
+            {
                 context.to_learner(*connection, LeaderPacket::Ping);
             }
+        }
+        for connection in late {
+            let (leader, learner) = (context.id, connection);
+            context.effects.event(Event::AcksStalled { leader, learner });
+            self.drop_handler(connection, context);
         }
         context.arm(ServerTimer::Ping, context.config.tick / 2);
         Ok(())

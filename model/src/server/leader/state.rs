@@ -1,11 +1,13 @@
 //! A leader's memory, and what anybody may ask of it.
 
+use super::sync_limit::SyncLimitCheck;
 use crate::server::context::{Context, Writing};
 use crate::server::prep::Prep;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::timer::{ServerTimer, Watched};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,9 +29,10 @@ pub enum Phase {
 }
 
 /// How far a learner's handler has come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) enum HandlerPhase {
     /// Reads FOLLOWERINFO.
+    #[default]
     AwaitingInfo,
     /// Waits until the new epoch is fixed.
     AwaitingEpoch,
@@ -59,12 +62,16 @@ pub(in crate::server) struct Stream {
 }
 
 /// LearnerHandler.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Handler {
     pub(in crate::server) phase: HandlerPhase,
     /// The learner has registered again on another connection: what it acknowledged on this one, it
     /// may not hold any more.
     pub(in crate::server) superseded: bool,
+    /// Whether its acks stall.
+    pub(super) sync_limit: SyncLimitCheck,
+    /// It has not been heard from in broadcast for so long that the ping round does not count it (rule 6.7.3).
+    pub(super) is_overdue: bool,
 }
 
 impl Handler {
@@ -86,9 +93,74 @@ impl Handler {
         packet: LeaderPacket,
         context: &mut Context<'_>,
     ) {
-        match &mut self.phase {
-            HandlerPhase::Streaming(stream) => stream.queued.push(packet),
-            _ => context.to_learner(connection, packet),
+        match (&mut self.phase, &packet) {
+            (HandlerPhase::Streaming(stream), _) => {
+                stream.queued.push(packet);
+                return;
+            }
+            // Watched from the ack of NEWLEADER on.
+            (
+                HandlerPhase::AwaitingStart | HandlerPhase::Broadcast,
+                LeaderPacket::Proposal(txn),
+            ) => self.sync_limit.sent(txn.zxid, connection, context),
+            _ => {}
+        }
+        context.to_learner(connection, packet);
+    }
+
+    /// One for a learner that has just connected, which has initLimit + syncLimit ticks until it is heard from in
+    /// broadcast (rule 6.7.3).
+    pub(super) fn begin(connection: LearnerConnection, context: &mut Context<'_>) -> Handler {
+        let ticks = context.config.init_limit + context.config.sync_limit;
+        context.arm(ServerTimer::AckDeadline(connection), context.config.tick * ticks);
+        Handler::default()
+    }
+
+    /// It goes on to another phase. Where it reads, the next packet has initLimit ticks, or in broadcast syncLimit
+    /// ticks; where it waits for others, or sends, no limit runs (rule 5.5.2).
+    pub(super) fn enter(
+        &mut self,
+        phase: HandlerPhase,
+        connection: LearnerConnection,
+        context: &mut Context<'_>,
+    ) {
+        let ticks = match phase {
+            HandlerPhase::AwaitingInfo
+            | HandlerPhase::AwaitingEpochAck
+            | HandlerPhase::AwaitingAck => Some(context.config.init_limit),
+            HandlerPhase::Broadcast => Some(context.config.sync_limit),
+            HandlerPhase::AwaitingEpoch
+            | HandlerPhase::AwaitingElection { .. }
+            | HandlerPhase::Streaming(_)
+            | HandlerPhase::AwaitingStart => None,
+        };
+        self.phase = phase;
+        match ticks {
+            Some(ticks) => {
+                context.arm(ServerTimer::LearnerSilent(connection), context.config.tick * ticks);
+            }
+            None => context.disarm(ServerTimer::LearnerSilent(connection)),
+        }
+    }
+
+    /// A packet of broadcast was read: the next one has syncLimit ticks, and so long it counts as synchronised.
+    pub(super) fn was_heard(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+        self.is_overdue = false;
+        let limit = context.config.tick * context.config.sync_limit;
+        context.arm(ServerTimer::LearnerSilent(connection), limit);
+        context.disarm(ServerTimer::AckDeadline(connection));
+    }
+
+    /// It ends, or its leader's role does.
+    pub(in crate::server) fn stop_timers(
+        &self,
+        connection: LearnerConnection,
+        context: &mut Context<'_>,
+    ) {
+        context.disarm(ServerTimer::LearnerSilent(connection));
+        context.disarm(ServerTimer::AckDeadline(connection));
+        for timer in self.sync_limit.timers() {
+            context.disarm(ServerTimer::Unacknowledged(connection, timer));
         }
     }
 }
@@ -159,7 +231,7 @@ impl Leader {
 
     /// The handler that has just read from this connection.
     pub(super) fn handler_mut(&mut self, connection: LearnerConnection) -> &mut Handler {
-        self.handlers.get_mut(&connection).expect("it was just read from")
+        self.handlers.get_mut(&connection).expect("only a connection with a handler is asked about")
     }
 
     /// Whether the learner of this connection serves clients, as far as its leader knows.
@@ -232,6 +304,30 @@ impl Leader {
     /// Whether this connection has a handler.
     pub fn handles(&self, connection: LearnerConnection) -> bool {
         self.handlers.contains_key(&connection)
+    }
+
+    /// Whether a proposal of this connection's learner is watched by this timer.
+    pub(in crate::server) fn watches(
+        &self,
+        connection: LearnerConnection,
+        watched: Watched,
+    ) -> bool {
+        self.handlers.get(&connection).is_some_and(|handler| handler.sync_limit.heeds(watched))
+    }
+
+    /// Whether the learner of this connection counts as synchronised until a timer fires.
+    pub(in crate::server) fn counts(&self, connection: LearnerConnection) -> bool {
+        self.handlers.get(&connection).is_some_and(|handler| !handler.is_overdue)
+    }
+
+    /// It does not count any more until it is heard from.
+    pub(in crate::server) fn is_overdue(&mut self, connection: LearnerConnection) {
+        self.handler_mut(connection).is_overdue = true;
+    }
+
+    /// The proposal that is watched by this timer is late: the next ping round hangs up if it is the oldest.
+    pub(in crate::server) fn is_late(&mut self, connection: LearnerConnection, watched: Watched) {
+        self.handler_mut(connection).sync_limit.fired(watched);
     }
 
     /// A connection has a new number. (Requests of clients, which name it too, are not for ensembles

@@ -38,7 +38,7 @@ impl Leading<'_> {
         let leader = &mut *self.leader;
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
         let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
-        handler.phase = HandlerPhase::Streaming(stream);
+        handler.enter(HandlerPhase::Streaming(stream), connection, context);
         context.effects.due(Step::Stream(connection));
         for packet in plan.first.into_iter().chain(plan.packets) {
             handler.send(connection, packet, context);
@@ -122,7 +122,7 @@ impl Handler {
         queued: Vec<LeaderPacket>,
         context: &mut Context<'_>,
     ) {
-        self.phase = HandlerPhase::AwaitingAck;
+        self.enter(HandlerPhase::AwaitingAck, connection, context);
         for packet in queued {
             context.to_learner(connection, packet);
         }

@@ -42,8 +42,6 @@ pub(in crate::server) struct Following<'a> {
 impl Learner {
     /// Follows an elected leader: connects to it.
     pub(in crate::server) fn begin(leader: ServerId, context: &mut Context<'_>) -> Learner {
-        let limit = context.config.tick * context.config.init_limit;
-        context.arm(ServerTimer::InitLimit, limit);
         let mut learner = Learner::new(leader);
         learner.connect_to_leader(context);
         learner
@@ -59,6 +57,19 @@ impl Learner {
         self.connection = Some(connection);
         let accepted_epoch = context.disk.accepted_epoch();
         context.to_leader(connection, LearnerPacket::FollowerInfo { accepted_epoch });
+        self.be_patient(context);
+    }
+
+    /// It waits for the next packet: initLimit ticks at most until it has acknowledged NEWLEADER, then syncLimit ticks
+    /// (rules 5.5.2 and 6.7.4). Each packet has that time of its own.
+    fn be_patient(&self, context: &mut Context<'_>) {
+        let (timer, ticks) = match self.phase {
+            Phase::AwaitingUpToDate | Phase::Broadcast => {
+                (ServerTimer::LeaderSilent, context.config.sync_limit)
+            }
+            _ => (ServerTimer::InitLimit, context.config.init_limit),
+        };
+        context.arm(timer, context.config.tick * ticks);
     }
 }
 
@@ -82,9 +93,7 @@ impl Following<'_> {
             }
             Delivered::End { .. } => Err(Leave("the connection to the leader ended")),
             Delivered::Packet(packet) => {
-                if learner.phase == Phase::Broadcast {
-                    stay_patient(context);
-                }
+                learner.be_patient(context);
                 self.leader_packet(packet, context)
             }
         }
@@ -206,10 +215,4 @@ impl Following<'_> {
         let txn = learner.pending.pop_front().expect("just looked at it");
         self.commits.push(Committed::Txn(txn), context);
     }
-}
-
-/// Something was read from the leader: the syncLimit clock starts anew.
-fn stay_patient(context: &mut Context<'_>) {
-    let limit = context.config.tick * context.config.sync_limit;
-    context.arm(ServerTimer::LeaderSilent, limit);
 }

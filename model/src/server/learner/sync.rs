@@ -1,11 +1,10 @@
 //! Synchronisation as the learner sees it: DIFF, TRUNC or SNAP, then NEWLEADER with its disk operations
 //! one after the other, then UPTODATE (rule 6.6).
 
+use super::Following;
 use super::state::Phase;
-use super::{Following, stay_patient};
 use crate::server::context::{Context, Writing};
 use crate::tree::DataTree;
-use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::Bug;
@@ -128,9 +127,8 @@ impl Following<'_> {
             }
             Writing::LeadSnapshot => unreachable!("only a leader writes this"),
         }
-        if self.thread.writing.is_none() {
-            context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
-        }
+        // If that was all, it reads again.
+        self.learner.be_patient(context);
     }
 
     /// The snapshot at NEWLEADER. Where the log has a gap below it (always after a SNAP; after a TRUNC
@@ -176,6 +174,7 @@ impl Following<'_> {
             current_epoch: context.disk.current_epoch(),
         });
         context.to_leader(connection, LearnerPacket::Ack(learner.epoch.opening()));
+        context.disarm(ServerTimer::InitLimit);
     }
 
     /// UPTODATE: serve; log what is proposed, commit what is committed (rule 6.6.4).
@@ -187,8 +186,6 @@ impl Following<'_> {
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
         self.election.established_in(epoch, context.config);
-        context.disarm(ServerTimer::InitLimit);
-        stay_patient(context);
         for txn in not_logged {
             self.log_proposal(txn, context);
         }

@@ -36,6 +36,9 @@ fn sentence(event: &Event) -> String {
         Event::Synchronising { leader, learner, mode } => {
             format!("{leader} synchronises {} by {mode}", learner.learner)
         }
+        Event::AcksStalled { leader, learner } => {
+            format!("{leader} hangs up on {}, whose acks do not come", learner.learner)
+        }
         Event::Proposed { leader, txn } => format!("{leader} proposes {txn}"),
         Event::Committed { leader, txn } => format!("{leader} commits {txn}"),
         Event::Applied { server, txn, .. } => format!("{server} applies {txn}"),

@@ -230,7 +230,7 @@ fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     }
 }
 
-/// Every part of the unsynced log that may be left, with and without snapshots that were not fsynced
+/// Every part of the unsynced log that may be left, with and without snapshots and cuts that were not fsynced
 /// (a record half written is ignored by every start, so it is as good as one that is missing).
 ///
 /// With reductions, no packet of a leader survives its crash: what does can as well be read before,
@@ -245,12 +245,12 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
     let none_survive = left_out.mail && ensemble.is_leading(server) || left_out.followers_mail;
     let packets = if none_survive { 0 } else { ensemble.most_under_way(server) };
     for survive in 0..=unsynced {
-        for snapshots in [false, true] {
-            if snapshots && !may_lose_snapshots {
+        for (snapshots, cuts) in [(false, false), (true, false), (false, true), (true, true)] {
+            if snapshots && !may_lose_snapshots || cuts && !disk.may_undo_cuts() {
                 continue;
             }
             for packets in 0..=packets {
-                let tail = Tail { survive, torn: false, snapshots, packets };
+                let tail = Tail { survive, torn: false, snapshots, cuts, packets };
                 let then = left_out.starts.then_some(Step::Restart(server));
                 let step = Step::Crash { server, tail };
                 offers.push(Offer { step, then, charge: Charge::Crash });

@@ -6,6 +6,7 @@ use vivarium_model::ensemble::ServerNode;
 use vivarium_model::id::{LearnerConnection, ServerId};
 use vivarium_model::network::{LearnerLinks, Next};
 use vivarium_model::packet::LeaderPacket;
+use vivarium_model::release::Bug;
 use vivarium_model::server::eager::{Flaw, Hold, Outlook};
 use vivarium_model::server::{Role, Server};
 use vivarium_model::step::Step;
@@ -33,6 +34,10 @@ where
     pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
         // A background snapshot takes what is applied by then, so nothing may be put before it.
         if self.config.snap_count != u32::MAX && !outlook.has(Flaw::EagerThoughSnapshots) {
+            return None;
+        }
+        // Whatever a sleeping CommitProcessor is woken by comes early or late: that has not been thought through.
+        if self.config.bugs.has(Bug::MissedWakeUp) {
             return None;
         }
         let (process, reductions) = (self.node.process.as_ref()?, self.reductions);

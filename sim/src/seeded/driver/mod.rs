@@ -72,7 +72,8 @@ impl<'a, S: Subject> Driver<'a, S> {
             subject,
             drawn,
             heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
-            latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds),
+            latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds)
+                .with_bugs(drawn.config.bugs),
             waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
             lost_replies: LostReplies::new(&drawn.plan, clients, &seeds),
             ambushes: Ambushes::new(&drawn.plan, &seeds),
@@ -257,6 +258,11 @@ impl<'a, S: Subject> Driver<'a, S> {
         for effect in &self.effects.effects {
             match *effect {
                 Effect::Due(step) => {
+                    if let Step::Apply(server) = step
+                        && self.latencies.misses_wake_up(server)
+                    {
+                        self.heap.push(now, Due::Step(Step::MissWakeUp(server)));
+                    }
                     self.heap.push(self.latencies.due(now, &step), Due::Step(step));
                 }
                 Effect::Random(client, call) => {

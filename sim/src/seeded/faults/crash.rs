@@ -74,6 +74,7 @@ pub(super) fn tail(random: &mut Random) -> Tail {
         torn: random.chance(Ratio::one_in(2)),
         snapshots: random.chance(Ratio::one_in(2)),
         packets: surviving(random, 4),
+        cuts: random.chance(Ratio::one_in(2)),
     }
 }
 
