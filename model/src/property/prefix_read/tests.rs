@@ -123,6 +123,23 @@ fn a_child_that_is_not_there_yet() {
     );
 }
 
+/// H11: a multi is applied as a whole, so what shows its first half is the tree of no prefix.
+#[test]
+fn half_a_multi() {
+    let mut trial = trial();
+    let halves = ["/d/m", "/d/n"].map(|path| Bodies(&trial.history).create(path, ""));
+    let mut half = tree_at(&trial.history, z(2, 1));
+    half.apply(&txn(z(2, 2), 7, halves[0].clone()));
+    trial.commit(z(2, 2), 7, TxnBody::Multi(halves.into()));
+    for request in [get_children("/d"), exists("/d/n")] {
+        let whole = answer(&tree_at(&trial.history, z(2, 2)), &request);
+        trial.accepts(replied(8, z(2, 2), request.clone(), whole));
+        let half = answer(&half, &request);
+        let saw = trial.objects(replied(9, z(2, 2), request, half));
+        assert!(saw.starts_with("H4"), "{saw}");
+    }
+}
+
 #[test]
 fn a_wrong_parent_stat_alone() {
     let mut trial = trial();
