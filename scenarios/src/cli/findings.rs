@@ -36,11 +36,11 @@ fn named(name: &str) -> Result<&'static Finding, String> {
 
 /// A few lines for each.
 fn listing() -> String {
-    let mut text = "Defects of today's ZooKeeper that break a promise:\n".to_owned();
+    let mut text = "Defects of today's ZooKeeper that break a promise:\n\n".to_owned();
     for finding in FINDINGS {
         let tracker = tracker(finding.tracker);
         text.push_str(&format!(
-            "\n  {:<30} {} ({tracker})\n    {}\n",
+            "  {:<30} {} ({tracker})\n    {}\n",
             finding.name,
             finding.switch.words(),
             finding.loses

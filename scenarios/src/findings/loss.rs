@@ -12,16 +12,26 @@ pub(super) fn one_of_three_fails(
     path: &str,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let (all, others) = (ensemble.all(), ensemble.others(leader));
     ensemble.crash(&[leader]);
     tale.say(format!("{leader} is killed: one of three"));
+    comes_back_late(ensemble, leader, path, tale)
+}
+
+/// Two servers serve without the third, which is down; then it comes back. Who has a znode whose create was answered?
+pub(super) fn comes_back_late(
+    ensemble: &mut Ensemble,
+    late: ServerId,
+    path: &str,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let (all, others) = (ensemble.all(), ensemble.others(late));
     let next = ensemble.serving(&others)?;
     let have = ensemble.who_has(path, &others)?;
     tale.say(format!("{next} leads; {path} is at {}", listed(&have)));
-    ensemble.start(&[leader])?;
+    ensemble.start(&[late])?;
     ensemble.serving(&all)?;
     let have = ensemble.who_has(path, &all)?;
-    tale.say(format!("{leader} is back; {path} is at {}", listed(&have)));
+    tale.say(format!("{late} is back; {path} is at {}", listed(&have)));
     Ok(match have.len() {
         0 => Outcome::Shown(format!("{path}, which was answered, is gone on every server")),
         3 => Outcome::Kept(format!("{path} is at every server")),

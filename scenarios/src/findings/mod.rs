@@ -3,13 +3,15 @@
 //! A [`Finding`] is a row of [`FINDINGS`]. [`Finding::search`] looks for it in the model, in this process;
 //! [`Finding::reproduce`] brings unmodified servers on the loopback interface to where it shows, or, as a control,
 //! through the same without what triggers it. What stands between the servers are proxies that hold, delay and cut
-//! packets, signals, and strace, which slows system calls or has them fail. `scenarios/findings` has a page for each.
+//! packets, signals, and strace, which slows system calls or has them fail, and tells what a power loss may undo.
+//! `scenarios/findings` has a page for each.
 //!
 //! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `relay`
-//! and `quorum`), `session` and `tracer` are what real servers are led by.
+//! and `quorum`), `session`, `tracer` and `power_loss` (with `disk_trace`) are what real servers are led by.
 
 mod acks_outlive_reconnect;
 mod disk;
+mod disk_trace;
 mod diverged;
 mod ensemble;
 mod failed_write_comes_later;
@@ -21,6 +23,7 @@ mod loss;
 mod model;
 mod outstanding_acl_is_old;
 mod phantom;
+mod power_loss;
 mod programs;
 mod quorum;
 mod refuse_newer_zxid;
@@ -39,6 +42,7 @@ mod trouble;
 mod trunc_cuts_committed;
 mod trunc_keeps_newer_snapshot;
 mod trunc_keeps_record_beyond;
+mod trunc_snapshot_unsynced;
 
 pub use model::{Found, Search, Switch};
 pub use register::FINDINGS;

@@ -6,6 +6,7 @@ use super::{
     outstanding_acl_is_old, programs, refuse_newer_zxid, sequence_counter_stays,
     snap_keeps_old_log, sync_at_leader, sync_overtakes_commits, torn_record_hides_log,
     trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
+    trunc_snapshot_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -35,6 +36,21 @@ pub const FINDINGS: &[Finding] = &[
         control: "the leader is not slow to apply what it has committed",
         needs_strace: true,
         reproduction: trunc_cuts_committed::reproduce,
+    },
+    Finding {
+        name: "trunc-snapshot-unsynced",
+        switch: Switch::Bug(Bug::TruncSnapshotUnsynced),
+        loses: "A write that was answered is gone on every server after the power has failed and one of three comes \
+                back late.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 1 --crashes 1",
+            budget: |three| three.servers(3).txns(1).crashes(1),
+        },
+        control: "the leader sends a SNAP in place of TRUNC, and the learner fsyncs its snapshot",
+        needs_strace: true,
+        reproduction: trunc_snapshot_unsynced::reproduce,
     },
     Finding {
         name: "torn-record-hides-log",

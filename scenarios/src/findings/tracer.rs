@@ -3,7 +3,7 @@
 use super::trouble::Trouble;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,6 +18,8 @@ const LETS_GO: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Tracer {
     child: Child,
+    /// What it has seen.
+    output: PathBuf,
 }
 
 impl Tracer {
@@ -35,7 +37,7 @@ impl Tracer {
         directory: &Path,
     ) -> Result<Tracer, Trouble> {
         let process = process.to_string();
-        Tracer::begin(&["-f", "-p", &process], arguments, directory)
+        Tracer::begin(&process, &["-f"], arguments, directory)
     }
 
     /// Attaches to one thread of a process, by the thread's name.
@@ -48,17 +50,25 @@ impl Tracer {
         let thread = thread_of(process, name);
         let nobody = || Trouble::Otherwise(format!("there is no thread {name} to be traced"));
         let thread = thread.ok_or_else(nobody)?;
-        Tracer::begin(&["-p", &thread], arguments, directory)
+        Tracer::begin(&thread, &[], arguments, directory)
     }
 
-    fn begin(whom: &[&str], arguments: &[&str], directory: &Path) -> Result<Tracer, Trouble> {
-        let said = directory.join("strace-says");
+    fn begin(
+        whom: &str,
+        options: &[&str],
+        arguments: &[&str],
+        directory: &Path,
+    ) -> Result<Tracer, Trouble> {
+        // Two can be traced at once.
+        let said = directory.join(format!("strace-{whom}-says"));
+        let output = directory.join(format!("strace-{whom}"));
         let stderr =
             File::create(&said).map_err(Trouble::machine("strace's log cannot be made"))?;
         let child = Command::new("strace")
-            .args(whom)
+            .args(options)
+            .args(["-p", whom])
             .arg("-o")
-            .arg(directory.join("strace"))
+            .arg(&output)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -68,7 +78,7 @@ impl Tracer {
                 io::ErrorKind::NotFound => Trouble::NoStrace,
                 _ => Trouble::Machine { what: "strace cannot be started", source: error },
             })?;
-        let mut tracer = Tracer { child };
+        let mut tracer = Tracer { child, output };
         let begun = Instant::now();
         loop {
             let text = fs::read_to_string(&said).unwrap_or_default();
@@ -98,6 +108,28 @@ impl Tracer {
         // strace would wait for the end of the delay. The process cannot go on: it has the signal.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// What it has seen so far.
+    pub(super) fn trace(&self) -> Result<String, Trouble> {
+        let text =
+            fs::read(&self.output).map_err(Trouble::machine("strace's output is missing"))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Kills the process at once, waits until strace has seen its end, and reads what it has seen. That takes as long
+    /// as a system call is held up.
+    pub(super) fn kill_and_read(mut self, process: u32) -> Result<String, Trouble> {
+        signal(process, "KILL");
+        let begun = Instant::now();
+        while !self.has_ended() {
+            if begun.elapsed() > LETS_GO {
+                let what = "the end of strace with its process".to_owned();
+                return Err(Trouble::NotSeen { what, patience: LETS_GO });
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.trace()
     }
 
     fn end(&mut self) {

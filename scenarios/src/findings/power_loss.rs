@@ -1,0 +1,223 @@
+//! What the disk of a server may hold after its power has failed.
+//!
+//! fsync(2): what was written, shortened or made is on the disk for certain only when an fsync of that file has come
+//! back; even then its entry in the directory may be missing, unless the directory is fsynced too. Nothing is said of the
+//! order in which the rest gets there. So a power loss leaves what was fsynced, and of each other change either the
+//! state before or the state behind it. Here strace tells which is which: [`power_fails`] undoes the changes of some
+//! files that no fsync can have covered, leaves all others as they were made, and does not touch what may be on the disk.
+//!
+//! It asks for less than it might. A file's entry is taken to be as durable as its bytes, and a renaming to have come
+//! through: ZooKeeper fsyncs no directory.
+
+use super::Variant;
+use super::disk_trace::{CALLS, DiskTrace};
+use super::ensemble::Ensemble;
+use super::tracer::Tracer;
+use super::trouble::Trouble;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use vivarium_model::id::ServerId;
+
+/// Watches what a running server does to its files.
+#[derive(Debug)]
+pub(super) struct DiskWatch {
+    tracer: Tracer,
+    /// Where the files are.
+    files: PathBuf,
+    /// All files as they were when everything was on the disk.
+    copies: TempDir,
+    /// The line of the trace at that time.
+    since: usize,
+}
+
+impl DiskWatch {
+    /// Begins to watch, with further arguments for strace. What is there already is written through.
+    pub(super) fn begin(
+        ensemble: &Ensemble,
+        server: ServerId,
+        arguments: &[&str],
+    ) -> Result<DiskWatch, Trouble> {
+        let watched = ["-y", "-s", "0", "-e", CALLS];
+        let tracer = ensemble.trace(server, &[&watched[..], arguments].concat())?;
+        let files = ensemble.files(server);
+        let (copies, since) = written_through(&files, &tracer)?;
+        Ok(DiskWatch { tracer, files, copies, since })
+    }
+}
+
+/// Fsyncs all files and the directory, and copies them. What the server changes meanwhile counts as changed later.
+fn written_through(files: &Path, tracer: &Tracer) -> Result<(TempDir, usize), Trouble> {
+    let failed = "a server's files could not be written through and copied";
+    let since = tracer.trace()?.lines().count();
+    let copies = TempDir::with_prefix("disk-").map_err(Trouble::machine(failed))?;
+    for name in names(files)? {
+        let path = files.join(&name);
+        let written = File::open(&path).and_then(|file| file.sync_all());
+        written.map_err(Trouble::machine(failed))?;
+        fs::copy(&path, copies.path().join(&name)).map_err(Trouble::machine(failed))?;
+    }
+    let directory = File::open(files).and_then(|directory| directory.sync_all());
+    directory.map_err(Trouble::machine(failed))?;
+    Ok((copies, since))
+}
+
+fn names(directory: &Path) -> Result<BTreeSet<OsString>, Trouble> {
+    let entries =
+        fs::read_dir(directory).map_err(Trouble::machine("a server's files cannot be listed"))?;
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect())
+}
+
+/// What became of a file in a power loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It was made and never fsynced.
+    Gone,
+    /// It is as it was before what was done to it and never fsynced.
+    AsBefore,
+    /// It was changed and fsynced.
+    Stays,
+}
+
+/// The files that a power loss could have struck: those that had been changed.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    fates: Vec<(String, Fate)>,
+}
+
+impl Loss {
+    /// Whether it came as the run needs it: with the defect every file was struck, in the control none.
+    pub(super) fn suits(&self, variant: Variant) -> Result<(), Trouble> {
+        let stays = |(_, fate): &(String, Fate)| *fate == Fate::Stays;
+        let suits = match variant {
+            Variant::Defect => self.fates.iter().any(|fate| !stays(fate)),
+            Variant::Control => self.fates.iter().all(stays),
+        };
+        match suits {
+            true => Ok(()),
+            false => {
+                Err(Trouble::Otherwise(format!("the power loss came at another time: {self}")))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.fates.is_empty() {
+            return f.write_str("nothing was changed that is not on the disk");
+        }
+        for (at, (name, fate)) in self.fates.iter().enumerate() {
+            let fate = match fate {
+                Fate::Gone => "was never fsynced, and is gone",
+                Fate::AsBefore => "was not fsynced since it was changed, and is as before",
+                Fate::Stays => "was fsynced, and stays",
+            };
+            write!(f, "{}{name} {fate}", if at == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Kills a server, and undoes what was done to those of its files whose name begins so, where no fsync can have
+/// covered it.
+pub(super) fn power_fails(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    watch: DiskWatch,
+    beginning: &str,
+) -> Result<Loss, Trouble> {
+    let DiskWatch { tracer, files, copies, since } = watch;
+    let text = tracer.kill_and_read(ensemble.process(server)?)?;
+    ensemble.kill(server);
+    let trace = DiskTrace::read(&text);
+    if !trace.is_whole() {
+        return Err(Trouble::Otherwise(format!("the trace of {server} does not reach its end")));
+    }
+    let mut fates = Vec::new();
+    for name in names(&files)?.union(&names(copies.path())?) {
+        let name_in_words = name.to_string_lossy().into_owned();
+        if name_in_words.starts_with(beginning) {
+            let (path, copy) = (files.join(name), copies.path().join(name));
+            let fate = strike(&trace, since, &path, &copy)?;
+            fates.extend(fate.map(|fate| (name_in_words, fate)));
+        }
+    }
+    Ok(Loss { fates })
+}
+
+/// Brings one file to the state before its changes, if that may be.
+fn strike(
+    trace: &DiskTrace,
+    since: usize,
+    path: &Path,
+    copy: &Path,
+) -> Result<Option<Fate>, Trouble> {
+    let failed = "a file could not be brought to an earlier state";
+    let changes = trace.changes(path, since);
+    match (changes.covered, changes.open) {
+        (0, 0) => Ok(None),
+        (_, 0) => Ok(Some(Fate::Stays)),
+        (0, _) if copy.exists() => {
+            fs::copy(copy, path).map_err(Trouble::machine(failed))?;
+            Ok(Some(Fate::AsBefore))
+        }
+        (0, _) => {
+            // It may have been removed by the server itself.
+            if path.exists() {
+                fs::remove_file(path).map_err(Trouble::machine(failed))?;
+            }
+            Ok(Some(Fate::Gone))
+        }
+        // How it was then, nobody has seen.
+        (_, _) => Err(Trouble::Otherwise(format!(
+            "{} was fsynced and changed again: a power loss may undo no more than the latter",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that has the bytes `now`, and had `before` where there is a copy.
+    fn struck(lines: &[&str], before: Option<&str>) -> (Result<Option<Fate>, Trouble>, String) {
+        let directory = TempDir::new().expect("a directory");
+        let (path, copy) = (directory.path().join("log"), directory.path().join("copy"));
+        fs::write(&path, "now").expect("it is written");
+        if let Some(before) = before {
+            fs::write(&copy, before).expect("it is written");
+        }
+        let lines: Vec<String> =
+            lines.iter().map(|line| line.replace("FILE", &path.display().to_string())).collect();
+        let trace = DiskTrace::read(&lines.join("\n"));
+        let fate = strike(&trace, 0, &path, &copy);
+        (fate, fs::read_to_string(&path).unwrap_or_default())
+    }
+
+    #[test]
+    fn only_what_was_never_fsynced_is_undone() {
+        let (write, fsync) = ("7 write(3<FILE>, \"\"..., 3) = 3", "7 fsync(3<FILE>) = 0");
+        let fate = |lines: &[&str], before| {
+            let (fate, is_now) = struck(lines, before);
+            (fate.expect("it may be"), is_now)
+        };
+        assert_eq!(fate(&[], Some("old")), (None, "now".to_owned()));
+        assert_eq!(fate(&[write], Some("old")), (Some(Fate::AsBefore), "old".to_owned()));
+        assert_eq!(fate(&[write], None), (Some(Fate::Gone), String::new()));
+        assert_eq!(fate(&[write, fsync], Some("old")), (Some(Fate::Stays), "now".to_owned()));
+        assert_eq!(fate(&[fsync, write], Some("old")), (Some(Fate::AsBefore), "old".to_owned()));
+    }
+
+    #[test]
+    fn what_may_be_on_the_disk_is_not_touched() {
+        let (write, fsync) = ("7 write(3<FILE>, \"\"..., 3) = 3", "7 fsync(3<FILE>) = 0");
+        let (fate, is_now) = struck(&[write, fsync, write], Some("old"));
+        assert!(fate.is_err_and(|trouble| trouble.to_string().contains("was fsynced")));
+        assert_eq!(is_now, "now");
+    }
+}

@@ -1,0 +1,106 @@
+//! Behind a TRUNC, what is committed before NEWLEADER goes into memory and into a snapshot that is not fsynced, and
+//! NEWLEADER is acknowledged all the same (rules 6.6.2 and 6.6.3). Three servers, whose power fails.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, options};
+use super::link::{Direction, Hold, down, up};
+use super::loss::comes_back_late;
+use super::power_loss::{DiskWatch, power_fails};
+use super::quorum::Kind;
+use super::session::Session;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use vivarium_model::id::ServerId;
+use vivarium_model::zxid::Zxid;
+
+/// Has a learner bring back by a synchronisation what that synchronisation had it cut, and lets the power fail when
+/// it has acknowledged that.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut options = options();
+    // The power loss copies the files.
+    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    if variant == Variant::Control {
+        options.java_arguments.push("-Dzookeeper.forceSnapshotSync=true".to_owned());
+    }
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options)?;
+    let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
+    tale.say(format!("3 servers serve; {leader} leads"));
+
+    let mut client = ensemble.session(learner)?;
+    let mark = ensemble.link(late, leader).mark();
+    let before = client.create("/before")?;
+    ensemble.link(late, leader).wait(down(Kind::Commit, Some(before)), mark, SOON)?;
+    ensemble.link(late, leader).hold(Direction::Down, Hold::From(Kind::Proposal));
+    let slow = ensemble.stop_commits(leader)?;
+    let paid = client.create("/paid")?;
+    tale.say(format!(
+        "a client of {learner} is told: create /paid done, zxid {paid}; the leader has committed it and is slow to \
+         apply it; {late} has not heard of it"
+    ));
+
+    let watch = DiskWatch::begin(&ensemble, learner, &[])?;
+    is_synchronised(&ensemble, learner, leader, (variant, paid), tale)?;
+    slow.let_go();
+    serves(&ensemble, learner, client, tale)?;
+
+    // On the other two disks all is spared.
+    let loss = power_fails(&mut ensemble, learner, watch, "snapshot.")?;
+    ensemble.crash(&[leader, late]);
+    tale.say(format!("the power fails at all three; on the disk of {learner}, {loss}"));
+    loss.suits(variant)?;
+    ensemble.start(&[learner, late])?;
+    tale.say(format!("{learner} and {late} come back, {leader} does not yet"));
+    comes_back_late(&mut ensemble, leader, "/paid", tale)
+}
+
+/// The learner's connection breaks; it is synchronised, and acknowledges what it has.
+fn is_synchronised(
+    ensemble: &Ensemble,
+    learner: ServerId,
+    leader: ServerId,
+    (variant, paid): (Variant, Zxid),
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let kind = match variant {
+        Variant::Defect => Kind::Trunc,
+        Variant::Control => Kind::Snap,
+    };
+    let link = ensemble.link(learner, leader);
+    let mark = link.mark();
+    link.cut();
+    link.wait(down(kind, Some(paid.previous())), mark, SOON)?;
+    link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
+    link.wait(up(Kind::Ack, Some(paid.epoch().opening())), mark, SOON)?;
+    link.wait(down(Kind::UpToDate, None), mark, SOON)?;
+    let seen = link.since(mark);
+    let place = |kind| seen.iter().position(|seen| seen.passed && seen.kind == kind);
+    if place(Kind::Commit) > place(Kind::NewLeader) {
+        return Err(Trouble::Otherwise("the commit of /paid came behind NEWLEADER".to_owned()));
+    }
+    tale.say(format!(
+        "the link of {learner} breaks; it registers again, is told: {kind} to {}, and sent /paid with its commit; it \
+         acknowledges NEWLEADER",
+        paid.previous()
+    ));
+    Ok(())
+}
+
+/// The learner serves the write. The session is the old one: a new one would be a transaction in the learner's log.
+fn serves(
+    ensemble: &Ensemble,
+    learner: ServerId,
+    client: Session,
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let mut client = client.move_to(ensemble.address(learner))?;
+    match client.has("/paid")? {
+        true => tale.say(format!("{learner} serves, and /paid is there")),
+        false => return Err(Trouble::Otherwise(format!("{learner} serves without /paid"))),
+    }
+    Ok(())
+}
