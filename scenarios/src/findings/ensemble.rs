@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use vivarium_model::id::ServerId;
+use vivarium_model::zxid::Zxid;
 
 /// How long an election and the synchronisation behind it may take.
 const SERVES: Duration = Duration::from_secs(60);
@@ -179,6 +180,12 @@ impl Ensemble {
     /// How many requests a server has taken and not answered.
     pub(super) fn outstanding(&self, server: ServerId) -> Option<usize> {
         told(self.address(server), "Outstanding: ")?.trim().parse().ok()
+    }
+
+    /// The last transaction that a server has applied.
+    pub(super) fn applied(&self, server: ServerId) -> Option<Zxid> {
+        let told = told(self.address(server), "Zxid: 0x")?;
+        Some(Zxid(u64::from_str_radix(told.trim(), 16).ok()?))
     }
 
     /// Where a server serves clients.

@@ -251,6 +251,11 @@ impl Link {
         Mark(self.shared.lock().seen.len())
     }
 
+    /// Before the first packet.
+    pub(super) fn beginning(&self) -> Mark {
+        Mark(0)
+    }
+
     /// The packets since then.
     pub(super) fn since(&self, mark: Mark) -> Vec<Seen> {
         self.shared.lock().seen[mark.0..].to_vec()

@@ -32,6 +32,7 @@ mod relay;
 mod sequence_counter_stays;
 mod session;
 mod snap_keeps_old_log;
+mod snapshot_ahead_of_log;
 mod sync_at_leader;
 mod sync_overtakes_commits;
 mod tale;

@@ -4,9 +4,9 @@ use super::{
     Finding, Search, Switch, acks_outlive_reconnect, failed_write_comes_later,
     fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
     outstanding_acl_is_old, programs, refuse_newer_zxid, sequence_counter_stays,
-    snap_keeps_old_log, sync_at_leader, sync_overtakes_commits, torn_record_hides_log,
-    trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
-    trunc_snapshot_unsynced,
+    snap_keeps_old_log, snapshot_ahead_of_log, sync_at_leader, sync_overtakes_commits,
+    torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
+    trunc_keeps_record_beyond, trunc_snapshot_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -110,6 +110,17 @@ pub const FINDINGS: &[Finding] = &[
         control: "nothing is sent from the log on disk (snapshotSizeFactor is -1)",
         needs_strace: false,
         reproduction: snap_keeps_old_log::reproduce,
+    },
+    Finding {
+        name: "snapshot-ahead-of-log",
+        switch: Switch::Bug(Bug::SnapshotAheadOfLog),
+        loses: "A write that was answered is missing on one server, which serves, after the power of another one has \
+                failed.",
+        tracker: None,
+        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        control: "the fsync that was under way comes back before the power fails",
+        needs_strace: true,
+        reproduction: snapshot_ahead_of_log::reproduce,
     },
     Finding {
         name: "interrupted-trunc-keeps-tree",

@@ -1,0 +1,186 @@
+//! A background snapshot holds what the server's log does not hold yet, and a power loss spares the snapshot (rules
+//! 6.9.2 and 4.5.3): the log goes on behind a gap, and a leader sends its log as it is (rule 6.4.10). Five servers.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, listed, options};
+use super::link::up;
+use super::phantom;
+use super::power_loss::{DiskWatch, power_fails};
+use super::quorum::Kind;
+use super::session::{Session, create};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use vivarium_model::id::ServerId;
+use vivarium_model::op::{CreateMode, Op, Request};
+use vivarium_model::zxid::Zxid;
+
+const BEHIND: ServerId = ServerId(1);
+const TWO: ServerId = ServerId(2);
+const THREE: ServerId = ServerId(3);
+const FOUR: ServerId = ServerId(4);
+const SLOW: ServerId = ServerId(5);
+
+/// So much data that a third of a snapshot is more than the logs behind it.
+const BULK: usize = 120;
+
+/// Bytes of each znode of these.
+const PIECE: usize = 10_000;
+
+/// A server begins a snapshot, and a new log, behind half as many transactions or more.
+const SNAP_COUNT: usize = 20;
+
+/// strace holds up each fsync of a log for four seconds.
+const SLOW_FSYNC: [&str; 2] = ["-e", "inject=fdatasync:delay_enter=4000000"];
+
+/// Has a server snapshot what its log does not hold, lose the rest of its log with its power, lead, and bring a
+/// server up to date that was down meanwhile.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut options = options();
+    // As short as the logs behind a snapshot are beside a large database: they are 64 MB from the start otherwise.
+    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
+    let mut ensemble = Ensemble::prepare(installation, 5, options)?;
+    let mut client = fill(&mut ensemble, tale)?;
+
+    let watch = DiskWatch::begin(&ensemble, SLOW, &SLOW_FSYNC)?;
+    let (watch, paid) = snapshots(&mut ensemble, watch, &mut client, tale)?;
+    if variant == Variant::Control {
+        let link = ensemble.link(SLOW, FOUR);
+        let mark = link.beginning();
+        link.wait(up(Kind::Ack, Some(paid)), mark, SOON)?;
+        tale.say(format!("the fsync comes back: {SLOW} acknowledges /paid"));
+    }
+    let loss = power_fails(&mut ensemble, SLOW, watch, "log.")?;
+    ensemble.links_of(SLOW).for_each(|link| link.cut());
+    tale.say(format!("the power of {SLOW} fails: of its log, {loss}"));
+    loss.suits(variant)?;
+    leads(&mut ensemble, client, tale)?;
+    is_brought_up_to_date(&mut ensemble, tale)
+}
+
+/// All serve; server 4 leads.
+fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble> {
+    ensemble.start(&[TWO, THREE, FOUR])?;
+    phantom::leads(FOUR, ensemble.serving(&[TWO, THREE, FOUR])?)?;
+    ensemble.start(&[BEHIND, SLOW])?;
+    ensemble.serving(&ensemble.all())?;
+    let mut client = ensemble.session(FOUR)?;
+    for number in 0..BULK {
+        let path = format!("/bulk{number}");
+        let data = vec![b'x'; PIECE];
+        client.ask(Request::Write(Op::create(path, data, CreateMode::Persistent)))?;
+    }
+    // Every server begins a new log behind these.
+    for number in 0..=SNAP_COUNT {
+        client.create(&format!("/small{number}"))?;
+    }
+    is_logged(ensemble, &format!("/small{SNAP_COUNT}"), &ensemble.all())?;
+    tale.say(format!("5 servers serve, with {} kB each; server 4 leads", BULK * PIECE / 1_000));
+    Ok(client)
+}
+
+/// While server 5 waits for an fsync it applies what the others commit. Then it appends all of that, and begins a
+/// snapshot in the midst of it; the next fsync waits.
+fn snapshots(
+    ensemble: &mut Ensemble,
+    mut watch: DiskWatch,
+    client: &mut Session,
+    tale: &mut Tale<'_>,
+) -> Result<(DiskWatch, Zxid), Trouble> {
+    let before = snapshots_told(ensemble);
+    let first = client.create("/first")?;
+    is_logged(ensemble, "/first", &[BEHIND, SLOW])?;
+    ensemble.kill(BEHIND);
+    let more: Result<Vec<_>, _> =
+        (0..SNAP_COUNT).map(|number| client.send(create(&format!("/more{number}")))).collect();
+    more?;
+    let paid = client.create("/paid")?;
+    ensemble.until("/paid at server 5", SOON, |all| all.applied(SLOW) == Some(paid))?;
+    if ensemble.has_logged(SLOW, "/paid") {
+        return Err(Trouble::Otherwise("the fsync of server 5 came back too early".to_owned()));
+    }
+    // The fsync under way covers no more.
+    watch.writes_through()?;
+    tale.say(format!(
+        "create /first, zxid {first}: servers 1 and 5 have logged it, and the disk of server 5 is slow; server 1 is \
+         killed; more creates, up to /paid, zxid {paid}, are answered: server 5 has applied them, and not logged them"
+    ));
+    let name = format!("snapshot.{:x}", paid.0);
+    ensemble.until("a snapshot of server 5", SOON, |all| {
+        // It writes to the file when it has appended all.
+        if !all.has_logged(SLOW, "/paid") {
+            return false;
+        }
+        let now = snapshots_told(all);
+        let (begun, ended) = (now.0 - before.0, now.1 - before.1);
+        all.named(SLOW, "snapshot.").contains(&name) && begun > 0 && begun <= ended
+    })?;
+    tale.say(format!(
+        "{SLOW} appends that to its log, and writes {name} meanwhile; its next fsync is slow"
+    ));
+    Ok((watch, paid))
+}
+
+/// How many snapshots server 5 says to have begun, and to have brought to an end.
+fn snapshots_told(ensemble: &Ensemble) -> (usize, usize) {
+    let log = ensemble.log(SLOW);
+    (log.matches("Snapshotting: ").count(), log.matches("Snapshot taken in").count())
+}
+
+fn is_logged(ensemble: &Ensemble, path: &str, servers: &[ServerId]) -> Result<(), Trouble> {
+    let what = format!("{path} in the logs of {}", listed(servers));
+    ensemble.until(&what, SOON, |all| servers.iter().all(|server| all.has_logged(*server, path)))
+}
+
+/// Server 5 comes back, logs what comes, and is elected when server 4 fails.
+fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+    let by = synchronised(ensemble, SLOW, FOUR)?;
+    client.create("/later")?;
+    is_logged(ensemble, "/later", &[TWO, THREE, SLOW])?;
+    tale.say(format!(
+        "{SLOW} comes back, and is synchronised by {by}; create /later: it has logged that"
+    ));
+    ensemble.crash(&[FOUR]);
+    phantom::leads(SLOW, ensemble.serving(&[TWO, THREE, SLOW])?)?;
+    tale.say("server 4 is killed; server 5 leads servers 2 and 3");
+    Ok(())
+}
+
+/// Server 1 comes back. Who has a znode whose create was answered?
+fn is_brought_up_to_date(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+    let by = synchronised(ensemble, BEHIND, SLOW)?;
+    let up = [BEHIND, TWO, THREE, SLOW];
+    let later = ensemble.who_has("/later", &up)?;
+    let paid = ensemble.who_has("/paid", &up)?;
+    tale.say(format!(
+        "server 1 comes back, and is synchronised by {by}: /later is at {}, /paid is at {}",
+        listed(&later),
+        listed(&paid)
+    ));
+    Ok(match (&later[..], &paid[..]) {
+        (later, paid) if later == up && paid == up => {
+            Outcome::Kept("/paid is at every server that is up".to_owned())
+        }
+        (later, [TWO, THREE, SLOW]) if later == up => Outcome::Shown(
+            "/paid, which was answered, is missing at server 1, which serves".to_owned(),
+        ),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&paid))),
+    })
+}
+
+/// A server is started, and serves; how its leader brought it up to date.
+fn synchronised(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    leader: ServerId,
+) -> Result<String, Trouble> {
+    ensemble.start(&[server])?;
+    ensemble.serving(&[server, leader])?;
+    let by = ensemble.link(server, leader).synchronised();
+    Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
+}
