@@ -44,6 +44,7 @@ mod trunc_cuts_committed;
 mod trunc_keeps_newer_snapshot;
 mod trunc_keeps_record_beyond;
 mod trunc_snapshot_unsynced;
+mod trunc_unsynced;
 
 pub use model::{Found, Search, Switch};
 pub use register::FINDINGS;

@@ -95,7 +95,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// Whether it came as the run needs it: with the defect every file was struck, in the control none.
+    /// Whether it came as the run needs it: with the defect some file was struck, in the control none.
     pub(super) fn suits(&self, variant: Variant) -> Result<(), Trouble> {
         let stays = |(_, fate): &(String, Fate)| *fate == Fate::Stays;
         let suits = match variant {

@@ -6,7 +6,7 @@ use super::{
     outstanding_acl_is_old, programs, refuse_newer_zxid, sequence_counter_stays,
     snap_keeps_old_log, snapshot_ahead_of_log, sync_at_leader, sync_overtakes_commits,
     torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond, trunc_snapshot_unsynced,
+    trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -100,6 +100,16 @@ pub const FINDINGS: &[Finding] = &[
         control: "server 3 is not elected in between",
         needs_strace: false,
         reproduction: trunc_keeps_newer_snapshot::reproduce,
+    },
+    Finding {
+        name: "trunc-unsynced",
+        switch: Switch::Bug(Bug::TruncUnsynced),
+        loses: "One server shows a znode, for good, whose create was never committed, after its power has failed.",
+        tracker: None,
+        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        control: "the system has written through what was cut before the power fails",
+        needs_strace: true,
+        reproduction: trunc_unsynced::reproduce,
     },
     Finding {
         name: "snap-keeps-old-log",
