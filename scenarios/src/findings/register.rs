@@ -137,7 +137,11 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::InterruptedTruncKeepsTree),
         loses: "A write that was answered is missing on one server, which serves.",
         tracker: Some(5094),
-        search: Search::Swept { scenario: "churn", from: 1_300, to: 3_000 },
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 1 --crashes 1 --breaks 1",
+            budget: |three| three.servers(3).txns(1).crashes(1).breaks(1),
+        },
         control: "the link does not break a second time",
         needs_strace: false,
         reproduction: interrupted_trunc_keeps_tree::reproduce,

@@ -23,7 +23,7 @@ named! {
         LeaderFsyncsThoughRead,
         /// What becomes durable at once is not committed.
         DurableThoughUncommitted,
-        /// A synchronisation's record is appended at once although the learner can leave its role.
+        /// A synchronisation's record is appended at once although that can fail.
         SyncAppendThoughLeaving,
         /// A synchronisation's records are fsynced at once although the learner can crash.
         SyncFsyncThoughCrashing,
@@ -41,8 +41,6 @@ named! {
         LeaderEpochThoughActivating,
         /// Other writes complete at once although the server can crash.
         WritesThoughCrashing,
-        /// Other writes complete at once although the server can leave its role.
-        WritesThoughLeaving,
         /// A stream's end is read at once although the server can crash with transactions that wait for
         /// its log thread.
         EndThoughQueued,

@@ -151,9 +151,9 @@ impl Server {
 
     /// Whether the packet thread's disk operation may complete at once.
     ///
-    /// A learner's cannot be interrupted but by a fault of its own: the end of the stream has to wait.
-    /// A leader leaves its role for nothing as soon as it has no quorum (which faults of others take
-    /// from it), or somebody has accepted a newer epoch, and what it was about to write is not written.
+    /// Nothing interrupts it but a crash, or an error of this disk: the thread that waits for it is the one that
+    /// would leave the role (rule 6.8.5). Only a leader that hears of a newer epoch gives up what it was about to
+    /// write, if it is repaired ([`Bug::LeaderIgnoresNewerEpoch`]): so nothing may go wrong that could bring one up.
     pub fn writes_eagerly(&self, disk: &Disk, outlook: Outlook, hold: impl Fn() -> Hold) -> bool {
         let leads_on = || {
             let over = [
@@ -178,9 +178,8 @@ impl Server {
             (None, _) => false,
             // Nobody is heard meanwhile, so no newer epoch either.
             (Some(Writing::LeadSnapshot | Writing::AcceptedEpoch), Role::Leading(_)) => leads_on(),
-            // Lost in a crash as if it had not happened.
+            // Lost in a crash as if it had not happened; but its fsync can fail, which `timeouts` says too.
             (Some(Writing::SyncAppend), _) => outlook.stays(Flaw::SyncAppendThoughLeaving),
-            // Leaving the role fsyncs as well.
             (Some(Writing::SyncFsync), _) => outlook.lives(Flaw::SyncFsyncThoughCrashing),
             (Some(writing), Role::Leading(leader)) => {
                 let activates = *writing == Writing::CurrentEpoch
@@ -189,10 +188,7 @@ impl Server {
                     && (hold().is_undisputed || outlook.has(Flaw::LeaderWritesThoughDisputed))
                     && (!activates || outlook.has(Flaw::LeaderEpochThoughActivating))
             }
-            (Some(_), _) => {
-                outlook.lives(Flaw::WritesThoughCrashing)
-                    && outlook.stays(Flaw::WritesThoughLeaving)
-            }
+            (Some(_), _) => outlook.lives(Flaw::WritesThoughCrashing),
         }
     }
 
