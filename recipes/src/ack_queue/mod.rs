@@ -51,6 +51,7 @@ pub use worker::{AckWork, ack_worker};
 use crate::queue::{self, Queue, Wake, name};
 use attempt::Attempt;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{TimedOut, ZooKeeper, race};
@@ -62,6 +63,22 @@ pub struct AckQueue {
     queue: Queue,
     claims: Arc<str>,
     mutants: Mutants,
+}
+
+/// All of an [`AckQueue`] but its handle: what one round of a program hands on to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kept {
+    queue: queue::Kept,
+    claims: Arc<str>,
+    mutants: Mutants,
+}
+
+impl Kept {
+    /// Goes on with it, by this handle, which is pinned to no session.
+    pub(crate) fn with(self, zookeeper: ZooKeeper) -> AckQueue {
+        let Kept { queue, claims, mutants } = self;
+        AckQueue { queue: queue.with(zookeeper), claims, mutants }
+    }
 }
 
 /// What there is to claim.
@@ -120,25 +137,39 @@ impl AckQueue {
     /// The server refuses the directory.
     pub async fn claim(&mut self) -> Result<Option<Claim>, Error> {
         loop {
-            match self.look().await? {
-                Look::Free(name) => {
-                    let session = self.queue.patient.session();
-                    match Attempt::begin(self, session, &name).run().await {
-                        Ok(Some(claim)) => return Ok(Some(claim)),
-                        // Somebody else was faster.
-                        Ok(None) => {}
-                        Err(Error::SessionExpired) => self.queue.patient.leave(session).await,
-                        Err(error) => return Err(error),
-                    }
-                }
-                Look::Ended => return Ok(None),
-                // Watches end with their session, which the next look finds out.
-                Look::Empty(mut items) => drop(items.wakes().await),
-                Look::Claimed(mut items, mut claims) => {
-                    race(items.wakes(), claims.wakes()).await;
-                }
+            if let ControlFlow::Break(claimed) = self.claim_or_wait().await? {
+                return Ok(claimed);
             }
         }
+    }
+
+    /// One turn of [`AckQueue::claim`]: it goes on when it is time to look again. Nothing is kept from one turn to
+    /// the next but what [`Kept`] has.
+    ///
+    /// Cancel-safe as [`AckQueue::claim`].
+    ///
+    /// # Errors
+    /// As [`AckQueue::claim`].
+    pub(crate) async fn claim_or_wait(&mut self) -> Result<ControlFlow<Option<Claim>>, Error> {
+        match self.look().await? {
+            Look::Free(name) => {
+                let session = self.queue.patient.session();
+                match Attempt::begin(self, session, &name).run().await {
+                    Ok(Some(claim)) => return Ok(ControlFlow::Break(Some(claim))),
+                    // Somebody else was faster.
+                    Ok(None) => {}
+                    Err(Error::SessionExpired) => self.queue.patient.leave(session).await,
+                    Err(error) => return Err(error),
+                }
+            }
+            Look::Ended => return Ok(ControlFlow::Break(None)),
+            // Watches end with their session, which the next look finds out.
+            Look::Empty(mut items) => drop(items.wakes().await),
+            Look::Claimed(mut items, mut claims) => {
+                race(items.wakes(), claims.wakes()).await;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Claims the first item, but does not wait longer than `patience` for one.
@@ -166,6 +197,12 @@ impl AckQueue {
     /// The server refuses the path.
     pub async fn close(self) -> Result<(), Error> {
         self.queue.close().await
+    }
+
+    /// All of it but the handle, for a program that is rounds.
+    pub(crate) fn keep(self) -> Kept {
+        let AckQueue { queue, claims, mutants } = self;
+        Kept { queue: queue.keep(), claims, mutants }
     }
 
     /// What no item or claim of another program, or of the same one before, is called.

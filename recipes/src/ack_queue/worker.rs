@@ -1,9 +1,10 @@
 //! A program that uses an acknowledged queue as its contract asks for, for scenarios and as an example.
 
-use super::{AckQueue, AckSeen, Claim, Mutant, Mutants};
+use super::{AckQueue, AckSeen, Claim, Kept, Mutant, Mutants};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::time::Duration;
 
 /// What an [`ack_worker`] does: it puts its items, and then works on whatever is there until there is
@@ -54,54 +55,93 @@ impl AckWork {
     }
 }
 
+/// Where a worker stands between its rounds; it remembers nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// At the beginning.
+    Open,
+    /// Before the put of this number, or behind all of them.
+    Put(u32, Kept),
+    /// Before a look at what there is to claim, with so many claims of those that are not acknowledged.
+    Look(u32, Kept),
+    /// Behind the last claim.
+    Leave(Kept),
+}
+
 /// A program that puts, claims and acknowledges. It returns the server's refusal of the path.
 pub fn ack_worker(work: AckWork) -> Program {
-    program(move |zookeeper| {
+    rounds(Stage::Open, move |zookeeper, stage| {
         let work = work.clone();
-        async move { run(zookeeper, &work).await.map_err(|error| error.to_string()) }
+        async move { next(zookeeper, &work, stage).await.map_err(|error| error.to_string()) }
     })
 }
 
-async fn run(zookeeper: ZooKeeper, work: &AckWork) -> Result<(), Error> {
-    let queue = AckQueue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await;
-    let mut queue = queue.with_producers(work.producers);
-    if let Some(puts) = work.puts {
-        for at in 0..puts {
-            rest(&zookeeper, work).await;
-            let item = queue.item(at);
-            queue.put(item.as_bytes()).await?;
+async fn next(zookeeper: ZooKeeper, work: &AckWork, stage: Stage) -> Result<Round<Stage>, Error> {
+    Ok(Round::Again(match stage {
+        Stage::Open => {
+            let directory = Arc::clone(&work.directory);
+            let queue = AckQueue::open(zookeeper, directory, work.mutants).await;
+            let kept = queue.with_producers(work.producers).keep();
+            if work.puts.is_some() { Stage::Put(0, kept) } else { behind_puts(work, kept) }
         }
-        queue.end(&zookeeper.client().0.to_string()).await?;
-    }
-    if work.takes {
-        let mut claimed = 0;
-        while consume(&zookeeper, &mut queue, work, &mut claimed).await? {}
-    }
-    if work.close {
-        queue.close().await?;
-        zookeeper.close().await;
-    }
-    Ok(())
+        Stage::Put(at, kept) => {
+            let mut queue = kept.with(zookeeper.clone());
+            if work.puts.is_some_and(|puts| at < puts) {
+                rest(&zookeeper, work).await;
+                let item = queue.item(at);
+                queue.put(item.as_bytes()).await?;
+                Stage::Put(at + 1, queue.keep())
+            } else {
+                queue.end(&zookeeper.client().0.to_string()).await?;
+                behind_puts(work, queue.keep())
+            }
+        }
+        Stage::Look(claimed, kept) => look(zookeeper, work, claimed, kept).await?,
+        Stage::Leave(kept) => {
+            if work.close {
+                kept.with(zookeeper.clone()).close().await?;
+                zookeeper.close().await;
+            }
+            return Ok(Round::Done);
+        }
+    }))
 }
 
-/// Whether there may be more.
-async fn consume(
-    zookeeper: &ZooKeeper,
-    queue: &mut AckQueue,
+fn behind_puts(work: &AckWork, kept: Kept) -> Stage {
+    if work.takes { Stage::Look(0, kept) } else { Stage::Leave(kept) }
+}
+
+/// Claims an item and works on it, or waits until it is time to look again.
+async fn look(
+    zookeeper: ZooKeeper,
     work: &AckWork,
-    claimed: &mut u32,
-) -> Result<bool, Error> {
+    claimed: u32,
+    kept: Kept,
+) -> Result<Stage, Error> {
+    let mut queue = kept.with(zookeeper.clone());
+    let mut claimed = claimed;
     let consuming = async {
-        let Some(claim) = queue.claim().await? else { return Ok(false) };
-        *claimed += 1;
-        finish(zookeeper, claim, work, *claimed).await;
-        Ok(true)
+        match queue.claim_or_wait().await? {
+            ControlFlow::Continue(()) => Ok(true),
+            ControlFlow::Break(None) => Ok(false),
+            ControlFlow::Break(Some(claim)) => {
+                claimed += 1;
+                finish(&zookeeper, claim, work, claimed).await;
+                Ok(true)
+            }
+        }
     };
-    match work.cancel {
+    let goes_on: Result<bool, Error> = match work.cancel {
         // What it had claimed is released.
         true => zookeeper.cancellable(consuming).await.unwrap_or(Ok(true)),
         false => consuming.await,
-    }
+    };
+    // Behind those that are not acknowledged, their number makes no difference.
+    let claimed = claimed.min(work.requeues + work.releases);
+    Ok(match goes_on? {
+        true => Stage::Look(claimed, queue.keep()),
+        false => Stage::Leave(queue.keep()),
+    })
 }
 
 /// Works on an item, and says what became of it.

@@ -21,6 +21,11 @@ impl Patient {
         Patient { zookeeper, session }
     }
 
+    /// One that was in this session last: for who goes on where another one has stopped.
+    pub(crate) fn of(zookeeper: ZooKeeper, session: SessionId) -> Patient {
+        Patient { zookeeper, session }
+    }
+
     /// The handle, which is pinned to no session.
     pub fn zookeeper(&self) -> &ZooKeeper {
         &self.zookeeper

@@ -39,12 +39,14 @@
 #![doc = include_str!("../../explored/priority-queue.md")]
 
 mod claim;
+mod kept;
 pub mod mutant;
 pub mod name;
 pub mod properties;
 mod seen;
 pub mod worker;
 
+pub(crate) use kept::Kept;
 pub use mutant::{Mutant, Mutants};
 pub use name::{ItemName, Mark};
 pub use properties::{monitors, priority_monitors};
@@ -56,6 +58,7 @@ use crate::once::{Fate, Ledger, Patient, create_persistent};
 use claim::Claiming;
 use std::collections::BTreeMap;
 use std::future::pending;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, SessionEvents, TimedOut, Watch, ZooKeeper, race};
@@ -189,12 +192,28 @@ impl Queue {
     /// The server refuses the directory.
     pub async fn take(&mut self) -> Result<Option<Item>, Error> {
         loop {
-            match self.look(u64::MAX).await? {
-                Look::Taken(item) => return Ok(Some(item)),
-                Look::Ended => return Ok(None),
-                Look::Nothing { wake, .. } => self.wait(wake).await,
+            if let ControlFlow::Break(taken) = self.take_or_wait().await? {
+                return Ok(taken);
             }
         }
+    }
+
+    /// One turn of [`Queue::take`]: it goes on when it is time to look again. Nothing is kept from one turn to the
+    /// next but what [`Kept`] has.
+    ///
+    /// Cancel-safe as [`Queue::take`].
+    ///
+    /// # Errors
+    /// As [`Queue::take`].
+    pub(crate) async fn take_or_wait(&mut self) -> Result<ControlFlow<Option<Item>>, Error> {
+        Ok(match self.look(u64::MAX).await? {
+            Look::Taken(item) => ControlFlow::Break(Some(item)),
+            Look::Ended => ControlFlow::Break(None),
+            Look::Nothing { wake, .. } => {
+                self.wait(wake).await;
+                ControlFlow::Continue(())
+            }
+        })
     }
 
     /// Takes the first item, but does not wait longer than `patience` for one.

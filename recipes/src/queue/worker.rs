@@ -1,10 +1,11 @@
 //! A program that uses a queue as its contract asks for, for scenarios and as an example.
 
-use super::{Mutants, Queue};
+use super::{Kept, Mutants, Queue};
 use crate::once::Patient;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::handle::{Program, ZooKeeper, program};
+use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::op::Version;
 use vivarium_model::time::Duration;
 
@@ -51,60 +52,102 @@ impl QueueWork {
     }
 }
 
+/// Where a worker stands between its rounds; it remembers nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// At the beginning.
+    Open,
+    /// Before the put of this number, or behind all of them.
+    Put(u32, Kept),
+    /// Before the rest in front of a take.
+    Rest(Kept),
+    /// Before a look at what there is to take.
+    Look(Kept),
+    /// Behind the last take.
+    Leave(Kept),
+}
+
 /// A program that puts and takes. It returns the server's refusal of the path.
 pub fn queue_worker(work: QueueWork) -> Program {
-    program(move |zookeeper| {
+    rounds(Stage::Open, move |zookeeper, stage| {
         let work = work.clone();
-        async move { run(zookeeper, &work).await.map_err(|error| error.to_string()) }
+        async move { next(zookeeper, &work, stage).await.map_err(|error| error.to_string()) }
     })
 }
 
-async fn run(zookeeper: ZooKeeper, work: &QueueWork) -> Result<(), Error> {
-    let queue = Queue::open(zookeeper.clone(), Arc::clone(&work.directory), work.mutants).await;
-    let mut queue = queue.with_producers(work.producers);
-    if let Some(puts) = work.puts {
-        if work.reap {
-            reap(&zookeeper, &work.directory).await;
+async fn next(zookeeper: ZooKeeper, work: &QueueWork, stage: Stage) -> Result<Round<Stage>, Error> {
+    Ok(Round::Again(match stage {
+        Stage::Open => {
+            let directory = Arc::clone(&work.directory);
+            let queue = Queue::open(zookeeper.clone(), directory, work.mutants).await;
+            let kept = queue.with_producers(work.producers).keep();
+            if work.puts.is_none() {
+                behind_puts(work, kept)
+            } else {
+                if work.reap {
+                    reap(&zookeeper, &work.directory).await;
+                }
+                Stage::Put(0, kept)
+            }
         }
-        produce(&mut queue, work, puts).await?;
-    }
-    if work.takes {
-        while consume(&mut queue, work).await? {}
-    }
-    if work.close { queue.close().await } else { Ok(()) }
+        Stage::Put(at, kept) => {
+            let mut queue = kept.with(zookeeper.clone());
+            if work.puts.is_some_and(|puts| at < puts) {
+                if !work.pause.is_zero() {
+                    zookeeper.sleep(work.pause).await;
+                }
+                put(&mut queue, work, at).await?;
+                Stage::Put(at + 1, queue.keep())
+            } else {
+                let client = queue.zookeeper().client().0;
+                queue.end(&client.to_string()).await?;
+                behind_puts(work, queue.keep())
+            }
+        }
+        Stage::Rest(kept) => {
+            zookeeper.sleep(work.pause).await;
+            Stage::Look(kept)
+        }
+        Stage::Look(kept) => look(kept.with(zookeeper), work).await?,
+        Stage::Leave(kept) => {
+            if work.close {
+                kept.with(zookeeper).close().await?;
+            }
+            return Ok(Round::Done);
+        }
+    }))
 }
 
-async fn produce(queue: &mut Queue, work: &QueueWork, puts: u32) -> Result<(), Error> {
-    let client = queue.zookeeper().client().0;
-    for at in 0..puts {
-        rest(queue, work).await;
-        let item = queue.item(at);
-        match work.priorities.get(at as usize % work.priorities.len().max(1)) {
-            Some(priority) => queue.put_with_priority(item.as_bytes(), *priority).await?,
-            None => queue.put(item.as_bytes()).await?,
-        }
-    }
-    queue.end(&client.to_string()).await
+fn behind_puts(work: &QueueWork, kept: Kept) -> Stage {
+    if work.takes { before_take(work, kept) } else { Stage::Leave(kept) }
 }
 
-/// Whether there may be more.
-async fn consume(queue: &mut Queue, work: &QueueWork) -> Result<bool, Error> {
-    rest(queue, work).await;
-    if !work.cancel {
-        return Ok(queue.take().await?.is_some());
+fn before_take(work: &QueueWork, kept: Kept) -> Stage {
+    if work.pause.is_zero() { Stage::Look(kept) } else { Stage::Rest(kept) }
+}
+
+async fn put(queue: &mut Queue, work: &QueueWork, at: u32) -> Result<(), Error> {
+    let item = queue.item(at);
+    match work.priorities.get(at as usize % work.priorities.len().max(1)) {
+        Some(priority) => queue.put_with_priority(item.as_bytes(), *priority).await,
+        None => queue.put(item.as_bytes()).await,
     }
+}
+
+/// Takes an item, or waits until it is time to look again.
+async fn look(mut queue: Queue, work: &QueueWork) -> Result<Stage, Error> {
     let zookeeper = queue.zookeeper().clone();
-    match zookeeper.cancellable(queue.take()).await {
-        Ok(taken) => Ok(taken?.is_some()),
-        // What it has taken, the next one gives out.
-        Err(_cancelled) => Ok(true),
-    }
-}
-
-async fn rest(queue: &Queue, work: &QueueWork) {
-    if !work.pause.is_zero() {
-        queue.zookeeper().sleep(work.pause).await;
-    }
+    let looked = match work.cancel {
+        true => zookeeper.cancellable(queue.take_or_wait()).await,
+        false => Ok(queue.take_or_wait().await),
+    };
+    // What a cancelled one has taken, the next one gives out.
+    let Ok(taken) = looked else { return Ok(before_take(work, queue.keep())) };
+    Ok(match taken? {
+        ControlFlow::Continue(()) => Stage::Look(queue.keep()),
+        ControlFlow::Break(Some(_item)) => before_take(work, queue.keep()),
+        ControlFlow::Break(None) => Stage::Leave(queue.keep()),
+    })
 }
 
 /// Deletes the directory, if it is empty. What becomes of it does not matter.

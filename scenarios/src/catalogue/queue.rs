@@ -5,7 +5,8 @@
 //! is empty, as a container manager might.
 //!
 //! A search has the first client put one item, and all of them take; with priorities the first puts three,
-//! and the others take. Where it cancels, the first one deletes the directory before.
+//! and the others take. Where it kills, two are enough: who is killed puts them again, so that there can be four. Where
+//! it cancels, the first one deletes the directory before.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
@@ -85,10 +86,14 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
 fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
     let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
     if let Some(search) = drawn.search {
-        let puts = if priorities { 3 } else { 1 };
+        let items: Vec<u32> = match (priorities, search.kills) {
+            (false, _) => Vec::new(),
+            (true, false) => vec![10, 10, 9],
+            (true, true) => vec![10, 9],
+        };
         return QueueWork {
-            puts: (client == 1).then_some(puts),
-            priorities: if priorities { vec![10, 10, 9] } else { Vec::new() },
+            puts: (client == 1).then_some(items.len().max(1) as u32),
+            priorities: items,
             takes: client != 1 || !priorities,
             cancel: search.cancels,
             reap: search.cancels && !priorities,

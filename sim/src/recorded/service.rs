@@ -61,7 +61,13 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<ServiceReplay, String>
     let clients = u8::try_from(case.config.clients.len()).expect("checked above");
     scenario.settings.takes_clients(&scenario.name, case.config.clients.len())?;
     let asked = |name: &str| case.parameters.get(name).is_some_and(|number| number != "0");
-    let search = Search { cancels: asked("cancels"), timers: asked("timers") };
+    let search = Search {
+        lost: asked("lost"),
+        expiries: asked("expiries"),
+        cancels: asked("cancels"),
+        timers: asked("timers"),
+        kills: asked("kills"),
+    };
     let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };
     let steps: Vec<Step> = case.steps.iter().map(|(_at, step)| *step).collect();
     let replayed = replay_steps(scenario, &drawn, &steps)?;

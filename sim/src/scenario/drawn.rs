@@ -44,14 +44,28 @@ pub struct Drawn {
     pub search: Option<Search>,
 }
 
-/// What a search can do to programs that give it an opportunity. Each one that they give and it
-/// does not take costs states, so they should give no other.
+/// What a search can do to programs. Each opportunity that they give to cancel and to end sleeps early, and that it
+/// does not take, costs states, so they should give no other; and where it has faults they may do less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
+    /// It loses connections.
+    pub lost: bool,
+    /// It lets sessions expire.
+    pub expiries: bool,
     /// It cancels.
     pub cancels: bool,
     /// It lets a timer fire although something else could happen first.
     pub timers: bool,
+    /// It kills: whose program is killed begins anew, with all that it does.
+    pub kills: bool,
+}
+
+impl Search {
+    /// Whether anything can go wrong. Early timers are no fault.
+    pub fn has_faults(&self) -> bool {
+        let Search { lost, expiries, cancels, timers: _, kills } = *self;
+        lost || expiries || cancels || kills
+    }
 }
 
 impl Drawn {

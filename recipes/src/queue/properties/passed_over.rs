@@ -6,8 +6,8 @@
 //! history alone; it supposes that one session does not take twice at the same time.
 
 use super::{Part, parts};
-use crate::queue::{ItemName, Mark};
-use std::collections::BTreeMap;
+use crate::queue::{ItemName, Mark, name};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
@@ -20,19 +20,24 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct NothingPassedOver {
     queue: Arc<str>,
-    /// The last take of each session.
-    last: BTreeMap<SessionId, Zxid>,
+    /// What stood at the last take of each session, and still stands: of the past nothing else matters. Without
+    /// an entry nothing does.
+    stood: BTreeMap<SessionId, BTreeSet<Arc<str>>>,
 }
 
 impl NothingPassedOver {
     /// Watches the queue in this directory.
     pub fn new(directory: &str) -> NothingPassedOver {
-        NothingPassedOver { queue: directory.into(), last: BTreeMap::new() }
+        NothingPassedOver { queue: directory.into(), stood: BTreeMap::new() }
     }
 
     fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
+        let tree = view.history.tree();
+        let stands = |item: &Arc<str>| tree.node(&name::child(&self.queue, item)).is_some();
+        // An item's name never comes twice (recipe rule 2.4.1).
+        self.stood.values_mut().for_each(|stood| stood.retain(&stands));
         match &txn.body {
-            TxnBody::CloseSession { .. } => drop(self.last.remove(&txn.session)),
+            TxnBody::CloseSession { .. } => drop(self.stood.remove(&txn.session)),
             body => {
                 let mut taken = None;
                 parts(body, &self.queue, &mut |part| {
@@ -42,11 +47,23 @@ impl NothingPassedOver {
                 });
                 if let Some((path, mark)) = taken {
                     self.taken(view, txn, path, mark)?;
-                    self.last.insert(txn.session, txn.zxid);
+                    self.stood.insert(txn.session, self.standing(view, txn.zxid));
                 }
             }
         }
+        self.stood.retain(|_, stood| !stood.is_empty());
         Ok(())
+    }
+
+    /// The items that stand and were there before this.
+    fn standing(&self, view: View<'_>, before: Zxid) -> BTreeSet<Arc<str>> {
+        let tree = view.history.tree();
+        let names = tree.children(&self.queue).unwrap_or_default().into_iter();
+        let is_older = |name: &Arc<str>| {
+            let znode = tree.node(&name::child(&self.queue, name));
+            znode.is_some_and(|znode| znode.czxid < before)
+        };
+        names.filter(|name| ItemName::parse(name).is_some() && is_older(name)).collect()
     }
 
     fn taken(
@@ -56,21 +73,18 @@ impl NothingPassedOver {
         path: &ZnodePath,
         mark: Mark,
     ) -> Result<(), Objection> {
-        let Some(since) = self.last.get(&txn.session) else { return Ok(()) };
-        let tree = view.history.tree();
-        for name in tree.children(&self.queue).unwrap_or_default() {
-            let is_better = ItemName::parse(&name).is_some_and(|item| item.mark < mark);
-            let znode = tree.node(&format!("{}/{name}", self.queue));
-            if let Some(znode) = znode.filter(|znode| is_better && znode.czxid < *since) {
-                let saw = format!(
-                    "{} took {path} at {}, though {name} has stood since {}, which is better and \
-                     was there before {since}",
-                    txn.session, txn.zxid, znode.czxid
-                );
-                return Err(Objection::new(self.name(), saw));
-            }
-        }
-        Ok(())
+        let is_better =
+            |name: &&Arc<str>| ItemName::parse(name).is_some_and(|item| item.mark < mark);
+        let stood = self.stood.get(&txn.session).into_iter().flatten();
+        let Some(name) = stood.into_iter().find(is_better) else { return Ok(()) };
+        let znode = view.history.tree().node(&name::child(&self.queue, name));
+        let since = znode.map_or(Zxid::ZERO, |znode| znode.czxid);
+        let saw = format!(
+            "{} took {path} at {}, though {name} has stood since {since}, which is better and was there \
+             at its last take",
+            txn.session, txn.zxid
+        );
+        Err(Objection::new(self.name(), saw))
     }
 }
 

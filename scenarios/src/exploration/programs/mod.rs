@@ -52,7 +52,13 @@ impl Question {
         exploration: &Exploration,
     ) -> Question {
         let budget = exploration.budget;
-        let search = Search { cancels: budget.cancels > 0, timers: budget.timers > 0 };
+        let search = Search {
+            lost: budget.lost > 0,
+            expiries: budget.expiries > 0,
+            cancels: budget.cancels > 0,
+            timers: budget.timers > 0,
+            kills: budget.kills > 0,
+        };
         let drawn = Drawn::explored(&scenario, clients, search);
         let programs = (scenario.programs)(&drawn);
         let asked = monitors(&scenario, &drawn);
