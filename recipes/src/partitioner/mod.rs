@@ -150,34 +150,63 @@ impl Partitioner {
             return Err(PartitionError::Refused(error::Error::BadArguments));
         }
         let work = &work;
-        let done = in_sessions(&self.zookeeper, |zookeeper, session| {
-            let partitioner = Partitioner { zookeeper, ..self.clone() };
-            async move { partitioner.in_session(session, id, work).await }
+        let done = in_sessions(&self.zookeeper, |_pinned, session| async move {
+            match self.agrees_in(session).await? {
+                true => self.work_in(session, id, work).await.map(Some),
+                false => Ok(None),
+            }
         });
         match done.await {
             Ok(Some(output)) => Ok(output),
-            Ok(None) => {
-                let partition = Arc::clone(&self.directory);
-                self.zookeeper.observe(PartitionSeen::Refused { partition });
-                Err(PartitionError::UnequalSets)
-            }
+            Ok(None) => Err(self.refused()),
             Err(refused) => Err(PartitionError::Refused(refused)),
         }
     }
 
-    /// `None` where another set is divided.
-    async fn in_session<T, F>(
+    /// The first half of [`Partitioner::take_part`] in one session: whether the same set is divided.
+    ///
+    /// # Errors
+    /// `SessionExpired`, or the server's refusal of a path.
+    pub(crate) async fn agrees_in(&self, session: SessionId) -> Result<bool, error::Error> {
+        self.pinned(session).agrees().await
+    }
+
+    /// The second half, where it is. Nothing of the first is needed but that answer.
+    ///
+    /// # Errors
+    /// As [`Partitioner::agrees_in`].
+    pub(crate) async fn work_in<T, F>(
         &self,
         session: SessionId,
         id: &str,
         work: &impl Fn(Share) -> F,
-    ) -> Result<Option<T>, error::Error>
+    ) -> Result<T, error::Error>
     where
         F: Future<Output = T>,
     {
-        if !self.agrees().await? {
-            return Ok(None);
-        }
+        self.pinned(session).work_as_member(session, id, work).await
+    }
+
+    /// Another set is divided.
+    pub(crate) fn refused(&self) -> PartitionError {
+        let partition = Arc::clone(&self.directory);
+        self.zookeeper.observe(PartitionSeen::Refused { partition });
+        PartitionError::UnequalSets
+    }
+
+    fn pinned(&self, session: SessionId) -> Partitioner {
+        Partitioner { zookeeper: self.zookeeper.scope(session), ..self.clone() }
+    }
+
+    async fn work_as_member<T, F>(
+        &self,
+        session: SessionId,
+        id: &str,
+        work: &impl Fn(Share) -> F,
+    ) -> Result<T, error::Error>
+    where
+        F: Future<Output = T>,
+    {
         let directory = members(&self.directory);
         let group = Group::new(self.zookeeper.clone(), directory, membership::Mutants::NONE);
         loop {
@@ -190,7 +219,7 @@ impl Partitioner {
                 Either::Left(Err(error)) | Either::Right(Err(error)) => return Err(error),
                 Either::Right(Ok(output)) => {
                     membership.leave().await;
-                    return Ok(Some(output));
+                    return Ok(output);
                 }
             }
         }

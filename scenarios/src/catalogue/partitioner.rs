@@ -1,7 +1,8 @@
 //! `partitioner`: clients divide a set of items while everything around them fails.
 //!
 //! In a sweep some stay for so long that what each should use must have come to be so, and in some runs one client divides
-//! another set. In a search each takes part once, and one item is divided.
+//! another set. In a search each takes part once, and one item is divided. There nobody leaves before it has used
+//! something but the first client, where nothing can go wrong.
 
 use super::recipe::{self, calm_bound};
 use super::{Entry, Group, Mutant, Switches};
@@ -77,6 +78,8 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
             id,
             rounds: drawn.rounds,
             stay: tick,
+            // Each sleep costs states: with faults there is none but of who uses something.
+            leaves_idle: client == 1 && !search.has_faults(),
             resources: false,
             cancel,
             linger: if cancel { tick } else { Duration::ZERO },
@@ -97,6 +100,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
             true => bound + drawn.config.tick,
             false => random.span(Duration::from_millis(200), Duration::from_secs(5)),
         },
+        leaves_idle: true,
         resources: true,
         cancel: random.chance(Ratio::one_in(2)),
         linger: bound + drawn.config.tick,
