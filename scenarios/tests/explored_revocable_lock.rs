@@ -77,7 +77,7 @@ fn each_goes_wrong_by_a_shortest_way() {
     }
 }
 
-/// The command line asks for more. The partitioner has too many states for a test, and more sleeps than are ended early.
+/// The command line asks for more. The partitioner has too many states for a test.
 #[test]
 fn the_recipes_hold_within_small_budgets() {
     for scenario in ["revocable-lock", "revocable-lock-by-force"] {
