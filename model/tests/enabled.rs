@@ -146,7 +146,10 @@ fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
         Step::Restart(server) => Some(!is_up(server)),
         Step::Cut { from, to } => Some(!cut(from, to)),
         Step::Heal { from, to } => Some(cut(from, to)),
-        Step::Rejoin(server) => Some(is_role(server)),
+        Step::Rejoin(server) => {
+            let is_writing = ensemble.server(server).is_some_and(|it| it.writing().is_some());
+            Some(is_role(server) && !is_writing)
+        }
         Step::Append(server)
         | Step::Apply(server)
         | Step::MissWakeUp(server)

@@ -20,7 +20,8 @@ pub(super) fn delay_burst(random: &mut Random, look: &dyn Look) -> Vec<Order> {
 pub(super) fn disk_stall(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let up: Vec<ServerId> = servers(look).filter(|server| look.is_up(*server)).collect();
     let lasts = if random.chance(Ratio::one_in(5)) {
-        a_while(random, 1_000, 8_000)
+        // It may still stand when the faults are over: not for too long.
+        a_while(random, 1_000, 8_000).min(Duration::from_secs(8))
     } else {
         a_while(random, 20, 500)
     };
