@@ -70,7 +70,7 @@ impl Server {
             (ServerTimer::Finalize, Role::Looking) => self.election.is_finalizing(),
             (ServerTimer::ReadOnly, Role::Looking) => !self.clients.read_only,
             (ServerTimer::ConnectLeader, Role::Following(learner)) => learner.can_connect(),
-            (ServerTimer::LeaderSilent, Role::Following(_)) => true,
+            (ServerTimer::LeaderSilent, Role::Following(learner)) => learner.is_synchronised(),
             // It is the limit of one wait, and nobody waits while the disk is written (rule 5.5.2).
             (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => {
                 !self.is_serving() && self.writing().is_none()

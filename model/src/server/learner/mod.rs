@@ -63,11 +63,10 @@ impl Learner {
     /// It waits for the next packet: initLimit ticks at most until it has acknowledged NEWLEADER, then syncLimit ticks
     /// (rules 5.5.2 and 6.7.4). Each packet has that time of its own.
     fn be_patient(&self, context: &mut Context<'_>) {
-        let (timer, ticks) = match self.phase {
-            Phase::AwaitingUpToDate | Phase::Broadcast => {
-                (ServerTimer::LeaderSilent, context.config.sync_limit)
-            }
-            _ => (ServerTimer::InitLimit, context.config.init_limit),
+        let (timer, ticks) = if self.is_synchronised() {
+            (ServerTimer::LeaderSilent, context.config.sync_limit)
+        } else {
+            (ServerTimer::InitLimit, context.config.init_limit)
         };
         context.arm(timer, context.config.tick * ticks);
     }

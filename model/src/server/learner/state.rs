@@ -104,6 +104,11 @@ impl Learner {
         }
     }
 
+    /// Whether it has acknowledged NEWLEADER: each packet has syncLimit ticks from then on.
+    pub(in crate::server) fn is_synchronised(&self) -> bool {
+        matches!(self.phase, Phase::AwaitingUpToDate | Phase::Broadcast)
+    }
+
     /// Whether clients are served.
     pub fn is_serving(&self) -> bool {
         self.phase == Phase::Broadcast

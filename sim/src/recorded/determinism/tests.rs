@@ -43,8 +43,8 @@ fn a_planted_difference_is_named_with_both_texts() {
     assert!(difference.other.caused.as_ref().unwrap().words.contains("log append"));
     insta::assert_snapshot!(difference, @r"
     seed 3 is not deterministic: step 40 differs
-    direct: 0.030123s server 2: log fsync -> fcc1f3b14751a2e084e8bba0ebe0b78b
-    madsim: 0.030123s server 2: log fsync -> 64c35b3b5ebef42e496390bb78cfbbda
+    direct: 0.030123s server 2: log fsync -> 395e5bf15e876f06974312583e511920
+    madsim: 0.030123s server 2: log fsync -> 71fd2ac3e72312bb53d0782f9cd67a14
     direct caused:
       → server 1 commits 1:10 create /a by 0x2
       → server 1 applies 1:10 create /a by 0x2
