@@ -64,6 +64,23 @@ fn a_session_moves_between_three_servers_of_which_one_is_killed() {
     assert!(count("restart") > 0, "{}", mix(&outcome.tally, 100));
 }
 
+/// A server that is left behind keeps its directory.
+#[test]
+fn no_server_outlives_the_program_that_started_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vivarium"));
+    command.args(["conform", "--bug", "PlantedSequence"]).env("TMPDIR", directory.path());
+    if let Err(error) = Installation::find() {
+        eprintln!("not compared: {error}");
+        return;
+    }
+    let output = command.output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("conform: DIVERGED"), "{text}");
+    let left = std::fs::read_dir(directory.path()).expect("it is there").count();
+    assert_eq!(left, 0, "servers left behind");
+}
+
 /// Each is found, and by a script of at most six actions. One of them here, to have seen that the
 /// comparison can fail; all ten are found by `vivarium conform --bug`.
 #[test]

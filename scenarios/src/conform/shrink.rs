@@ -85,6 +85,16 @@ struct Bench<'a> {
     next: Option<JoinHandle<Started>>,
 }
 
+impl Drop for Bench<'_> {
+    /// Waits for the server that is being started, if one is: it would outlive a program that ends now.
+    fn drop(&mut self) {
+        if let Some(starting) = self.next.take() {
+            // Whether it could be started does not matter any more.
+            drop(starting.join());
+        }
+    }
+}
+
 impl<'a> Bench<'a> {
     fn new(plan: &'a Plan, setting: &'a Setting) -> Bench<'a> {
         let mut bench =
