@@ -1,6 +1,7 @@
 //! Real servers of which each finds every other one's quorum port behind a proxy of its own.
 
-use super::link::{Direction, Hold, Link};
+use super::link::{Direction, Hold, Link, down};
+use super::quorum::Kind;
 use super::session::{PATIENCE, Session};
 use super::tracer::Tracer;
 use super::trouble::Trouble;
@@ -43,6 +44,13 @@ pub(super) fn options() -> Options {
         settings: vec!["initLimit=20".to_owned(), "syncLimit=60".to_owned()],
         ..Options::default()
     }
+}
+
+/// The same with transaction logs as short as what is in them: they are 64 MB from the start otherwise.
+pub(super) fn with_small_logs() -> Options {
+    let mut options = options();
+    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    options
 }
 
 impl Ensemble {
@@ -172,6 +180,18 @@ impl Ensemble {
         false
     }
 
+    /// Starts a server and waits until it serves; how its leader brought it up to date.
+    pub(super) fn brings_up_to_date(
+        &mut self,
+        server: ServerId,
+        leader: ServerId,
+    ) -> Result<String, Trouble> {
+        self.start(&[server])?;
+        self.serving(&[server, leader])?;
+        let by = self.link(server, leader).synchronised();
+        Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
+    }
+
     /// What a server says it is: `leader` or `follower`; `None` if it does not serve.
     pub(super) fn mode(&self, server: ServerId) -> Option<String> {
         mode(self.address(server))
@@ -218,6 +238,21 @@ impl Ensemble {
     /// Holds packets on every link to a leader.
     pub(super) fn hold_all(&self, leader: ServerId, direction: Direction, hold: Hold) {
         self.links_to(leader).for_each(|link| link.hold(direction, hold));
+    }
+
+    /// A learner has all that is committed so far, and hears of no proposal behind that.
+    pub(super) fn hears_no_more(
+        &self,
+        learner: ServerId,
+        leader: ServerId,
+        client: &mut Session,
+    ) -> Result<(), Trouble> {
+        let link = self.link(learner, leader);
+        let mark = link.mark();
+        let before = client.create("/before")?;
+        link.wait(down(Kind::Commit, Some(before)), mark, SOON)?;
+        link.hold(Direction::Down, Hold::From(Kind::Proposal));
+        Ok(())
     }
 
     /// The files of a server: logs, snapshots, epochs.

@@ -7,9 +7,10 @@
 //! `scenarios/findings` has a page for each.
 //!
 //! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `relay`
-//! and `quorum`), `session`, `tracer` and `power_loss` (with `disk_trace`) are what real servers are led by.
+//! and `quorum`), `session`, `bulk`, `tracer` and `power_loss` (with `disk_trace`) are what real servers are led by.
 
 mod acks_outlive_reconnect;
+mod bulk;
 mod disk;
 mod disk_trace;
 mod diverged;

@@ -2,7 +2,8 @@
 //! servers; one of them has logged a write that was never committed, and got its history by a SNAP since.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, options};
+use super::bulk;
+use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
 use super::link::{Direction, Hold};
 use super::phantom;
 use super::quorum::Kind;
@@ -10,19 +11,12 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
-use vivarium_model::op::{CreateMode, Op, Request};
 
 const BEHIND: ServerId = ServerId(1);
 const TWO: ServerId = ServerId(2);
 const THREE: ServerId = ServerId(3);
 const FOUR: ServerId = ServerId(4);
 const GIVEN: ServerId = ServerId(5);
-
-/// So much data that a third of a snapshot is more than the logs behind it.
-const BULK: usize = 120;
-
-/// Bytes of each znode of these.
-const PIECE: usize = 10_000;
 
 /// Has a server with a write in its log that nobody else has heard of be given the history by SNAP, lead, and bring
 /// a server up to date that was down meanwhile.
@@ -31,9 +25,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut options = options();
-    // As short as the logs behind a snapshot are beside a large database: they are 64 MB from the start otherwise.
-    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    let mut options = with_small_logs();
     if variant == Variant::Control {
         options.java_arguments.push("-Dzookeeper.snapshotSizeFactor=-1".to_owned());
     }
@@ -45,7 +37,7 @@ pub(super) fn reproduce(
     ensemble.crash(&[FOUR]);
     phantom::leads(GIVEN, ensemble.serving(&[TWO, THREE, GIVEN])?)?;
     tale.say("server 4 is killed; server 5 leads servers 2 and 3");
-    let last = synchronised(&mut ensemble, BEHIND, GIVEN)?;
+    let last = ensemble.brings_up_to_date(BEHIND, GIVEN)?;
     tale.say(format!("server 1 comes back, and is synchronised by {last}"));
     let up = [BEHIND, TWO, THREE, GIVEN];
     let paid = ensemble.who_has("/paid", &up)?;
@@ -76,21 +68,14 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     ensemble.start(&all)?;
     let leader = ensemble.serving(&all)?;
     let mut client = ensemble.session(leader)?;
-    for number in 0..BULK {
-        let path = format!("/bulk{number}");
-        client.ask(Request::Write(Op::create(
-            path.as_str(),
-            vec![b'x'; PIECE],
-            CreateMode::Persistent,
-        )))?;
-    }
+    bulk::create(&mut client)?;
     // Stopped and started again, a server has these in a snapshot, and begins a new log.
     ensemble.crash(&all);
     ensemble.start(&[TWO, THREE, GIVEN])?;
     phantom::leads(GIVEN, ensemble.serving(&[TWO, THREE, GIVEN])?)?;
     ensemble.start(&[BEHIND, FOUR])?;
     ensemble.serving(&all)?;
-    tale.say(format!("5 servers serve, with {} kB each; server 5 leads", BULK * PIECE / 1_000));
+    tale.say(format!("5 servers serve, with {} kB each; server 5 leads", bulk::KILOBYTES));
     Ok(())
 }
 
@@ -117,7 +102,7 @@ fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trou
 
 /// Server 5 comes back, and is given what the others have by a SNAP; then it logs what comes.
 fn is_given_the_history(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
-    let by = synchronised(ensemble, GIVEN, FOUR)?;
+    let by = ensemble.brings_up_to_date(GIVEN, FOUR)?;
     if !by.starts_with("SNAP") {
         return Err(Trouble::Otherwise(format!("server 5 was synchronised by {by}")));
     }
@@ -126,16 +111,4 @@ fn is_given_the_history(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<
     ensemble.until("/later in the log of server 5", SOON, |all| all.has_logged(GIVEN, "/later"))?;
     tale.say("create /later: server 5 has logged it");
     Ok(())
-}
-
-/// A server is started, and serves; how its leader brought it up to date.
-fn synchronised(
-    ensemble: &mut Ensemble,
-    server: ServerId,
-    leader: ServerId,
-) -> Result<String, Trouble> {
-    ensemble.start(&[server])?;
-    ensemble.serving(&[server, leader])?;
-    let by = ensemble.link(server, leader).synchronised();
-    Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
 }

@@ -2,7 +2,8 @@
 //! 6.9.2 and 4.5.3): the log goes on behind a gap, and a leader sends its log as it is (rule 6.4.10). Five servers.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, options};
+use super::bulk;
+use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
 use super::link::up;
 use super::phantom;
 use super::power_loss::{DiskWatch, power_fails};
@@ -12,7 +13,6 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
-use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::zxid::Zxid;
 
 const BEHIND: ServerId = ServerId(1);
@@ -20,12 +20,6 @@ const TWO: ServerId = ServerId(2);
 const THREE: ServerId = ServerId(3);
 const FOUR: ServerId = ServerId(4);
 const SLOW: ServerId = ServerId(5);
-
-/// So much data that a third of a snapshot is more than the logs behind it.
-const BULK: usize = 120;
-
-/// Bytes of each znode of these.
-const PIECE: usize = 10_000;
 
 /// A server begins a snapshot, and a new log, behind half as many transactions or more.
 const SNAP_COUNT: usize = 20;
@@ -40,9 +34,7 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut options = options();
-    // As short as the logs behind a snapshot are beside a large database: they are 64 MB from the start otherwise.
-    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    let mut options = with_small_logs();
     options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
     let mut ensemble = Ensemble::prepare(installation, 5, options)?;
     let mut client = fill(&mut ensemble, tale)?;
@@ -70,17 +62,13 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble
     ensemble.start(&[BEHIND, SLOW])?;
     ensemble.serving(&ensemble.all())?;
     let mut client = ensemble.session(FOUR)?;
-    for number in 0..BULK {
-        let path = format!("/bulk{number}");
-        let data = vec![b'x'; PIECE];
-        client.ask(Request::Write(Op::create(path, data, CreateMode::Persistent)))?;
-    }
+    bulk::create(&mut client)?;
     // Every server begins a new log behind these.
     for number in 0..=SNAP_COUNT {
         client.create(&format!("/small{number}"))?;
     }
     is_logged(ensemble, &format!("/small{SNAP_COUNT}"), &ensemble.all())?;
-    tale.say(format!("5 servers serve, with {} kB each; server 4 leads", BULK * PIECE / 1_000));
+    tale.say(format!("5 servers serve, with {} kB each; server 4 leads", bulk::KILOBYTES));
     Ok(client)
 }
 
@@ -139,7 +127,7 @@ fn is_logged(ensemble: &Ensemble, path: &str, servers: &[ServerId]) -> Result<()
 
 /// Server 5 comes back, logs what comes, and is elected when server 4 fails.
 fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> Result<(), Trouble> {
-    let by = synchronised(ensemble, SLOW, FOUR)?;
+    let by = ensemble.brings_up_to_date(SLOW, FOUR)?;
     client.create("/later")?;
     is_logged(ensemble, "/later", &[TWO, THREE, SLOW])?;
     tale.say(format!(
@@ -153,7 +141,7 @@ fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> R
 
 /// Server 1 comes back. Who has a znode whose create was answered?
 fn is_brought_up_to_date(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
-    let by = synchronised(ensemble, BEHIND, SLOW)?;
+    let by = ensemble.brings_up_to_date(BEHIND, SLOW)?;
     let up = [BEHIND, TWO, THREE, SLOW];
     let later = ensemble.who_has("/later", &up)?;
     let paid = ensemble.who_has("/paid", &up)?;
@@ -171,16 +159,4 @@ fn is_brought_up_to_date(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result
         ),
         _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&paid))),
     })
-}
-
-/// A server is started, and serves; how its leader brought it up to date.
-fn synchronised(
-    ensemble: &mut Ensemble,
-    server: ServerId,
-    leader: ServerId,
-) -> Result<String, Trouble> {
-    ensemble.start(&[server])?;
-    ensemble.serving(&[server, leader])?;
-    let by = ensemble.link(server, leader).synchronised();
-    Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
 }

@@ -24,10 +24,7 @@ pub(super) fn reproduce(
     tale.say(format!("3 servers serve; {leader} leads"));
 
     let mut client = ensemble.session(learner)?;
-    let mark = ensemble.link(late, leader).mark();
-    let before = client.create("/before")?;
-    ensemble.link(late, leader).wait(down(Kind::Commit, Some(before)), mark, SOON)?;
-    ensemble.link(late, leader).hold(Direction::Down, Hold::From(Kind::Proposal));
+    ensemble.hears_no_more(late, leader, &mut client)?;
     let stopped = match variant {
         Variant::Defect => Some(ensemble.stop_commits(leader)?),
         Variant::Control => None,

@@ -2,8 +2,8 @@
 //! NEWLEADER is acknowledged all the same (rules 6.6.2 and 6.6.3). Three servers, whose power fails.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, options};
-use super::link::{Direction, Hold, down, up};
+use super::ensemble::{Ensemble, SOON, with_small_logs};
+use super::link::{down, up};
 use super::loss::comes_back_late;
 use super::power_loss::{DiskWatch, power_fails};
 use super::quorum::Kind;
@@ -21,9 +21,8 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut options = options();
     // The power loss copies the files.
-    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
+    let mut options = with_small_logs();
     if variant == Variant::Control {
         options.java_arguments.push("-Dzookeeper.forceSnapshotSync=true".to_owned());
     }
@@ -32,10 +31,7 @@ pub(super) fn reproduce(
     tale.say(format!("3 servers serve; {leader} leads"));
 
     let mut client = ensemble.session(learner)?;
-    let mark = ensemble.link(late, leader).mark();
-    let before = client.create("/before")?;
-    ensemble.link(late, leader).wait(down(Kind::Commit, Some(before)), mark, SOON)?;
-    ensemble.link(late, leader).hold(Direction::Down, Hold::From(Kind::Proposal));
+    ensemble.hears_no_more(late, leader, &mut client)?;
     let slow = ensemble.stop_commits(leader)?;
     let paid = client.create("/paid")?;
     tale.say(format!(

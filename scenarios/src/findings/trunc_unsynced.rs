@@ -1,7 +1,7 @@
 //! What TRUNC cuts from a log is cut without an fsync (rule 6.9.10), and is back behind a power loss. Three servers.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, options};
+use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
 use super::link::{Awaited, Direction, Hold, down, up};
 use super::phantom::{self, PATH};
 use super::power_loss::{DiskWatch, power_fails};
@@ -21,10 +21,8 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    let mut options = options();
     // The power loss copies the files.
-    options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
-    let mut ensemble = Ensemble::prepare(installation, 3, options)?;
+    let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
     logs_a_phantom(&mut ensemble, tale)?;
     let (mut watch, leader) = is_truncated(&mut ensemble, tale)?;
     if variant == Variant::Control {
