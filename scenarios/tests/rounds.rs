@@ -116,6 +116,36 @@ fn a_try_that_is_repeated_for_ever_is_one() {
     assert_eq!((places(1), places(4)), (5, 8));
 }
 
+/// It is never the same twice, its requests are numbered: a search would not come to its end.
+#[test]
+fn who_asks_again_for_ever_is_left_where_it_is_and_the_verdict_says_so() {
+    async fn has_started(zookeeper: &ZooKeeper) -> Result<bool, String> {
+        zookeeper.connect().await;
+        let found = zookeeper.exists("/started").await;
+        found.map(|found| found.is_some()).map_err(|error| error.to_string())
+    }
+    let as_a_loop = || {
+        Test::new("asks", |zookeeper: ZooKeeper| async move {
+            while !has_started(&zookeeper).await? {}
+            Ok(())
+        })
+    };
+    let in_rounds = || {
+        Test::rounds("asks", 0, |zookeeper: ZooKeeper, state: u32| async move {
+            Ok(if has_started(&zookeeper).await? { Round::Done } else { Round::Again(state) })
+        })
+    };
+    for exploration in [Exploration::new(), Exploration::new().without_reductions()] {
+        for test in [as_a_loop(), in_rounds()] {
+            let report = test.explored(&exploration.clone().clients(1)).expect("it can be");
+            let Verdict::Bounded { by, .. } = &report.verdict else {
+                panic!("{:?}", report.verdict)
+            };
+            assert_eq!(by, "a program that was answered 2,000 times and goes on");
+        }
+    }
+}
+
 /// Remembers all that was said, and tells every such story.
 #[derive(Clone, Default, Hash)]
 struct Stories {

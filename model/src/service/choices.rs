@@ -225,6 +225,11 @@ impl Service {
         self.clients[client.index()].inbox.front()
     }
 
+    /// How many requests a client has made in its session.
+    pub fn requests(&self, client: ClientId) -> u32 {
+        self.clients[client.index()].machine.next_xid().0 - 1
+    }
+
     /// What waits for a client's server: the oldest packet on its connection.
     pub fn oldest_packet(&self, client: ClientId) -> Option<&ClientPacket> {
         self.links.links[client.index()].to_server.front()

@@ -5,6 +5,12 @@
 /// of as many as these ends for the smallest programs only.
 pub const SEARCHED_CLIENTS: u8 = 8;
 
+/// The most inputs that a search gives a program since it started, or since its round began
+/// ([`rounds`](crate::handle::rounds)), and the most requests of a session in a search. A program in a search is its
+/// inputs, and requests are numbered, so one that asks again and again is never the same twice. What lies beyond is
+/// left out, and the verdict says so.
+pub const SEARCHED_INPUTS: u32 = 2_000;
+
 /// The most servers of a search over the ensemble grain: a state has two places for each of them, and three
 /// servers with a crash are millions of states already.
 pub const SEARCHED_SERVERS: u8 = 5;

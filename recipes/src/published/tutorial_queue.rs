@@ -11,8 +11,9 @@
 //! 6. An exception leaves `consume`; the test around it tries again. One that leaves `produce` is ignored.
 //!
 //! *Expected:* progress fails at step 5, in every run: the name made of the number has lost its padding, and
-//! there is no such znode. (A search does not end, for the consumer goes round in circles.) With the padding ([`Padding::Kept`], what the tutorial must have meant) Q1 fails
-//! at step 6, since a delete whose reply was lost leaves the item with nobody.
+//! there is no such znode. (In a search the consumer goes round in circles until that leaves it there.) With the padding
+//! ([`Padding::Kept`], what the tutorial must have meant) Q1 fails at step 6, since a delete whose reply was lost leaves
+//! the item with nobody.
 
 use crate::helpers::{in_sessions, reconnected};
 use crate::queue::QueueSeen;

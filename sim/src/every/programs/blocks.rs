@@ -121,6 +121,7 @@ impl Walk<'_> {
         let asked = at == 0 || !self.model.has(Flaw::TimersOutsideOfBlocks);
         choices.withheld |= steps.withheld && asked;
         choices.withheld_while_busy |= steps.withheld && asked && !steps.idle;
+        choices.input_withheld |= steps.input_withheld;
         if at == 0 {
             choices.idle = steps.idle;
         }

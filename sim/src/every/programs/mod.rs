@@ -50,7 +50,7 @@ mod trace;
 pub use budget::Budget;
 pub use check::REDUCTION;
 pub use expand::Pieces;
-pub use model::{Action, TIMERS_KEPT};
+pub use model::{Action, INPUTS_KEPT, TIMERS_KEPT};
 pub use reductions::{Flaw, Reductions};
 pub use state::State;
 

@@ -46,6 +46,9 @@ impl Kind {
 /// What bounds a search that had to keep a sleep or a timeout from ending early.
 pub const TIMERS_KEPT: &str = "the budget of timers";
 
+/// What bounds a search that had to keep a program from going on.
+pub const INPUTS_KEPT: &str = "a program that was answered 2,000 times and goes on";
+
 impl ProgramModel {
     /// The scene before anything has happened.
     pub(super) fn beginning(&self) -> Scene {
@@ -190,6 +193,10 @@ impl Model for ProgramModel {
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {
+        if self.clients().any(|client| self.choices_at(self.choices(state, client)).input_withheld)
+        {
+            return Some(INPUTS_KEPT);
+        }
         let busy = |client: ClientId| !self.choices_at(self.choices(state, client)).idle;
         let too_early = |client: ClientId| {
             let choices = self.choices_at(self.choices(state, client));

@@ -117,6 +117,8 @@ pub(super) struct Steps {
     pub(super) idle: bool,
     /// Whether its program sleeps and no timer may end early.
     pub(super) withheld: bool,
+    /// Whether its program's next input is one too many.
+    pub(super) input_withheld: bool,
     /// Another client's piece was changed: what this client does depends on more than the place.
     pub(super) depends_on_others: bool,
 }
@@ -145,6 +147,8 @@ pub(super) struct Choices {
     pub(super) withheld: bool,
     /// Whether it is too early for sure: at that place the client itself can do something else.
     pub(super) withheld_while_busy: bool,
+    /// Whether its program's next input is one too many, at some place of its blocks.
+    pub(super) input_withheld: bool,
     pub(super) depends_on_others: bool,
 }
 

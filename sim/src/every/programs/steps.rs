@@ -34,6 +34,7 @@ use super::state::State;
 use crate::every::intern::Number;
 use crate::every::trie::random_number;
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_INPUTS;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::event::Event;
 use vivarium_model::grain::Grain;
@@ -66,6 +67,10 @@ impl ProgramModel {
         let mut steps = Vec::new();
         self.ordinary_of(&scene, client, &mut steps);
         let idle = steps.is_empty();
+        let input_withheld = is_told_enough(&scene, client);
+        if input_withheld {
+            steps.retain(|step| !matches!(step, Step::Input(_)));
+        }
         faults_of(&scene, client, &mut steps);
         if let Some(flaw) = self.flaw {
             take_at_once(flaw, &scene, client, &mut steps);
@@ -83,6 +88,7 @@ impl ProgramModel {
             all,
             idle,
             withheld: !sleeps.is_empty() && state.left.timers == 0,
+            input_withheld,
         }
     }
 
@@ -282,6 +288,13 @@ impl ProgramModel {
 /// the things that this search tries.
 fn draw(client: ClientId, call: CallId, number: u64) -> Step {
     Step::Random { client, call, value: random_number(client, number) }
+}
+
+/// Whether a program that can take an input has had so many, or has asked so often, that a search stops there.
+fn is_told_enough(scene: &Scene, client: ClientId) -> bool {
+    let service = scene.world.grain();
+    let inputs = scene.world.host().node(client).map_or(0, |node| node.inputs());
+    inputs.max(service.requests(client)) >= SEARCHED_INPUTS && service.next_input(client).is_some()
 }
 
 fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {

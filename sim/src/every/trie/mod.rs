@@ -280,6 +280,7 @@ impl Trie {
         let id = NodeId(self.nodes.reserve());
         let fingerprint = Fingerprint::of(&("running", from.fingerprint, input));
         let mut node = Node::bare(id, from.client, fingerprint, NodeState::Running);
+        node.inputs = from.inputs + 1;
         describe(&mut node);
         let edge = Edge::new(input.clone(), outputs, spawned, id);
         node.origin = Origin::Node(from.id, Arc::clone(&edge));

@@ -27,6 +27,8 @@ pub struct Node {
     pub(super) fingerprint: Fingerprint,
     pub(super) state: NodeState,
     pub(super) waits: Waits,
+    /// How many inputs the program was given since it started, or since its round began.
+    pub(super) inputs: u32,
     pub(super) origin: Origin,
     pub(super) edges: Table,
 }
@@ -82,7 +84,7 @@ impl Node {
         state: NodeState,
     ) -> Node {
         let (waits, origin) = (Waits::default(), Origin::Nowhere);
-        Node { id, client, fingerprint, state, waits, origin, edges: Table::default() }
+        Node { id, client, fingerprint, state, waits, inputs: 0, origin, edges: Table::default() }
     }
 
     /// Its number in its trie.
@@ -109,6 +111,11 @@ impl Node {
     /// What the program waits for, by call slot.
     pub fn pending(&self) -> &[(CallId, Pending)] {
         &self.waits.pending
+    }
+
+    /// How many inputs the program was given since it started, or since its latest round began.
+    pub fn inputs(&self) -> u32 {
+        self.inputs
     }
 
     /// Whether anybody in the program would hear of a change of the session's state. Where nobody
