@@ -154,6 +154,25 @@ impl Drop for Attempt {
     }
 }
 
+/// Deletes the znode that was created at `czxid`, if that has not been done by what this session has sent already.
+pub(super) async fn delete_what_is_left(
+    zookeeper: &ZooKeeper,
+    path: &str,
+    czxid: Zxid,
+) -> Result<(), Error> {
+    match is_left(zookeeper, path, czxid).await? {
+        true => delete_exactly(zookeeper, path, czxid).await.map(drop),
+        false => Ok(()),
+    }
+}
+
+/// Whether the znode that was created at `czxid` stands, all that this session has sent being settled.
+async fn is_left(zookeeper: &ZooKeeper, path: &str, czxid: Zxid) -> Result<bool, Error> {
+    settle(zookeeper).await?;
+    let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
+    Ok(stat.is_some_and(|stat| stat.czxid == czxid))
+}
+
 /// Deletes a claim of this id, also one whose create is still in flight.
 async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error> {
     settle(zookeeper).await?;
@@ -167,10 +186,10 @@ async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error>
 }
 
 /// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
-/// lost; whether it was this that deleted it, where that is known.
+/// lost; whether it was this that deleted it, where that is known. Nobody has asked for that before.
 ///
-/// Its own session may have claimed the item again meanwhile: a delete that is simply repeated would take
-/// that claim away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
+/// Somebody may have claimed the item again meanwhile: a delete that is simply repeated would take that claim
+/// away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
 pub(super) async fn delete_exactly(
     zookeeper: &ZooKeeper,
     path: &str,
@@ -183,9 +202,7 @@ pub(super) async fn delete_exactly(
             Err(Error::NoNode) => return Ok((!lost).then_some(false)),
             Err(Error::ConnectionLoss) => {
                 lost = true;
-                settle(zookeeper).await?;
-                let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
-                if stat.is_none_or(|stat| stat.czxid != czxid) {
+                if !is_left(zookeeper, path, czxid).await? {
                     return Ok(None);
                 }
             }

@@ -1,7 +1,7 @@
 //! What a consumer has of an item: the item, the token, the signal of its loss, and the duty to say what
 //! became of it.
 
-use super::attempt::{Attempt, delete_exactly};
+use super::attempt::{Attempt, delete_exactly, delete_what_is_left};
 use super::{AckSeen, Mutant, Mutants};
 use crate::helpers::{reconnected, until_known};
 use crate::once::Patient;
@@ -53,6 +53,8 @@ pub struct Claim {
     data: Arc<[u8]>,
     token: Zxid,
     mutants: Mutants,
+    /// What ends it was sent, and may still be pending.
+    ending: bool,
     /// What is to be done about it is done, or is the servers'.
     done: bool,
 }
@@ -70,6 +72,7 @@ impl Claim {
             data,
             token,
             mutants: attempt.mutants,
+            ending: false,
             done: false,
         }
     }
@@ -129,7 +132,7 @@ impl Claim {
     ///
     /// Dropped half-way, it is done or not; if not, the claim is released in the background.
     pub async fn ack(mut self) -> Ack {
-        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        self.begin_to_end();
         let ack = match self.mutants.has(Mutant::AckAcrossSessions) {
             true => self.ack_in_any_session().await,
             false => self.finish(Vec::new()).await,
@@ -150,7 +153,7 @@ impl Claim {
     ///
     /// Dropped half-way, it is done or not; if not, the claim is released in the background.
     pub async fn requeue(mut self) -> Ack {
-        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        self.begin_to_end();
         let prefix = match self.mutants.has(Mutant::RequeueFromOldName) {
             true => format!("{}-{}-", self.node, Mark::Plain.text()),
             false => name::prefix(&self.queue, &self.id, Mark::Plain),
@@ -165,10 +168,15 @@ impl Claim {
     ///
     /// Dropped half-way, it goes on in the background.
     pub async fn release(mut self) {
-        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        self.begin_to_end();
         // It fails only when the session is over: the servers do it then.
         let _ = delete_exactly(&self.zookeeper, &self.path, self.token).await;
         self.done = true;
+    }
+
+    fn begin_to_end(&mut self) {
+        self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        self.ending = true;
     }
 
     /// Deletes claim and item, and does what else there is, at once.
@@ -241,11 +249,15 @@ impl Drop for Claim {
             return;
         }
         self.observe(|queue, node, token| AckSeen::Finishing { queue, node, token });
+        let is_first = !self.ending || self.mutants.has(Mutant::BlindDeleteOnDrop);
         let (background, path, token) =
             (self.zookeeper.clone(), Arc::clone(&self.path), self.token);
         self.zookeeper.spawn(async move {
             // It fails only when the session is over, and with it the duty.
-            let _ = delete_exactly(&background, &path, token).await;
+            let _ = match is_first {
+                true => delete_exactly(&background, &path, token).await.map(drop),
+                false => delete_what_is_left(&background, &path, token).await,
+            };
         });
     }
 }

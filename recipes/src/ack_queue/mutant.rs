@@ -37,6 +37,12 @@ named! {
         ClaimLeakOnCancel =>
             "A cancelled claim leaves its znode behind, and the item is stuck behind it \
              (kazoo LockingQueue).",
+        /// A claim that is dropped while it is being released or acknowledged is deleted by its name, once more,
+        /// though what was sent before may have been done, and the claim of that name may be somebody else's
+        /// (found here). Breaks LQ2.
+        BlindDeleteOnDrop =>
+            "A claim that is dropped while it is released is deleted by its name once more, which may be somebody \
+             else's by then (found here).",
         /// Claims are persistent, so that they outlive whoever dies with one (a likely mistake).
         ClaimNotEphemeral =>
             "Claims are persistent: the item of a consumer that died stays claimed for ever \

@@ -66,9 +66,9 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
         puts: (client == 1 || client > 2 && role > 0).then_some(drawn.rounds),
         takes: client == 2 || role < 2,
         requeues: random.between(0, 2) as u32,
-        releases: random.between(0, 1) as u32,
+        releases: random.between(0, 4) as u32,
         guard_watch: random.chance(Ratio::one_in(2)),
-        cancel: random.chance(Ratio::one_in(3)),
+        cancel: random.chance(Ratio::one_in(2)),
         pause: random.span(Duration::ZERO, Duration::from_millis(800)),
         close: true,
         ..work
