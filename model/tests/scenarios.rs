@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Lines with `#` are prose. A block is commands, a line `----`, and what they are expected to say,
-//! up to the next empty line. The commands are the functions of `scenarios/console.rs`, listed by
-//! its `COMMANDS`. A run is deterministic: due steps are done in the order in which they became due,
+//! up to the next empty line. The commands are the functions of `scenarios/console.rs` and
+//! `scenarios/faults.rs`, listed in the former's `COMMANDS`. A run is deterministic: due steps are done in the order in which they became due,
 //! except those that the story holds back.
 //!
 //! A mismatch prints both outputs. `UPDATE_SCENARIOS=1 cargo test -p vivarium-model --test scenarios`
@@ -24,6 +24,10 @@ mod support;
 
 #[path = "scenarios/console.rs"]
 mod console;
+#[path = "scenarios/faults.rs"]
+mod faults;
+#[path = "scenarios/puppets.rs"]
+mod puppets;
 #[path = "scenarios/render.rs"]
 mod render;
 

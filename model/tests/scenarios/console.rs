@@ -1,5 +1,7 @@
 //! The commands of a story, one small function each.
 
+use crate::faults::{break_connection, crash, cut, expire, heal, miss_wake_up, rejoin, restart};
+use crate::puppets::Puppets;
 use crate::render;
 use crate::support::{Engine, ask, create, delete, set};
 use std::collections::BTreeMap;
@@ -48,50 +50,6 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("show", "all|story: whether acks and applies are told", show),
 ];
 
-/// Programs that do what the console tells them. Each always awaits a cancellation, and the engine
-/// cancels to wake it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Puppets {
-    orders: BTreeMap<ClientId, Vec<Operation>>,
-    next_call: BTreeMap<ClientId, u16>,
-}
-
-impl Puppets {
-    fn slot(&mut self, client: ClientId) -> CallId {
-        let next = self.next_call.entry(client).or_default();
-        *next += 1;
-        CallId(*next)
-    }
-}
-
-impl Host for Puppets {
-    fn start(&mut self, _client: ClientId) {}
-
-    fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
-        let wakes =
-            matches!(input, Input::Start | Input::Reply { outcome: Outcome::Cancelled, .. });
-        if !wakes {
-            return;
-        }
-        for mut operation in self.orders.remove(&client).unwrap_or_default() {
-            if let Operation::Request { request, watch, .. } = &mut operation {
-                let asks = matches!(
-                    **request,
-                    Request::Exists { watch: true, .. }
-                        | Request::GetData { watch: true, .. }
-                        | Request::GetChildren { watch: true, .. }
-                );
-                *watch = asks.then(|| self.slot(client));
-            }
-            outputs.push(Output::Submit { call: self.slot(client), operation });
-        }
-        let call = self.slot(client);
-        outputs.push(Output::Submit { call, operation: Operation::Cancelled });
-    }
-
-    fn kill(&mut self, _client: ClientId) {}
-}
-
 /// An ensemble and what the story holds back.
 #[derive(Default)]
 pub(crate) struct Console {
@@ -131,7 +89,7 @@ impl Console {
         result.map(|()| said.clone()).map_err(|error| said + &error)
     }
 
-    fn engine(&mut self) -> &mut Engine<Puppets> {
+    pub(crate) fn engine(&mut self) -> &mut Engine<Puppets> {
         self.engine.as_mut().expect("there is an ensemble")
     }
 
@@ -139,7 +97,7 @@ impl Console {
         self.answers.push(line);
     }
 
-    fn step(&mut self, step: Step) -> Result<Status, String> {
+    pub(crate) fn step(&mut self, step: Step) -> Result<Status, String> {
         self.engine().step(step).map_err(|objection| objection.to_string())
     }
 
@@ -176,14 +134,14 @@ impl Console {
         }
     }
 
-    fn server(&mut self, word: Option<&&str>) -> Result<ServerId, String> {
+    pub(crate) fn server(&mut self, word: Option<&&str>) -> Result<ServerId, String> {
         let word = word.ok_or("which server?")?;
         let id = word.parse().map_err(|_| format!("{word} is no server"))?;
         let known = (1..=self.engine().world.ensemble().config().servers).contains(&id);
         if known { Ok(ServerId(id)) } else { Err(format!("no server {id}")) }
     }
 
-    fn client_id(&mut self, word: Option<&&str>) -> Result<ClientId, String> {
+    pub(crate) fn client_id(&mut self, word: Option<&&str>) -> Result<ClientId, String> {
         let word = word.ok_or("which client?")?.trim_end_matches(':');
         let id = word.parse().map_err(|_| format!("{word} is no client"))?;
         let clients = self.engine().world.ensemble().config().clients.len();
@@ -216,7 +174,11 @@ fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
 }
 
 /// `name=value` among the words.
-fn value<T: std::str::FromStr>(words: &[&str], name: &str, default: T) -> Result<T, String> {
+pub(crate) fn value<T: std::str::FromStr>(
+    words: &[&str],
+    name: &str,
+    default: T,
+) -> Result<T, String> {
     let found = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     found.map_or(Ok(default), |it| it.parse().map_err(|_| format!("{name}={it} is no number")))
 }
@@ -385,87 +347,6 @@ fn fire(console: &mut Console, words: &[&str]) -> Result<(), String> {
         return Err(format!("{timer} is not armed"));
     }
     console.step(Step::Fire(timer)).map(|_| ())
-}
-
-fn fault(console: &mut Console, step: Step) -> Result<(), String> {
-    match console.step(step)? {
-        Status::Done => Ok(()),
-        _ => Err(format!("{step} is not possible now")),
-    }
-}
-
-fn crash(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let server = console.server(words.first())?;
-    let tail = Tail {
-        survive: value(words, "survive", 0)?,
-        torn: words.contains(&"torn"),
-        snapshots: words.contains(&"snapshots"),
-        cuts: words.contains(&"cuts"),
-        packets: value(words, "packets", 0)?,
-    };
-    fault(console, Step::Crash { server, tail })
-}
-
-fn restart(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let server = console.server(words.first())?;
-    fault(console, Step::Restart(server))
-}
-
-fn rejoin(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let server = console.server(words.first())?;
-    fault(console, Step::Rejoin(server))
-}
-
-fn miss_wake_up(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let server = console.server(words.first())?;
-    fault(console, Step::MissWakeUp(server))
-}
-
-/// Both directions between two servers.
-fn both(console: &mut Console, words: &[&str]) -> Result<[(Machine, Machine); 2], String> {
-    let (one, other) = (console.server(words.first())?, console.server(words.get(1))?);
-    let (one, other) = (Machine::Server(one), Machine::Server(other));
-    Ok([(one, other), (other, one)])
-}
-
-fn cut(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    for (from, to) in both(console, words)? {
-        fault(console, Step::Cut { from, to })?;
-    }
-    Ok(())
-}
-
-fn heal(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    for (from, to) in both(console, words)? {
-        fault(console, Step::Heal { from, to })?;
-    }
-    Ok(())
-}
-
-fn break_connection(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let (up, down) = (value(words, "up", 0)?, value(words, "down", 0)?);
-    let step = match *words.first().ok_or("whose connection?")? {
-        "client" => {
-            let client = console.client_id(words.get(1))?;
-            let connection = console.engine().world.ensemble().client_connection(client);
-            let connection = connection.ok_or("it has no connection")?;
-            Step::BreakClient { connection, to_server: up, to_client: down }
-        }
-        "learner" => {
-            let server = console.server(words.get(1))?;
-            let connection = console.engine().world.ensemble().learner_connection(server);
-            let connection = connection.ok_or("it has no connection")?;
-            Step::BreakLearner { connection, to_leader: up, to_learner: down }
-        }
-        other => return Err(format!("{other} has no connections")),
-    };
-    fault(console, step)
-}
-
-fn expire(console: &mut Console, words: &[&str]) -> Result<(), String> {
-    let client = console.client_id(words.first())?;
-    let session = console.engine().world.ensemble().session(client).ok_or("it has no session")?;
-    fault(console, Step::Expire(session))
 }
 
 fn state(console: &mut Console, _words: &[&str]) -> Result<(), String> {

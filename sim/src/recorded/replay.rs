@@ -144,7 +144,7 @@ fn finale(
     expected: Option<&Objection>,
 ) -> Result<(), Objection> {
     let is_late = expected.is_some_and(|objection| objection.property == PROGRESS);
-    if programs.is_all_done(subject, &aftermath.left_down) {
+    if programs.is_all_done(subject, aftermath) {
         if is_late && aftermath.awaits_expiry {
             sessions_are_over(subject.history(), "after all recorded steps")?;
         }

@@ -2,6 +2,7 @@
 
 use crate::run::demands::{PROGRESS, ends_well};
 use crate::run::subject::Subject;
+use crate::seeded::aftermath::Aftermath;
 use std::collections::BTreeMap;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, ServerId};
@@ -46,11 +47,11 @@ impl Programs {
         self.unfinished == 0
     }
 
-    /// Whether all have, and all servers serve but those that are left down.
-    pub(crate) fn is_all_done(&self, subject: &impl Subject, left_down: &[ServerId]) -> bool {
+    /// Whether all have, and all servers serve but those that are left down or cut off.
+    pub(crate) fn is_all_done(&self, subject: &impl Subject, aftermath: &Aftermath) -> bool {
         let mut servers = (1..=subject.servers()).map(ServerId);
         self.all_finished()
-            && servers.all(|server| left_down.contains(&server) || subject.is_serving(server))
+            && servers.all(|server| aftermath.is_gone(server) || subject.is_serving(server))
     }
 
     /// Those that have not finished, where that is what is wrong with a run.

@@ -2,10 +2,13 @@
 //!
 //! * **Servers left down** ([`Fault::LeftDown`]): a minority of the servers never comes back. Servers that need all of
 //!   the others, or count a quorum wrongly, serve where everybody comes back, and do not here.
+//! * **Servers left cut off** ([`Fault::LeftCutOff`]): a minority runs on, and never hears or is heard again. Nobody's
+//!   connection ends: whoever is not patient for a limited time only waits for them for ever. Together with those that
+//!   are down they are a minority.
 //! * **The ends of sessions are awaited**, in one seed of eight of a scenario that says so: all programs have ended,
 //!   some without closing their session, and a leader has to expire each of those.
 //!
-//! A case says both, since its replay demands what the run did.
+//! A case says all of it, since its replay demands what the run did.
 
 use crate::scenario::Scenario;
 use crate::seeded::faults::Fault;
@@ -14,11 +17,12 @@ use crate::seeded::random::{Ratio, Seeds};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::Config;
-use vivarium_model::id::ServerId;
+use vivarium_model::id::{Machine, ServerId};
 use vivarium_model::time::Duration;
 
 /// The names of what a case says.
 const LEFT_DOWN: &str = "left_down";
+const LEFT_CUT_OFF: &str = "left_cut_off";
 const AWAITS_EXPIRY: &str = "awaits_expiry";
 
 /// What one run is like then.
@@ -26,29 +30,50 @@ const AWAITS_EXPIRY: &str = "awaits_expiry";
 pub struct Aftermath {
     /// Servers that are down then, and stay so: a minority, and for no client all that it knows of.
     pub left_down: Vec<ServerId>,
+    /// Servers that are cut off from everybody then, and stay so: others than those, and a minority with them.
+    pub left_cut_off: Vec<ServerId>,
     /// Whether the run goes on until every session is over.
     pub awaits_expiry: bool,
 }
 
 impl Aftermath {
-    /// Draws it. Each of the two has a stream of its own.
+    /// Draws it. Each part has a stream of its own.
     pub fn draw(scenario: &Scenario, config: &Config, seeds: &Seeds) -> Aftermath {
         let one_in_eight = seeds.stream("ends of sessions", 0).chance(Ratio::one_in(8));
         let awaits_expiry = scenario.awaits_expiry && one_in_eight;
-        Aftermath { left_down: left_down(scenario, config, seeds), awaits_expiry }
+        let left_down = left(Fault::LeftDown, &[], scenario, config, seeds);
+        let left_cut_off = left(Fault::LeftCutOff, &left_down, scenario, config, seeds);
+        Aftermath { left_down, left_cut_off, awaits_expiry }
+    }
+
+    /// Whether this server does not serve any more.
+    pub(crate) fn is_gone(&self, server: ServerId) -> bool {
+        self.left_down.contains(&server) || self.left_cut_off.contains(&server)
+    }
+
+    /// Whether a way between two machines stays cut.
+    pub(crate) fn stays_cut(&self, from: Machine, to: Machine) -> bool {
+        let is_cut_off = |machine| matches!(machine, Machine::Server(server) if self.left_cut_off.contains(&server));
+        is_cut_off(from) || is_cut_off(to)
     }
 
     /// The kinds of faults that this run has.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
-        (!self.left_down.is_empty()).then_some(Fault::LeftDown).into_iter()
+        let down = (!self.left_down.is_empty()).then_some(Fault::LeftDown);
+        let cut_off = (!self.left_cut_off.is_empty()).then_some(Fault::LeftCutOff);
+        down.into_iter().chain(cut_off)
     }
 
     /// What a case says of it, by name; nothing of what is as usual.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
-        let numbers: Vec<String> = self.left_down.iter().map(|it| it.0.to_string()).collect();
-        let left_down = (!numbers.is_empty()).then(|| (LEFT_DOWN.into(), numbers.join(",")));
+        let numbers = |name: &str, servers: &[ServerId]| {
+            let numbers: Vec<String> = servers.iter().map(|it| it.0.to_string()).collect();
+            (!numbers.is_empty()).then(|| (name.to_string(), numbers.join(",")))
+        };
+        let left_down = numbers(LEFT_DOWN, &self.left_down);
+        let left_cut_off = numbers(LEFT_CUT_OFF, &self.left_cut_off);
         let awaits_expiry = self.awaits_expiry.then(|| (AWAITS_EXPIRY.into(), "1".into()));
-        left_down.into_iter().chain(awaits_expiry)
+        left_down.into_iter().chain(left_cut_off).chain(awaits_expiry)
     }
 
     /// Reads what a case of so many servers says of it.
@@ -59,16 +84,17 @@ impl Aftermath {
         parameters: &BTreeMap<String, String>,
         servers: u8,
     ) -> Result<Aftermath, String> {
-        let said = parameters.get(LEFT_DOWN).map_or("", String::as_str);
-        let number = |text: &str| match text.parse() {
-            Ok(number) if (1..=servers).contains(&number) => Ok(ServerId(number)),
-            _ => {
-                Err(format!("its `{LEFT_DOWN}` names `{text}`, and it has servers 1 to {servers}"))
-            }
+        let named = |name: &str| -> Result<Vec<ServerId>, String> {
+            let said = parameters.get(name).map_or("", String::as_str);
+            let number = |text: &str| match text.parse() {
+                Ok(number) if (1..=servers).contains(&number) => Ok(ServerId(number)),
+                _ => Err(format!("its `{name}` names `{text}`, and it has servers 1 to {servers}")),
+            };
+            said.split(',').filter(|text| !text.is_empty()).map(number).collect()
         };
-        let left_down = said.split(',').filter(|text| !text.is_empty()).map(number);
+        let (left_down, left_cut_off) = (named(LEFT_DOWN)?, named(LEFT_CUT_OFF)?);
         let awaits_expiry = parameters.get(AWAITS_EXPIRY).is_some_and(|said| said != "0");
-        Ok(Aftermath { left_down: left_down.collect::<Result<_, _>>()?, awaits_expiry })
+        Ok(Aftermath { left_down, left_cut_off, awaits_expiry })
     }
 
     /// Nobody's process is left that could keep its session alive: how long that can live on. A
@@ -80,32 +106,45 @@ impl Aftermath {
     }
 }
 
-fn left_down(scenario: &Scenario, config: &Config, seeds: &Seeds) -> Vec<ServerId> {
-    let kind = Fault::LeftDown;
+/// Those that are left in one way, others than these, which are left in another.
+fn left(
+    kind: Fault,
+    others: &[ServerId],
+    scenario: &Scenario,
+    config: &Config,
+    seeds: &Seeds,
+) -> Vec<ServerId> {
     let mut random = seeds.stream(&purpose(kind), 0);
     let on = random.chance(scenario.faults.rate(kind).share(kind));
-    let minority = u64::from(config.servers.saturating_sub(1) / 2);
+    let minority = u64::from(config.servers.saturating_sub(1) / 2) - others.len() as u64;
     if !on || !scenario.faults.has(kind) || minority == 0 {
         return Vec::new();
     }
     let wanted = random.between(1, minority);
-    let (mut others, mut down): (Vec<ServerId>, _) = (config.server_ids().collect(), Vec::new());
-    while (down.len() as u64) < wanted && !others.is_empty() {
-        let server = others.swap_remove(random.below(others.len() as u64) as usize);
-        let is_left = |it: &ServerId| *it != server && !down.contains(it);
-        if config.clients.iter().all(|client| client.servers.iter().any(is_left)) {
-            down.push(server);
+    let mut rest: Vec<ServerId> =
+        config.server_ids().filter(|server| !others.contains(server)).collect();
+    let mut chosen = Vec::new();
+    while (chosen.len() as u64) < wanted && !rest.is_empty() {
+        let server = rest.swap_remove(random.below(rest.len() as u64) as usize);
+        let is_there =
+            |it: &ServerId| *it != server && !chosen.contains(it) && !others.contains(it);
+        if config.clients.iter().all(|client| client.servers.iter().any(is_there)) {
+            chosen.push(server);
         }
     }
-    down.sort();
-    down
+    chosen.sort();
+    chosen
 }
 
 impl fmt::Display for Aftermath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.left_down.is_empty() {
-            let names: Vec<String> = self.left_down.iter().map(ToString::to_string).collect();
-            writeln!(f, "fault              {}: {}", Fault::LeftDown, names.join(", "))?;
+        for (fault, servers) in
+            [(Fault::LeftDown, &self.left_down), (Fault::LeftCutOff, &self.left_cut_off)]
+        {
+            let names: Vec<String> = servers.iter().map(ToString::to_string).collect();
+            if !names.is_empty() {
+                writeln!(f, "fault              {fault}: {}", names.join(", "))?;
+            }
         }
         if self.awaits_expiry {
             writeln!(f, "in the end         every session must be over")?;
@@ -144,9 +183,32 @@ mod tests {
     }
 
     #[test]
+    fn both_together_are_a_minority_and_no_client_is_left_alone() {
+        let faults = FaultSet::NONE
+            .with_rate(Fault::LeftDown, Rate::in_seeds(1, 2))
+            .with_rate(Fault::LeftCutOff, Rate::ALWAYS);
+        let mut sizes = BTreeMap::new();
+        for seed in 0..200 {
+            let Aftermath { left_down, left_cut_off, .. } = drawn(&[1, 2, 3], faults, seed);
+            *sizes.entry((left_down.len(), left_cut_off.len())).or_insert(0) += 1;
+            assert!(left_down.iter().all(|server| !left_cut_off.contains(server)));
+            assert!((1..=3).any(|server| {
+                let server = ServerId(server);
+                !left_down.contains(&server) && !left_cut_off.contains(&server)
+            }));
+        }
+        let sizes: Vec<(usize, usize)> = sizes.into_keys().collect();
+        assert_eq!(sizes, [(0, 1), (0, 2), (1, 1), (2, 0)]);
+    }
+
+    #[test]
     fn a_case_says_it_and_is_read() {
-        let both = Aftermath { left_down: vec![ServerId(1), ServerId(4)], awaits_expiry: true };
-        for aftermath in [Aftermath::default(), both] {
+        let all = Aftermath {
+            left_down: vec![ServerId(1), ServerId(4)],
+            left_cut_off: vec![ServerId(2)],
+            awaits_expiry: true,
+        };
+        for aftermath in [Aftermath::default(), all] {
             let parameters: BTreeMap<_, _> = aftermath.parameters().collect();
             assert_eq!(Aftermath::read(&parameters, 5), Ok(aftermath));
         }

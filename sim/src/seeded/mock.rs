@@ -5,6 +5,7 @@ use crate::run::subject::Subject;
 use crate::scenario::drawn::Drawn;
 use crate::scenario::settings::Settings;
 use crate::scenario::{Choice, Explored, Limits, Scenario};
+use crate::seeded::aftermath::Aftermath;
 use crate::seeded::faults::FaultSet;
 use crate::seeded::faults::Look;
 use std::collections::BTreeSet;
@@ -59,7 +60,7 @@ struct Client {
 pub(crate) struct Mock {
     defects: Defects,
     up: Vec<bool>,
-    left_down: Vec<ServerId>,
+    aftermath: Aftermath,
     clients: Vec<Client>,
     cuts: BTreeSet<(Machine, Machine)>,
     history: History,
@@ -106,13 +107,20 @@ impl Mock {
         Mock {
             defects,
             up: vec![true; usize::from(drawn.config.servers)],
-            left_down: drawn.aftermath.left_down.clone(),
+            aftermath: drawn.aftermath.clone(),
             clients: vec![client; usize::from(drawn.clients)],
             cuts: BTreeSet::new(),
             history: History::new(),
             zxid: Zxid::new(Epoch(1), 0),
             steps: 0,
         }
+    }
+
+    /// The only server that clients speak to: the first that they can reach in the end.
+    fn only_server(&self) -> ServerId {
+        let mut servers = (1..).map(ServerId);
+        let server = servers.find(|server| !self.aftermath.left_cut_off.contains(server));
+        server.expect("a minority is cut off")
     }
 
     fn client(&mut self, client: ClientId) -> &mut Client {
@@ -124,7 +132,7 @@ impl Mock {
         let paused = |client: ClientId| {
             self.clients[client.index()].paused.then_some(Blocker::Paused(client))
         };
-        let server = Machine::Server(LEADER);
+        let server = Machine::Server(self.only_server());
         match *step {
             Step::ToServer(connection) => cut(Machine::Client(connection.client), server),
             Step::ToClient(connection) => cut(server, Machine::Client(connection.client))
@@ -228,7 +236,10 @@ impl Mock {
         node.to_server -= 1;
         node.committing += 1;
         let xid = node.xid;
-        effects.event(Event::Proposed { leader: LEADER, txn: self.txn(connection.client, xid) });
+        effects.event(Event::Proposed {
+            leader: self.only_server(),
+            txn: self.txn(connection.client, xid),
+        });
         effects.due(Step::Fsync(ServerId(2)));
         true
     }
@@ -240,14 +251,14 @@ impl Mock {
         let client = ClientId::at(at);
         let txn = self.txn(client, self.clients[at].xid);
         self.zxid = txn.zxid;
-        effects.event(Event::Committed { leader: LEADER, txn: Arc::clone(&txn) });
+        effects.event(Event::Committed { leader: self.only_server(), txn: Arc::clone(&txn) });
         self.clients[at].committing -= 1;
         if self.defects.deaf != Some(client) {
             self.clients[at].to_client += 1;
             effects.due(Step::ToClient(connection(client)));
         }
         let digest = self.history.tree().digest();
-        effects.event(Event::Applied { server: LEADER, txn, digest });
+        effects.event(Event::Applied { server: self.only_server(), txn, digest });
         true
     }
 
@@ -286,8 +297,6 @@ impl Mock {
     }
 }
 
-const LEADER: ServerId = ServerId(1);
-
 fn connection(client: ClientId) -> ClientConnection {
     ClientConnection { client, slot: 0 }
 }
@@ -325,9 +334,16 @@ impl Subject for Mock {
 
     fn end(&mut self, _at: Time) -> Result<(), Objection> {
         assert!(self.clients.iter().all(|client| client.finished), "the end came too early");
-        assert!(self.cuts.is_empty(), "the end was not healed");
+        let is_cut = |from, to| self.cuts.contains(&(from, to));
+        for (from, to) in &self.cuts {
+            assert!(self.aftermath.stays_cut(*from, *to), "the end was not healed: {from}, {to}");
+        }
+        for server in &self.aftermath.left_cut_off {
+            let (it, other) = (Machine::Server(*server), Machine::Client(ClientId(1)));
+            assert!(is_cut(it, other) && is_cut(other, it), "{server} can be heard at the end");
+        }
         for (number, up) in (1..).zip(&self.up) {
-            let stays_down = self.left_down.contains(&ServerId(number));
+            let stays_down = self.aftermath.left_down.contains(&ServerId(number));
             assert_ne!(*up, stays_down, "server {number} at the end");
         }
         Ok(())
@@ -368,7 +384,7 @@ impl Look for Mock {
     }
 
     fn leader(&self) -> Option<ServerId> {
-        self.is_up(LEADER).then_some(LEADER)
+        Some(self.only_server()).filter(|server| self.is_up(*server))
     }
 
     fn client_connection(&self, client: ClientId) -> Option<ClientConnection> {
@@ -376,7 +392,7 @@ impl Look for Mock {
     }
 
     fn attached_to(&self, client: ClientId) -> Option<ServerId> {
-        self.client_connection(client).map(|_| LEADER)
+        self.client_connection(client).map(|_| self.only_server())
     }
 
     fn learner_connection(&self, _server: ServerId) -> Option<LearnerConnection> {

@@ -90,3 +90,137 @@ impl SyncLimitCheck {
         Watched::BOTH.into_iter().filter(|timer| self.heeds(*timer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::server::disk::Disk;
+    use crate::vocabulary::config::Config;
+    use crate::vocabulary::effect::{Effect, Effects};
+    use crate::vocabulary::fingerprint::Tracked;
+    use crate::vocabulary::id::ServerId;
+    use crate::vocabulary::time::{Duration, Time};
+    use crate::vocabulary::timer::Timer;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, VecDeque};
+
+    const CONNECTION: LearnerConnection = LearnerConnection { learner: ServerId(1), slot: 0 };
+
+    /// As the source has it: two proposals, each with the time at which it was sent.
+    #[derive(Default)]
+    struct Source {
+        current: Option<(Zxid, Time)>,
+        next: Option<(Zxid, Time)>,
+    }
+
+    impl Source {
+        fn sent(&mut self, zxid: Zxid, now: Time) {
+            let place = if self.current.is_none() { &mut self.current } else { &mut self.next };
+            *place = Some((zxid, now));
+        }
+
+        fn acknowledged(&mut self, zxid: Zxid) {
+            if self.current.is_some_and(|(current, _)| current == zxid) {
+                self.current = self.next.take();
+            } else if self.next.is_some_and(|(next, _)| next == zxid) {
+                self.next = None;
+            }
+        }
+
+        fn is_late(&self, now: Time, limit: Duration) -> bool {
+            self.current.is_some_and(|(_, sent)| now.since(sent) >= limit)
+        }
+    }
+
+    /// The check with timers that fire when they are due.
+    #[derive(Default)]
+    struct Timed {
+        check: SyncLimitCheck,
+        armed: BTreeMap<Timer, Time>,
+    }
+
+    impl Timed {
+        fn does(
+            &mut self,
+            config: &Config,
+            now: Time,
+            act: impl FnOnce(&mut SyncLimitCheck, &mut Context<'_>),
+        ) {
+            let mut network = Network::new(2, 0);
+            let mut disk = Tracked::new(Disk::new(std::sync::Arc::new(config.setup.tree())));
+            let mut effects = Effects::default();
+            let mut context = Context {
+                at: now,
+                id: ServerId(2),
+                config,
+                network: &mut network,
+                disk: &mut disk,
+                effects: &mut effects,
+            };
+            act(&mut self.check, &mut context);
+            for effect in &effects.effects {
+                match effect {
+                    Effect::Arm { timer, after, .. } => {
+                        self.armed.insert(*timer, now + *after);
+                    }
+                    Effect::Disarm(timer) => drop(self.armed.remove(timer)),
+                    _ => {}
+                }
+            }
+        }
+
+        fn time_is(&mut self, now: Time) {
+            let due: Vec<Timer> =
+                self.armed.iter().filter(|(_, at)| **at <= now).map(|(timer, _)| *timer).collect();
+            for timer in due {
+                self.armed.remove(&timer);
+                let Timer::Server(_, ServerTimer::Unacknowledged(_, watched)) = timer else {
+                    panic!("{timer:?} is no timer of this check")
+                };
+                assert!(self.check.heeds(watched), "{timer:?} runs for nothing");
+                self.check.fired(watched);
+            }
+            let runs = |watched| {
+                let timer = ServerTimer::Unacknowledged(CONNECTION, watched);
+                self.armed.contains_key(&Timer::Server(ServerId(2), timer))
+            };
+            assert!(Watched::BOTH.into_iter().all(|timer| self.check.heeds(timer) == runs(timer)));
+        }
+    }
+
+    proptest! {
+        /// Proposals are sent in order; each is acknowledged once, in order, or not at all; and time passes.
+        #[test]
+        fn it_is_late_when_the_source_says_so(
+            steps in prop::collection::vec((0..4_u32, 0..9_u64), 1..60),
+        ) {
+            let config = Config::new(2, 0);
+            let limit = config.tick * config.sync_limit;
+            let (mut source, mut timed) = (Source::default(), Timed::default());
+            let (mut now, mut under_way, mut last) = (Time::ZERO, VecDeque::new(), 0);
+            for (kind, eighths) in steps {
+                match kind {
+                    0 => {
+                        last += 1;
+                        under_way.push_back(Zxid(last));
+                        source.sent(Zxid(last), now);
+                        timed.does(&config, now, |check, context| {
+                            check.sent(Zxid(last), CONNECTION, context);
+                        });
+                    }
+                    1 => {
+                        let Some(zxid) = under_way.pop_front() else { continue };
+                        source.acknowledged(zxid);
+                        timed.does(&config, now, |check, context| {
+                            check.acknowledged(zxid, CONNECTION, context);
+                        });
+                    }
+                    _ => now = now + limit / 8 * u32::try_from(eighths).unwrap_or(0),
+                }
+                timed.time_is(now);
+                prop_assert_eq!(timed.check.is_late(), source.is_late(now, limit));
+            }
+        }
+    }
+}

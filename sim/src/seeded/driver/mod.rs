@@ -120,7 +120,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     }
 
     /// Everything that faults have broken is mended at once, and no fault happens any more; but in some runs a
-    /// minority of the servers is down from then on.
+    /// minority of the servers is down, or cut off, from then on.
     fn heal(&mut self) -> Result<(), Objection> {
         self.chaotic = false;
         for server in &self.drawn.aftermath.left_down {
@@ -132,9 +132,12 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.latencies.recover(self.heap.now());
         for from in self.machines() {
             for to in self.machines() {
-                if self.subject.is_cut(from, to) {
-                    self.take(Due::Step(Step::Heal { from, to }))?;
-                }
+                let step = match (self.subject.is_cut(from, to), self.stays_cut(from, to)) {
+                    (true, false) => Step::Heal { from, to },
+                    (false, true) if from != to => Step::Cut { from, to },
+                    _ => continue,
+                };
+                self.take(Due::Step(step))?;
             }
         }
         for server in self.servers() {
@@ -156,11 +159,16 @@ impl<'a, S: Subject> Driver<'a, S> {
         !self.chaotic && self.drawn.aftermath.left_down.contains(&server)
     }
 
+    /// Whether a way between two machines is not mended any more.
+    fn stays_cut(&self, from: Machine, to: Machine) -> bool {
+        !self.chaotic && self.drawn.aftermath.stays_cut(from, to)
+    }
+
     /// In a healed world every program finishes and every server comes to serve.
     fn demand_progress(&mut self) -> Result<(), Objection> {
         let bound = self.drawn.progress_bound;
         let deadline = self.heap.now() + bound;
-        while !self.programs.is_all_done(&self.subject, &self.drawn.aftermath.left_down) {
+        while !self.programs.is_all_done(&self.subject, &self.drawn.aftermath) {
             if self.heap.now() >= deadline {
                 return Err(self.no_progress(&format!("{bound:?} after all faults were healed")));
             }
@@ -207,6 +215,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
             Due::Step(step) if step.is_fault() => self.late_fault(step)?,
             Due::Step(Step::Restart(server)) if self.is_left_down(server) => {}
+            Due::Step(Step::Heal { from, to }) if self.stays_cut(from, to) => {}
             Due::Step(step) => match self.held(at, &step) {
                 Some(until) => self.heap.push(until, due),
                 None => drop(self.take(due)?),

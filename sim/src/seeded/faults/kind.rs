@@ -71,6 +71,9 @@ named! {
         /// A minority of the servers is down when all other faults have ended, and never comes back
         /// ([`crate::seeded::aftermath`]).
         LeftDown = "servers left down",
+        /// A minority of the servers hears nobody, and nobody hears it, when all other faults have ended, for good
+        /// ([`crate::seeded::aftermath`]).
+        LeftCutOff = "servers left cut off",
     }
 }
 
@@ -113,6 +116,7 @@ impl Fault {
                 | Fault::CounterWrap
                 | Fault::ContainerDeletion
                 | Fault::LeftDown
+                | Fault::LeftCutOff
         )
     }
 

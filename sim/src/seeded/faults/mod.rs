@@ -122,7 +122,8 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::Priorities
         | Fault::CounterWrap
         | Fault::ContainerDeletion
-        | Fault::LeftDown => unreachable!("{kind} takes no turns"),
+        | Fault::LeftDown
+        | Fault::LeftCutOff => unreachable!("{kind} takes no turns"),
     }
 }
 
