@@ -13,7 +13,6 @@ mod durable_ack;
 mod early_expiry;
 mod ended_session;
 pub mod invariants;
-mod linearizable_writes;
 mod live_owners;
 mod livelock;
 mod measure;
@@ -42,7 +41,6 @@ pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
 pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
-pub use linearizable_writes::LinearizableWrites;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
@@ -197,7 +195,6 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(KeptWatches::new()),
         Box::new(MovedSession::new()),
         Box::new(SequenceOrder::new()),
-        Box::new(LinearizableWrites::new()),
         Box::new(EndedSession::new()),
         Box::new(Bridge::new()),
     ]
