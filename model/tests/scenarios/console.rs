@@ -4,16 +4,15 @@ use crate::faults::{break_connection, crash, cut, expire, heal, miss_wake_up, re
 use crate::puppets::Puppets;
 use crate::render;
 use crate::support::{Engine, ask, create, delete, set};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::Status;
-use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
-use vivarium_model::id::{CallId, ClientId, Machine, ServerId};
+use vivarium_model::host::Operation;
+use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::named::UnknownName;
 use vivarium_model::op::{CreateMode, Request};
 use vivarium_model::release::{Bug, Release};
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::Step;
 use vivarium_model::timer::{ServerTimer, Timer};
 
 /// What a command says, or why it cannot be followed.
