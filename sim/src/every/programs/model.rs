@@ -9,6 +9,7 @@ use crate::every::intern::Number;
 use crate::run::demands::all_have_finished;
 use stateright::Property;
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_INPUTS;
 use vivarium_model::effect::Effects;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
@@ -48,6 +49,8 @@ pub const TIMERS_KEPT: &str = "the budget of timers";
 
 /// What bounds a search that had to keep a program from going on.
 pub const INPUTS_KEPT: &str = "a program that was answered 2,000 times and goes on";
+
+const _: () = assert!(SEARCHED_INPUTS == 2_000, "the sentence above says how many");
 
 impl ProgramModel {
     /// The scene before anything has happened.
