@@ -1,7 +1,5 @@
 //! Locks, read-write locks and elections as texts print them, each shown to go wrong by a way that is proven to be the
-//! shortest. (Those about barriers are in `explored_barriers`.)
-
-#![cfg(feature = "explore")]
+//! shortest. (Those about barriers are in `barriers`.)
 
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::explore;

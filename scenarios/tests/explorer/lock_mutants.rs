@@ -4,8 +4,6 @@
 //! A sweep finds the same mutants by luck, in a few to some hundreds of runs (`museum`). Here there
 //! is no luck: two clients, one fault of a kind or none.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};

@@ -1,6 +1,5 @@
 //! Real servers come up, speak the protocol, and end. Skipped with a word where ZooKeeper or Java is
 //! not installed.
-#![cfg(feature = "conform")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -2,8 +2,6 @@
 //! by a way that is proven to be the shortest; and the recipes as they should be, held in every state within
 //! such budgets.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};

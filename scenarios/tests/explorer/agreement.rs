@@ -1,6 +1,5 @@
 //! Who searches does not matter: breadth first and depth first, one thread and two, stateright's own
 //! checkers, with reductions and without come to the same answer about the same model.
-#![cfg(feature = "explore")]
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

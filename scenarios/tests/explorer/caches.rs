@@ -1,7 +1,5 @@
 //! Caches as a user's test has them, also of `/`; and what only a search finds.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::explore;
 use vivarium::prelude::*;

@@ -1,5 +1,4 @@
 //! What a search knows of a monitor, it knows by construction: its state, and how far back it looks.
-#![cfg(feature = "explore")]
 
 use std::hash::Hash;
 use vivarium::prelude::*;

@@ -1,5 +1,4 @@
 //! A search that takes clients for interchangeable checks that their programs are.
-#![cfg(feature = "explore")]
 
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;

@@ -1,5 +1,4 @@
 //! Searches over servers come to the same, and a mistake planted in a reduction is found.
-#![cfg(feature = "explore")]
 
 use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, TxnLogSync, Watched, compare, fuzz};
 use vivarium::fuzz::{Compared, MOST_STATES};

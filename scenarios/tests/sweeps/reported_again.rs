@@ -2,9 +2,8 @@
 //! successor has committed long before. That is legal and nothing new, so no monitor may make anything of
 //! it: neither object, nor know more than before, which could hide what comes later.
 
-mod recorded;
+use crate::recorded::{self, Events};
 
-use recorded::Events;
 use std::sync::Arc;
 use vivarium::catalogue::{Entry, Switches, catalogue};
 use vivarium_model::config::Config;

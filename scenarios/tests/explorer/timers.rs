@@ -1,5 +1,4 @@
 //! Sleeps and timeouts in a search: how many may end early is found out where nobody says it.
-#![cfg(feature = "explore")]
 
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;

@@ -1,7 +1,7 @@
 //! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no
 //! entry of the catalogue switches on: every monitor is asked, the bridge too.
 
-mod recorded;
+use crate::recorded;
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};

@@ -1,5 +1,4 @@
-//! The lock, explored to the end. (Its mutants: `explored_mutants`.)
-#![cfg(feature = "explore")]
+//! The lock, explored to the end. (Its mutants: `lock_mutants`.)
 
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;

@@ -1,8 +1,6 @@
 //! The comparison with a real ZooKeeper, where one is installed (`apt-get install zookeeper`). Where
 //! none is, these tests say so and pass: `vivarium conform` is what a build machine runs.
 
-#![cfg(feature = "conform")]
-
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium::conform::report::{found, mix};

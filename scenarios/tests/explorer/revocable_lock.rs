@@ -5,8 +5,6 @@
 //! Left out are what takes time to tell (`RevokeWithoutGrace`), a second set (`UnequalSets`) or more states than a test
 //! has: the museum has them.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};

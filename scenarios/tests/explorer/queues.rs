@@ -5,8 +5,6 @@
 //! `vivarium explore ack-queue --expiries 1` finds four more mutants, and of a search without clocks `WakeMeansDue`
 //! is out of reach.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};

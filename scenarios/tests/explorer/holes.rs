@@ -1,6 +1,5 @@
 //! What a search once called exhausted and was not: the smallest programs that can come to something
 //! which reductions, or the merging of states, had left out. Each is asked with reductions and without.
-#![cfg(feature = "explore")]
 
 use std::num::NonZeroUsize;
 use vivarium::prelude::*;

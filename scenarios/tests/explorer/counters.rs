@@ -4,8 +4,6 @@
 //! Nothing is outstanding in a search, so the counter does not go on below zero, as it can for real (rule 1.4.3);
 //! sweeps have that too.
 
-#![cfg(feature = "explore")]
-
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};

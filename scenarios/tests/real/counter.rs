@@ -1,7 +1,6 @@
 //! What a real server does when a sequence counter is at its end (rules 1.3.2 and 1.4.3). No test creates 2^31
 //! znodes: the record of one create in the server's own log says that there were so many before it.
 //! Skipped with a word where ZooKeeper or Java is not installed.
-#![cfg(feature = "conform")]
 
 use std::fs;
 use std::path::Path;

@@ -2,10 +2,8 @@
 //! one thing changed, as a faulty ensemble would have it, is rejected with a sentence that names the
 //! deviation.
 
-mod planted;
-mod recorded;
-
-use planted::{Plant, table};
+use crate::planted::{Plant, table};
+use crate::recorded;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use vivarium::catalogue::{Switches, catalogue};

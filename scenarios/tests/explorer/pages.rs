@@ -1,8 +1,6 @@
 //! What the documentation of recipes says of how far each has been tried is what `vivarium recipes --write` has
 //! found, and not older than the recipe: the small searches are made again here.
 
-#![cfg(feature = "explore")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

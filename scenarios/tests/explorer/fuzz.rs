@@ -1,5 +1,4 @@
 //! Searches of generated programs come to the same, and a mistake planted in a reduction is found.
-#![cfg(feature = "explore")]
 
 use vivarium::fuzz::{
     Budget, Call, Case, Compared, Flaw, Statement, Watched, Watching, against_reference, compare,

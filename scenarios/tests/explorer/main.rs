@@ -1,0 +1,22 @@
+//! The explorer: what it calls exhausted is, what it finds is the shortest way, and how far each recipe has been seen
+//! through. Also `vivarium explore`, as a user meets it.
+#![cfg(feature = "explore")]
+
+mod agreement;
+mod barriers;
+mod bounds;
+mod caches;
+mod command;
+mod counters;
+mod fuzz;
+mod fuzz_servers;
+mod holes;
+mod interchangeable;
+mod lock;
+mod lock_mutants;
+mod monitors;
+mod pages;
+mod queues;
+mod revocable_lock;
+mod texts;
+mod timers;

@@ -1,0 +1,8 @@
+//! Real servers: they are led, compared with the model, and show its findings. Where ZooKeeper or Java is not installed,
+//! the tests that need them say so and pass.
+#![cfg(feature = "conform")]
+
+mod conform;
+mod counter;
+mod findings;
+mod server;

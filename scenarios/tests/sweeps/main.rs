@@ -1,0 +1,12 @@
+//! Sweeps: every planted defect is found, what is right holds, and what a sweep does is among what there is.
+
+mod bridge;
+mod embedding;
+mod local_sessions;
+mod lost_replies;
+mod moved_sessions;
+mod museum;
+mod narrow;
+mod planted;
+mod recorded;
+mod reported_again;

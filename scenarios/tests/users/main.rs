@@ -1,0 +1,10 @@
+//! Tests as a user writes them: programs, options, faults, properties, and what comes of them.
+
+mod barriers;
+mod counter;
+mod detectors;
+mod directories;
+mod helpers;
+mod program;
+mod roles;
+mod rounds;
