@@ -97,7 +97,9 @@ fn a_careless_write_takes_back_what_others_counted() {
 }
 
 #[test]
-#[should_panic(expected = "cargo test counter::a_program_that_fails_is_reported_with_its_replay_line")]
+#[should_panic(
+    expected = "cargo test counter::a_program_that_fails_is_reported_with_its_replay_line"
+)]
 fn a_program_that_fails_is_reported_with_its_replay_line() {
     let fail = |_zookeeper| async { Err("no luck today".to_string()) };
     Test::new("failing", fail).clients(1).seeds(3).run();
