@@ -39,10 +39,11 @@ named! {
     /// A published or likely mistake of a persistent node: a named switch, off by default (recipe rule 3.17),
     /// asked for at the one place in the recipe where the rule that it breaks is kept.
     pub enum Mutant ("mutant") {
-        /// A znode of another session is taken for one's own (read in Curator's `PersistentNode`). Breaks PN1.
+        /// A znode of another session is taken for one's own (read in Curator's `PersistentNode`). Breaks nothing that
+        /// is asked: the keeper makes it anew when that session has gone.
         PersistentAdopts =>
             "A znode that another session has left is taken for one's own, and vanishes with that \
-             session (read in Curator's PersistentNode).",
+             session (read in Curator's PersistentNode); no property falls, since the keeper makes it anew then.",
         /// A znode that somebody has deleted is not made anew. Breaks PN1.
         PersistentNotRecreated =>
             "A znode that somebody has deleted is not made anew.",
