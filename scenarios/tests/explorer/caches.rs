@@ -1,7 +1,6 @@
 //! Caches as a user's test has them, also of `/`; and what only a search finds.
 
-use vivarium::catalogue::{Switches, catalogue};
-use vivarium::explore;
+use super::exhibit::{assert_holds, explored, two};
 use vivarium::prelude::*;
 use vivarium::recipes::cache::{self, CacheEvent, CacheSeen, Mutants, TreeCache};
 
@@ -38,13 +37,6 @@ fn a_copy_of_everything_holds_through_every_fault() {
         .run();
 }
 
-fn explored(scenario: &str, mutant: Option<&'static str>) -> ExplorationReport {
-    let switches = Switches { mutants: mutant.into_iter().collect(), ..Switches::default() };
-    let entry = catalogue().into_iter().find(|entry| entry.name == scenario);
-    let scenario = (entry.expect("it is in the catalogue").build)(&switches);
-    explore(&scenario, &Exploration::new().clients(2)).expect("it can be explored")
-}
-
 /// Some of these show in hardly any run of a sweep.
 #[test]
 fn mutants_are_found_by_searches_without_faults() {
@@ -56,7 +48,7 @@ fn mutants_are_found_by_searches_without_faults() {
         ("tree-cache", "CacheChildBeforeParent", "cache CA3 onward"),
     ];
     for (scenario, mutant, property) in exhibits {
-        let Verdict::Violated(violation) = explored(scenario, Some(mutant)).verdict else {
+        let Verdict::Violated(violation) = explored(scenario, Some(mutant), &two()).verdict else {
             panic!("{scenario} with {mutant} holds")
         };
         assert_eq!(violation.objection.property, property, "{scenario} with {mutant}");
@@ -66,7 +58,6 @@ fn mutants_are_found_by_searches_without_faults() {
 #[test]
 fn caches_hold_in_every_order() {
     for scenario in ["node-cache", "children-cache", "tree-cache", "shared-value"] {
-        let verdict = explored(scenario, None).verdict;
-        assert!(matches!(verdict, Verdict::Exhausted { .. }), "{scenario}: {verdict}");
+        assert_holds(scenario, &two());
     }
 }

@@ -4,16 +4,14 @@
 //! Nothing is outstanding in a search, so the counter does not go on below zero, as it can for real (rule 1.4.3);
 //! sweeps have that too.
 
-use vivarium::catalogue::{Switches, catalogue};
+use super::exhibit::{self, scenario};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};
 use vivarium_sim::{Explored, Scenario};
 
 /// A scenario of the catalogue, whose directories' counters are at their end.
 fn at_the_end(name: &str, mutant: Option<&'static str>) -> Scenario {
-    let entry = catalogue().into_iter().find(|entry| entry.name == name).expect("it is there");
-    let switches = Switches { mutants: mutant.into_iter().collect(), ..Switches::default() };
-    let scenario = (entry.build)(&switches);
+    let scenario = scenario(name, mutant);
     let Explored::Programs { setup } = scenario.explored else { panic!("{name} has programs") };
     let setup = setup.with_creates(i32::MAX);
     assert!(setup.znodes().iter().any(|znode| znode.container.is_some()), "{name}");
@@ -21,7 +19,7 @@ fn at_the_end(name: &str, mutant: Option<&'static str>) -> Scenario {
 }
 
 fn two() -> Exploration {
-    Exploration::new().unbounded().clients(2)
+    exhibit::two().unbounded()
 }
 
 fn explored(name: &str, mutant: Option<&'static str>, asked: &Exploration) -> ExplorationReport {

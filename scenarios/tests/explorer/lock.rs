@@ -1,36 +1,23 @@
 //! The lock, explored to the end. (Its mutants: `lock_mutants`.)
 
-use vivarium::catalogue::{Switches, catalogue};
+use super::exhibit::{explored, scenario, two};
+use vivarium::explore;
 use vivarium::prelude::*;
-use vivarium::{ExplorationReport, explore};
-use vivarium_model::verdict::Verdict;
-use vivarium_sim::Scenario;
-
-/// The lock with these mutants.
-fn lock(mutants: &[&'static str]) -> Scenario {
-    let switches = Switches { mutants: mutants.to_vec(), ..Switches::default() };
-    let lock = catalogue().into_iter().find(|entry| entry.name == "lock");
-    (lock.expect("it is in the catalogue").build)(&switches)
-}
-
-fn explored(mutant: &'static str, exploration: &Exploration) -> ExplorationReport {
-    explore(&lock(&[mutant]), exploration).expect("the lock can be explored")
-}
 
 /// The whole finding, way and hash included, is the same for any number of threads.
 #[test]
 fn what_is_found_does_not_depend_on_the_threads() {
     let found = |threads| {
         let threads = std::num::NonZeroUsize::new(threads).expect("some");
-        let exploration = Exploration::new().clients(2).lost(1).threads(threads);
-        explored("NoGuid", &exploration).finding.expect("a violation")
+        let exploration = two().lost(1).threads(threads);
+        explored("lock", Some("NoGuid"), &exploration).finding.expect("a violation")
     };
     assert_eq!(found(1), found(3));
 }
 
 #[test]
 fn without_faults_the_lock_is_seen_through_to_the_end() {
-    let report = explore(&lock(&[]), &Exploration::new()).expect("the lock can be explored");
+    let report = explored("lock", None, &Exploration::new());
     assert!(matches!(report.verdict, Verdict::Exhausted { .. }), "{}", report.verdict);
     let unasked = ["lock M5 no leak", "herd HM1 woken clients", "lock M9 names once"];
     assert_eq!(report.unasked, unasked);
@@ -47,16 +34,15 @@ fn without_faults_the_lock_is_seen_through_to_the_end() {
 #[test]
 fn three_clients_hold_the_lock_in_turn() {
     let exploration = Exploration::new().clients(3);
-    let report = explore(&lock(&[]), &exploration).expect("the lock can be explored");
+    let report = explored("lock", None, &exploration);
     assert!(matches!(report.verdict, Verdict::Exhausted { .. }), "{}", report.verdict);
     assert!(report.properties.iter().any(|name| name == "lock M5 no leak at rest"));
 }
 
 #[test]
 fn churn_says_why_it_cannot_be_explored() {
-    let churn = catalogue().into_iter().find(|entry| entry.name == "churn");
-    let scenario = (churn.expect("it is in the catalogue").build)(&Switches::default());
-    let error = explore(&scenario, &Exploration::new()).expect_err("it cannot be explored");
+    let error =
+        explore(&scenario("churn", None), &Exploration::new()).expect_err("it cannot be explored");
     assert!(matches!(error, ExploreError::NotExplorable { .. }), "{error:?}");
     let sentence = error.to_string();
     assert!(sentence.starts_with("`churn` cannot be explored: its programs try the servers"));

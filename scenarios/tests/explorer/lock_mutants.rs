@@ -4,20 +4,18 @@
 //! A sweep finds the same mutants by luck, in a few to some hundreds of runs (`museum`). Here there
 //! is no luck: two clients, one fault of a kind or none.
 
-use vivarium::catalogue::{Switches, catalogue};
+use super::exhibit::{self, Budget, assert_holds, two};
+use vivarium::ExplorationReport;
 use vivarium::prelude::*;
-use vivarium::{ExplorationReport, explore};
-use vivarium_model::verdict::Verdict;
 use vivarium_recipes::lock::Mutant;
-use vivarium_sim::Scenario;
 
 /// A mutant, what can go wrong, and who objects.
 struct Exhibit {
     mutant: Mutant,
-    budget: fn(Exploration) -> Exploration,
+    budget: Budget,
     /// The same, or more, for the recipe: a search sees every state only if it can end each sleep
     /// early as well.
-    recipe: fn(Exploration) -> Exploration,
+    recipe: Budget,
     property: &'static str,
     /// Steps.
     length: usize,
@@ -165,27 +163,12 @@ const NOT_HERE: [Mutant; 7] = [
 /// thousands before the others.
 const QUICK: [Mutant; 1] = [Mutant::NoGuid];
 
-fn two() -> Exploration {
-    Exploration::new().clients(2)
-}
-
 fn explored(mutant: Option<Mutant>, exploration: &Exploration) -> ExplorationReport {
-    let mutants = mutant.map(Mutant::name).into_iter().collect();
-    let switches = Switches { mutants, ..Switches::default() };
-    let lock = catalogue().into_iter().find(|entry| entry.name == "lock");
-    let scenario: Scenario = (lock.expect("it is in the catalogue").build)(&switches);
-    explore(&scenario, exploration).expect("the lock can be explored")
+    exhibit::explored("lock", mutant.map(Mutant::name), exploration)
 }
 
-/// Who objected, and the steps on a way that is proven to be the shortest.
 fn found(mutant: Mutant, report: &ExplorationReport) -> (String, usize) {
-    let Verdict::Violated(violation) = &report.verdict else {
-        panic!("{mutant}: {}", report.verdict)
-    };
-    let way = report.finding.as_ref().and_then(|finding| finding.way);
-    let way = way.expect("a search found it");
-    assert!(way.proven, "{mutant}: {way}");
-    (violation.objection.property.clone(), way.length)
+    exhibit::found(mutant.name(), report)
 }
 
 #[test]
@@ -226,8 +209,7 @@ fn the_recipe_holds_within_the_same_budgets() {
         if seen.contains(&question) || question.contains("cancels: 1") {
             continue;
         }
-        let report = explored(None, &exploration);
-        assert!(matches!(report.verdict, Verdict::Exhausted { .. }), "{}", report.verdict);
+        assert_holds("lock", &exploration);
         seen.push(question);
     }
     assert_eq!(seen.len(), 3);
@@ -241,6 +223,5 @@ fn without_early_timers_a_search_that_cancels_is_bounded() {
         panic!("it keeps the programs' last sleep from ending")
     };
     assert_eq!(by, "the budget of timers (2 would be enough)");
-    let verdict = explored(None, &two().cancels(1)).verdict;
-    assert!(matches!(verdict, Verdict::Exhausted { .. }), "{verdict}");
+    assert_holds("lock", &two().cancels(1));
 }

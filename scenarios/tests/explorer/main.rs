@@ -8,6 +8,7 @@ mod bounds;
 mod caches;
 mod command;
 mod counters;
+mod exhibit;
 mod fuzz;
 mod fuzz_servers;
 mod holes;

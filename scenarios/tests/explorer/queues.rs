@@ -5,35 +5,7 @@
 //! `vivarium explore ack-queue --expiries 1` finds four more mutants, and of a search without clocks `WakeMeansDue`
 //! is out of reach.
 
-use vivarium::catalogue::{Switches, catalogue};
-use vivarium::prelude::*;
-use vivarium::{ExplorationReport, explore};
-use vivarium_model::verdict::Verdict;
-use vivarium_sim::Scenario;
-
-/// A mutant, what can go wrong, who objects, and in how many steps.
-struct Exhibit {
-    scenario: &'static str,
-    mutant: &'static str,
-    budget: fn(Exploration) -> Exploration,
-    property: &'static str,
-    length: usize,
-}
-
-const fn exhibit(
-    scenario: &'static str,
-    mutant: &'static str,
-    budget: fn(Exploration) -> Exploration,
-    property: &'static str,
-    length: usize,
-) -> Exhibit {
-    Exhibit { scenario, mutant, budget, property, length }
-}
-
-const NO_FAULT: fn(Exploration) -> Exploration = |two| two;
-const LOST: fn(Exploration) -> Exploration = |two| two.lost(1);
-const EXPIRY: fn(Exploration) -> Exploration = |two| two.expiries(1);
-const CANCEL: fn(Exploration) -> Exploration = |two| two.cancels(1);
+use super::exhibit::{Budget, CANCEL, EXPIRY, Exhibit, LOST, NO_FAULT, assert_holds, exhibit, two};
 
 const EXHIBITS: &[Exhibit] = &[
     exhibit("counter", "NonIdempotentCas", LOST, "counter C1 counted once", 26),
@@ -55,33 +27,10 @@ const EXHIBITS: &[Exhibit] = &[
     exhibit("delay-queue", "NoTimer", NO_FAULT, "progress", 34),
 ];
 
-fn explored(
-    scenario: &str,
-    mutant: Option<&'static str>,
-    exploration: &Exploration,
-) -> ExplorationReport {
-    let switches = Switches { mutants: mutant.into_iter().collect(), ..Switches::default() };
-    let entry = catalogue().into_iter().find(|entry| entry.name == scenario);
-    let scenario: Scenario = (entry.expect("it is in the catalogue").build)(&switches);
-    explore(&scenario, exploration).expect("it can be explored")
-}
-
 #[test]
 fn mutants_are_found_by_a_shortest_way() {
-    for Exhibit { scenario, mutant, budget, property, length } in EXHIBITS {
-        let report = explored(scenario, Some(mutant), &budget(Exploration::new().clients(2)));
-        let Verdict::Violated(violation) = &report.verdict else {
-            panic!("{scenario} with {mutant}: {}", report.verdict)
-        };
-        let way = report.finding.as_ref().and_then(|finding| finding.way);
-        let way = way.expect("a search found it");
-        let found = (&*violation.objection.property, way.length, way.proven);
-        assert_eq!(found, (*property, *length, true), "{scenario} with {mutant}");
-    }
+    EXHIBITS.iter().for_each(Exhibit::assert_found);
 }
-
-/// What can go wrong in a search.
-type Budget = fn(Exploration) -> Exploration;
 
 #[test]
 fn the_recipes_hold_within_small_budgets() {
@@ -95,8 +44,6 @@ fn the_recipes_hold_within_small_budgets() {
         ("queue", NO_FAULT),
     ];
     for (scenario, budget) in questions {
-        let report = explored(scenario, None, &budget(Exploration::new().clients(2)));
-        let verdict = &report.verdict;
-        assert!(matches!(verdict, Verdict::Exhausted { .. }), "{scenario}: {verdict}");
+        assert_holds(scenario, &budget(two()));
     }
 }

@@ -1,11 +1,12 @@
 //! The books of rules (`model/RULES.md`, `recipes/RULES.md`) and all that cites them say the same.
 //!
 //! Citations lead to a rule, rules are cited, users are told sentences and not numbers, and what the
-//! registers say of properties, monitors and planted faults is so. Each check takes texts, and is shown
+//! registers say of properties, monitors and planted faults is so; and every file is built. Each check takes texts, and is shown
 //! to object to a mistake (the tests of its module).
 
 mod book;
 mod citations;
+mod modules;
 mod register;
 mod text;
 
@@ -105,6 +106,12 @@ fn none(wrong: &[String]) {
 
 fn of_every_file(check: impl Fn(&File) -> Vec<String>) -> Vec<String> {
     files().iter().flat_map(check).collect()
+}
+
+/// (This test's own folder is among what is not read.)
+#[test]
+fn every_file_is_built() {
+    none(&modules::unbuilt(files()));
 }
 
 #[test]

@@ -2,11 +2,12 @@
 //! one thing changed, as a faulty ensemble would have it, is rejected with a sentence that names the
 //! deviation.
 
+use crate::entry;
 use crate::planted::{Plant, table};
 use crate::recorded;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use vivarium::catalogue::{Switches, catalogue};
+use vivarium::catalogue::Switches;
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
 use vivarium_model::property::{Bridge, Monitor, Objection, View};
@@ -27,8 +28,7 @@ fn runs() -> &'static [Vec<Event>] {
 }
 
 fn record(name: &str, seed: u64) -> Vec<Event> {
-    let entry = catalogue().into_iter().find(|entry| entry.name == name).expect("it is there");
-    let scenario = (entry.build)(&Switches::default());
+    let scenario = (entry(name).build)(&Switches::default());
     // The bridge is not told here what is there from the start.
     let faults = scenario.faults.without(Fault::ContainerDeletion).without(Fault::CounterWrap);
     let (events, objection) = recorded::record(Scenario { faults, ..scenario }, seed);

@@ -1,15 +1,15 @@
 //! What servers do to clients in a sweep is among what a search at the service grain tries: runs are
 //! taken again there, step by step. And what defective servers do is not.
 
+use crate::entry;
 use std::sync::Arc;
-use vivarium::catalogue::{Switches, catalogue};
+use vivarium::catalogue::Switches;
 use vivarium_model::release::{Bug, Release};
 use vivarium_sim::Scenario;
 use vivarium_sim::embed::{Cost, Why, check_embedding};
 
 fn scenario(name: &str, switches: &Switches) -> Scenario {
-    let entry = catalogue().into_iter().find(|entry| entry.name == name);
-    (entry.expect("it is in the catalogue").build)(switches)
+    (entry(name).build)(switches)
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no
 //! entry of the catalogue switches on: every monitor is asked, the bridge too.
 
+use crate::entry;
 use crate::recorded;
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use vivarium::catalogue::{Switches, catalogue};
+use vivarium::catalogue::Switches;
 use vivarium_model::history::History;
 use vivarium_model::property::{Bridge, Monitor, View};
 use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, sweep};
@@ -19,8 +20,7 @@ const SEEDS: Range<u64> = 0..500;
 const BEHIND: [u64; 3] = [1090, 4177, 4667];
 
 fn churn() -> Scenario {
-    let entry = catalogue().into_iter().find(|entry| entry.name == "churn").expect("it is there");
-    let mut scenario = (entry.build)(&Switches::default());
+    let mut scenario = (entry("churn").build)(&Switches::default());
     scenario.settings.servers.local_sessions = true;
     scenario.settings.servers.local_sessions_upgrading = true;
     scenario

@@ -10,3 +10,10 @@ mod narrow;
 mod planted;
 mod recorded;
 mod reported_again;
+
+use vivarium::catalogue::{Entry, catalogue};
+
+/// The catalogue's entry of this name.
+fn entry(name: &str) -> Entry {
+    catalogue().into_iter().find(|entry| entry.name == name).expect("it is in the catalogue")
+}

@@ -3,15 +3,15 @@
 //! `forward_learner_requests_to_commit_processor_disabled` the session misses its own create (rule 4.5.7).
 //! `model/tests/scenarios/28_moved_session.txt` tells how, and `vivarium findings sync-at-leader` shows it.
 
+use crate::entry;
 use std::ops::ControlFlow;
-use vivarium::catalogue::catalogue;
 use vivarium_sim::{HostKind, RunOptions, SweepOptions, SweepReport, sweep};
 
 /// Where the mutant is found with the property, and some more.
 const SEEDS: u64 = 1_000;
 
 fn swept(property: bool) -> SweepReport {
-    let lock = catalogue().into_iter().find(|entry| entry.name == "lock").expect("the lock");
+    let lock = entry("lock");
     let switches = lock.switches(&["RecoverBySync".to_owned()]).expect("its mutant");
     let mut scenario = (lock.build)(&switches);
     let servers = &mut scenario.settings.servers;

@@ -7,6 +7,7 @@
 //! the mean distance between two hits (measured over 20,000 seeds of `churn`);
 //! the test is slower then, and a new first seed makes it fast again.
 
+use crate::entry;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use vivarium::catalogue::{Entry, Switches, catalogue};
@@ -269,10 +270,6 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "PlantedEphemeralParent", "H4", 0, 50),
     exhibit("lock", "SnapshotAheadOfLog", "S6", 440, 2_000),
 ];
-
-fn entry(name: &str) -> Entry {
-    catalogue().into_iter().find(|entry| entry.name == name).expect("it is in the catalogue")
-}
 
 fn look(entry: &Entry, switches: &Switches, seeds: Range<u64>) -> SweepReport {
     let which = SweepOptions { seeds, jobs: 2, keep_going: false };

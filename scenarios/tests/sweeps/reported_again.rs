@@ -2,10 +2,11 @@
 //! successor has committed long before. That is legal and nothing new, so no monitor may make anything of
 //! it: neither object, nor know more than before, which could hide what comes later.
 
+use crate::entry;
 use crate::recorded::{self, Events};
 
 use std::sync::Arc;
-use vivarium::catalogue::{Entry, Switches, catalogue};
+use vivarium::catalogue::{Entry, Switches};
 use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
@@ -103,10 +104,6 @@ fn agrees(entry: &Entry, switches: &Switches, seeds: std::ops::Range<u64>) -> (u
         }
     }
     (all, objections)
-}
-
-fn entry(name: &str) -> Entry {
-    catalogue().into_iter().find(|entry| entry.name == name).expect("it is in the catalogue")
 }
 
 #[test]

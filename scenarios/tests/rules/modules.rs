@@ -1,0 +1,100 @@
+//! Every file of Rust is part of a program. A file that no `mod` names is not built and nobody is told: its tests would
+//! never run, and nothing would fail.
+
+use super::text::{File, Kind, split_comment};
+
+/// Folders in which Cargo takes each file for a program of its own.
+const OF_PROGRAMS: [&str; 4] = ["tests", "benches", "examples", "bin"];
+
+/// Files that are built for nobody.
+pub(crate) fn unbuilt(files: &[File]) -> Vec<String> {
+    let rust: Vec<&File> = files.iter().filter(|file| file.kind() == Kind::Rust).collect();
+    let unbuilt = rust.iter().filter(|file| !is_root(&file.path) && !is_named(file, &rust));
+    unbuilt.map(|file| format!("{}: no `mod` names it, so nobody builds it", file.path)).collect()
+}
+
+/// Whether Cargo finds it by itself.
+fn is_root(path: &str) -> bool {
+    let (folder, name) = parted(path);
+    let (above, last) = parted(folder);
+    match name {
+        "lib.rs" | "main.rs" if last == "src" => true,
+        "build.rs" => !folder.contains("/src") && !folder.contains("/tests"),
+        "main.rs" => OF_PROGRAMS.contains(&parted(above).1),
+        _ => OF_PROGRAMS.contains(&last),
+    }
+}
+
+/// Whether a file that could be its parent says so.
+fn is_named(file: &File, rust: &[&File]) -> bool {
+    let (folder, name) = parted(&file.path);
+    let (folder, module) = match name {
+        "mod.rs" => parted(folder),
+        _ => (folder, name.trim_end_matches(".rs")),
+    };
+    let in_folder = |parent: &str| {
+        let (of, name) = parted(parent);
+        let roots = ["mod.rs", "lib.rs", "main.rs"];
+        of == folder && (roots.contains(&name) || OF_PROGRAMS.contains(&parted(folder).1))
+    };
+    let says = |parent: &File| {
+        let path = format!("\"{}/{name}\"]", parted(folder).1);
+        parent.text.lines().map(|line| split_comment(line).0).any(|line| {
+            let declared = line.trim().trim_end_matches(';').split(' ').rev();
+            let is_module = declared.take(2).eq([module, "mod"]);
+            let by_place = in_folder(&parent.path) || parent.path == format!("{folder}.rs");
+            is_module && by_place || line.starts_with("#[path") && line.ends_with(&path)
+        })
+    };
+    rust.iter().any(|parent| parent.path != file.path && says(parent))
+}
+
+/// A path as its folder and its last part.
+fn parted(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[(&str, &str)]) -> Vec<String> {
+        unbuilt(&files.iter().map(|(path, text)| File::new(path, text)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_nobody_names_is_told() {
+        let main = ("a/tests/sweeps/main.rs", "mod one;\n// mod two;\nmod three_and_more;\n");
+        let files = ["one", "two", "three"].map(|name| format!("a/tests/sweeps/{name}.rs"));
+        let [one, two, three] = files.each_ref().map(|path| (path.as_str(), ""));
+        assert_eq!(
+            of(&[main, one, two, three]),
+            ["two", "three"].map(|name| format!(
+                "a/tests/sweeps/{name}.rs: no `mod` names it, so nobody builds it"
+            ))
+        );
+        // Who is named beside it is not named here.
+        let elsewhere = ("a/tests/users/main.rs", "mod two;\n");
+        assert_eq!(of(&[elsewhere, two]).len(), 1);
+        assert_eq!(of(&[("a/src/lib.rs", "mod b;\n"), ("a/src/b/c.rs", "mod c;\n")]).len(), 1);
+        assert_eq!(of(&[("a/src/lib.rs", ""), ("a/src/b/mod.rs", "")]).len(), 1);
+        assert_eq!(of(&[("a/src/lib.rs", ""), ("a/src/main/b.rs", "")]).len(), 1);
+    }
+
+    #[test]
+    fn what_cargo_or_a_parent_names_is_built() {
+        let none: [&str; 0] = [];
+        let of_cargo =
+            ["src/lib.rs", "src/main.rs", "tests/b.rs", "tests/b/main.rs", "benches/b.rs"];
+        let of_cargo = of_cargo.map(|path| format!("a/{path}"));
+        assert_eq!(of(&of_cargo.each_ref().map(|path| (path.as_str(), ""))), none);
+        let parent = ("a/src/b/mod.rs", "pub(crate) mod c;\nmod d; // why\n");
+        let children = [("a/src/b/c.rs", ""), ("a/src/b/d/mod.rs", "")];
+        assert_eq!(of(&[("a/src/lib.rs", "pub mod b;"), parent, children[0], children[1]]), none);
+        assert_eq!(of(&[("a/src/b.rs", "mod c;"), ("a/src/lib.rs", "mod b;"), children[0]]), none);
+        let shared = [("a/tests/b.rs", "mod support;\n"), ("a/tests/support/mod.rs", "")];
+        assert_eq!(of(&shared), none);
+        let by_path = ("a/tests/b.rs", "#[path = \"b/c.rs\"]\nmod d;\n");
+        assert_eq!(of(&[by_path, ("a/tests/b/c.rs", "")]), none);
+    }
+}
