@@ -25,6 +25,6 @@ pub use program::{handle, host, machines};
 pub use record::{case, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, fingerprint, id, named, observation, op, packet,
-    path, release, setup, stat, step, time, timer, txn, words, zxid,
+    path, release, session_order, setup, stat, step, time, timer, txn, words, zxid,
 };
 pub use world::{grain, history, witnesses};

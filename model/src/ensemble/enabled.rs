@@ -66,9 +66,11 @@ impl Ensemble {
             Step::Cut { from, to } => Status::when(!self.network.is_cut(from, to)),
             Step::Heal { from, to } => Status::when(self.network.is_cut(from, to)),
             // Steps of the service grain.
-            Step::Serve { .. } | Step::Notify(_) | Step::Late(_) | Step::CloseSession(_) => {
-                Err(Status::NotEnabled)
-            }
+            Step::Clock { .. }
+            | Step::Serve { .. }
+            | Step::Notify(_)
+            | Step::Late(_)
+            | Step::CloseSession(_) => Err(Status::NotEnabled),
         }
     }
 

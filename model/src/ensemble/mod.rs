@@ -192,7 +192,11 @@ impl Ensemble {
             | Step::Kill(_)
             | Step::Cancel(_) => self.machines().take(step, effects),
             Step::Input(_) => unreachable!("the world feeds programs"),
-            Step::Serve { .. } | Step::Notify(_) | Step::Late(_) | Step::CloseSession(_) => {
+            Step::Clock { .. }
+            | Step::Serve { .. }
+            | Step::Notify(_)
+            | Step::Late(_)
+            | Step::CloseSession(_) => {
                 unreachable!("{step} is a step of the service grain")
             }
             Step::Crash { .. }
@@ -395,6 +399,8 @@ fn sync_of_learner(delivered: &Delivered<LearnerPacket>) -> Option<(SessionId, X
 }
 
 impl Wire for Network {
+    const CHOOSES_CLOCKS: bool = false;
+
     fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection {
         self.open_client(client, server)
     }

@@ -174,6 +174,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::Start(id)
         | Step::Input(id)
         | Step::Random { client: id, .. }
+        | Step::Clock { client: id, .. }
         | Step::Resource { client: id, .. }
         | Step::Kill(id)
         | Step::Pause(id)

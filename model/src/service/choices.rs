@@ -10,6 +10,7 @@ use crate::vocabulary::id::{CallId, ClientId, SessionId, Xid};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ClientPacket;
 use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::{ClientTimer, Timer};
 use crate::vocabulary::zxid::Zxid;
 use crate::watch::{Rearming, WatchTable};
@@ -31,10 +32,10 @@ pub enum Prefixes {
 
 impl Service {
     /// Every step of this client, its server or its sessions that can happen now and is neither a
-    /// fault nor a program's timer nor a random number, in a fixed order.
+    /// fault nor a program's timer nor a random number nor a clock's reading, in a fixed order.
     pub fn enabled(&self, client: ClientId, prefixes: Prefixes, steps: &mut Vec<Step>) {
         self.enabled_of(client, prefixes, steps);
-        let mine = |session: &SessionId| session.0 >> 56 == u64::from(client.0);
+        let mine = |session: &SessionId| session.client() == client;
         let late = self.links.late.keys().copied().filter(mine);
         steps.extend(late.map(Step::Late));
         for (session, _) in self.prep.sessions().iter().filter(|(session, _)| mine(session)) {
@@ -58,7 +59,9 @@ impl Service {
         let mut steps = Vec::new();
         self.client_ids().any(|client| {
             self.enabled(client, Prefixes::Shortest, &mut steps);
-            !steps.is_empty() || self.draws(client).next().is_some()
+            !steps.is_empty()
+                || self.draws(client).next().is_some()
+                || self.clock_calls(client).next().is_some()
         })
     }
 
@@ -71,6 +74,16 @@ impl Service {
     /// The random numbers that a client's program waits for, by call.
     pub fn draws(&self, client: ClientId) -> impl Iterator<Item = CallId> {
         self.clients[client.index()].draws()
+    }
+
+    /// The calls of a client's program that wait for the time, each with the least that its clock can show.
+    pub fn clock_calls(&self, client: ClientId) -> impl Iterator<Item = (CallId, Time)> {
+        self.clients[client.index()].clock_calls()
+    }
+
+    /// The least that a program's clock can show to a call that waits for the time.
+    pub fn least_reading(&self, client: ClientId, call: CallId) -> Option<Time> {
+        self.clock_calls(client).find(|(waits, _)| *waits == call).map(|(_, least)| least)
     }
 
     /// Whether nobody is left who could keep a session alive, though it still has something to lose:

@@ -223,6 +223,8 @@ fn salted(place: u128, part: Fingerprint) -> Fingerprint {
 }
 
 impl Wire for Links {
+    const CHOOSES_CLOCKS: bool = true;
+
     fn open(&mut self, client: ClientId, _server: ServerId) -> ClientConnection {
         let link = self.links[client.index()].make_mut();
         let closed = Link::closed(client, &self.config);
@@ -285,6 +287,7 @@ impl Grain for Service {
             Step::Fire(Timer::Client(client, _) | Timer::Sleep(client, _))
             | Step::Start(client)
             | Step::Random { client, .. }
+            | Step::Clock { client, .. }
             | Step::Resource { client, .. }
             | Step::Message { to: client, .. }
             | Step::Kill(client)

@@ -36,11 +36,6 @@ pub struct Common {
     resources: Resources,
 }
 
-/// Whose session this is.
-pub(super) fn owner(session: SessionId) -> ClientId {
-    ClientId((session.0 >> 56) as u8)
-}
-
 impl Share {
     /// What tells it from others of the same client.
     pub fn fingerprint(&self) -> Fingerprint {
@@ -118,7 +113,7 @@ impl Service {
 
     /// What is one client's.
     pub fn share(&self, client: ClientId) -> Share {
-        let late = self.links.late.iter().filter(|(session, _)| owner(**session) == client);
+        let late = self.links.late.iter().filter(|(session, _)| session.client() == client);
         Share {
             node: self.clients[client.index()].clone(),
             link: self.links.links[client.index()].clone(),

@@ -135,7 +135,7 @@ impl Service {
         effects: &mut Effects,
     ) -> bool {
         let number = self.links.sessions[client.index()] + 1;
-        let session = SessionId::of_client(client, number);
+        let session = self.config.session_order.session(client, number);
         self.links.sessions[client.index()] = number;
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };

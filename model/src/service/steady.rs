@@ -9,7 +9,7 @@
 use super::Service;
 use crate::client::ClientState;
 use crate::program::host::{Operation, Output};
-use crate::vocabulary::id::ClientId;
+use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
@@ -62,11 +62,11 @@ impl Service {
             ClientPacket::Connect { session, .. } => session.is_none(),
             _ => false,
         };
-        let mine = |session: u64| session >> 56 == u64::from(client.0);
+        let mine = |session: SessionId| session.client() == client;
         link.to_server.iter().any(writes)
-            || self.links.late.keys().any(|session| mine(session.0))
+            || self.links.late.keys().any(|session| mine(*session))
             || self.prep.sessions().iter().any(|(session, _)| {
-                mine(session.0) && (self.is_closing(session) || self.is_orphan(session))
+                mine(session) && (self.is_closing(session) || self.is_orphan(session))
             })
     }
 
@@ -85,9 +85,9 @@ impl Service {
             }
             // These are answered at once where the client is connected.
             Operation::Connect => !connected || standing == Standing::Idle,
-            Operation::Now | Operation::Close => standing == Standing::Idle,
+            Operation::Close => standing == Standing::Idle,
             Operation::Sleep(_) | Operation::Cancelled => true,
-            Operation::Random | Operation::Resource(_) => true,
+            Operation::Random | Operation::Now | Operation::Resource(_) => true,
             Operation::Receive | Operation::AddAuth { .. } => false,
         }
     }

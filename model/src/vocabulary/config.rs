@@ -2,6 +2,7 @@
 
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::release::Bugs;
+use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -119,6 +120,9 @@ pub struct Config {
     /// What is in every server's database from the start.
     #[serde(default)]
     pub setup: Setup,
+    /// How session ids are ordered at the service grain, where no server issues them.
+    #[serde(default)]
+    pub session_order: SessionOrder,
 }
 
 /// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
@@ -250,6 +254,7 @@ impl Config {
             options: ServerOptions::default(),
             applies_at_once: false,
             setup: Setup::NONE,
+            session_order: SessionOrder::default(),
         }
     }
 

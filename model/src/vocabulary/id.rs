@@ -137,11 +137,6 @@ impl SessionId {
         SessionId(u64::from(server.0) << 56 | u64::from(start) << 32 | u64::from(number))
     }
 
-    /// The `number`th session of a client, where no server issues any: at the service grain.
-    pub fn of_client(client: ClientId, number: u32) -> SessionId {
-        SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number))
-    }
-
     /// The server that issued it.
     pub fn issuer(self) -> ServerId {
         ServerId((self.0 >> 56) as u8)

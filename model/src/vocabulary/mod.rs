@@ -15,6 +15,7 @@ pub mod op;
 pub mod packet;
 pub mod path;
 pub mod release;
+pub mod session_order;
 pub mod setup;
 pub mod stat;
 pub mod step;

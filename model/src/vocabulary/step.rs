@@ -8,6 +8,7 @@
 use crate::vocabulary::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
 };
+use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
 use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,14 @@ pub enum Step {
         call: CallId,
         /// The answer, drawn by the engine.
         value: u64,
+    },
+    /// A program that asked for the time is told this reading of its clock. Only at the service grain, where no clock
+    /// runs and a search chooses; in an ensemble a program reads the time of the step in which it asks.
+    Clock {
+        client: ClientId,
+        call: CallId,
+        /// What the clock shows: no less than it showed before, and than the program has slept since.
+        reading: Time,
     },
     /// A program's request arrives at an outside resource and is executed there.
     Resource { client: ClientId, call: CallId },
@@ -235,6 +244,7 @@ impl fmt::Display for Step {
             Step::Start(client) => write!(f, "{client}: program starts"),
             Step::Input(client) => write!(f, "{client}: program input"),
             Step::Random { client, .. } => write!(f, "{client}: random number"),
+            Step::Clock { client, reading, .. } => write!(f, "{client}: its clock shows {reading}"),
             Step::Resource { client, .. } => write!(f, "{client}: resource executes a request"),
             Step::Message { from, to } => write!(f, "message from {from} to {to}"),
             Step::Serve { client, prefix: Zxid::ZERO } => write!(f, "{client} is served"),

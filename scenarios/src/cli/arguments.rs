@@ -219,6 +219,12 @@ pub(super) struct ExploreArguments {
     /// How many programs may crash and start anew [default: 0]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub(super) kills: Option<String>,
+    /// How many readings of programs' clocks may be late on a path [default: 1]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub(super) delays: Option<String>,
+    /// A span by which such a reading can be late, beside an hour and the sessions' timeouts
+    #[arg(long = "delay", value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) delay: Vec<String>,
     /// How many servers [default: the scenario's]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) servers: Option<String>,

@@ -79,6 +79,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--cancels", &arguments.cancels),
         ("--timers", &arguments.timers),
         ("--kills", &arguments.kills),
+        ("--delays", &arguments.delays),
     ];
     let ensemble = [
         ("--servers", &arguments.servers),
@@ -118,6 +119,13 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         .kills(small("--kills", &arguments.kills)?);
     if arguments.timers.is_some() {
         exploration = exploration.timers(small("--timers", &arguments.timers)?);
+    }
+    if arguments.delays.is_some() {
+        exploration = exploration.delays(small("--delays", &arguments.delays)?);
+    }
+    for text in &arguments.delay {
+        let seconds = number("--delay", text, 1, u32::MAX.into())?;
+        exploration = exploration.delay(Duration::from_secs(seconds));
     }
     if let Some(text) = &arguments.clients {
         exploration =
@@ -232,7 +240,7 @@ fn search(
     let answer =
         guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, observer));
     meter.finish();
-    let Answer { mut report, case } = answer??;
+    let Answer { mut report, case, .. } = answer??;
     if let (Some(finding), Some(case)) = (&mut report.finding, case) {
         let (file, command) = saved(&selected.scenario.name, bugs, &case);
         (finding.case_file, finding.replay) = (Some(file), command);

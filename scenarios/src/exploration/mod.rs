@@ -24,7 +24,8 @@ use vivarium_model::config::Election;
 use vivarium_model::setup::{Setup, SetupError};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::bounds::{OutOfBounds, some_time, within};
-use vivarium_sim::every::programs::Budget;
+use vivarium_sim::every::programs::{Budget, MOST};
+use vivarium_sim::every::trie::ToldAgain;
 use vivarium_sim::every::{Observer, Options, Silent, Statistics, Strategy};
 use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::{Explored, Scenario};
@@ -49,6 +50,9 @@ use vivarium_sim::{Explored, Scenario};
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
     pub(crate) budget: Budget,
+    /// By how much a reading of a clock can be late, beside an hour and the sessions' timeouts.
+    pub(crate) delays: Vec<Duration>,
+    pub(crate) varied: programs::Varied,
     /// Somebody has said how many timers may end early.
     pub(crate) timers_are_said: bool,
     pub(crate) setup: Vec<String>,
@@ -71,6 +75,9 @@ pub(crate) struct Ensemble {
     election: Option<Election>,
     applies_at_once: bool,
 }
+
+/// What may go wrong in programs where nobody says what.
+const UNASKED: Budget = Budget { lost: 0, expiries: 0, cancels: 0, timers: 0, kills: 0, delays: 1 };
 
 /// So many states are looked at where nobody says how many: a test should not run for ever.
 const MAX_STATES: u64 = 10_000_000;
@@ -96,7 +103,9 @@ impl Exploration {
         let threads = NonZeroUsize::new(crate::sweeping::all_cores()).unwrap_or(NonZeroUsize::MIN);
         Exploration {
             clients: None,
-            budget: Budget::default(),
+            budget: UNASKED,
+            delays: Vec::new(),
+            varied: programs::Varied::default(),
             timers_are_said: false,
             setup: Vec::new(),
             ensemble: Ensemble::default(),
@@ -156,6 +165,23 @@ impl Exploration {
     #[must_use]
     pub fn kills(mut self, kills: u8) -> Exploration {
         self.budget.kills = kills;
+        self
+    }
+
+    /// How many readings of programs' clocks ([`now`](crate::prelude::ZooKeeper::now)) may be late on one path: 1, unless
+    /// this is called. A program's clock goes on by what the program sleeps. A reading that is late is later than that
+    /// by the timeout of a session, by an hour, or by one of the spans of [`delay`](Exploration::delay).
+    #[must_use]
+    pub fn delays(mut self, delays: u8) -> Exploration {
+        self.budget.delays = delays;
+        self
+    }
+
+    /// One more span by which a reading of a program's clock can be late: one that lies between two limits that a program
+    /// compares the time with.
+    #[must_use]
+    pub fn delay(mut self, span: Duration) -> Exploration {
+        self.delays.push(span);
         self
     }
 
@@ -313,7 +339,8 @@ impl Exploration {
         let (other, grain) = match &scenario.explored {
             Explored::Programs { .. } => (self.ensemble != Ensemble::default(), GrainKind::Service),
             Explored::Servers(_) => {
-                (service || self.budget != Budget::default(), GrainKind::Ensemble)
+                let service = service || self.budget != UNASKED || !self.delays.is_empty();
+                (service, GrainKind::Ensemble)
             }
             Explored::No(_) => return Ok(()),
         };
@@ -339,6 +366,19 @@ impl Exploration {
         if let Some(bytes) = max_memory {
             within(&format!("max_memory({bytes})"), bytes, 1, u64::MAX)?;
         }
+        let Budget { lost, expiries, cancels, timers, kills, delays } = self.budget;
+        let kinds = [
+            ("lost", lost),
+            ("expiries", expiries),
+            ("cancels", cancels),
+            ("timers", timers),
+            ("kills", kills),
+            ("delays", delays),
+        ];
+        for (kind, number) in kinds {
+            within(&format!("{kind}({number})"), number.into(), 0, MOST.into())?;
+        }
+        self.delays.iter().try_for_each(|span| some_time("delay", *span))?;
         max_time.map_or(Ok(()), |time| some_time("max_time", time))
     }
 
@@ -377,6 +417,10 @@ impl Exploration {
 pub(crate) struct Answer {
     pub(crate) report: ExplorationReport,
     pub(crate) case: Option<Case>,
+    /// What came of telling histories of programs again with other values.
+    told_again: ToldAgain,
+    /// The search was stopped: by the person at the keyboard, for time, or for memory.
+    is_stopped: bool,
 }
 
 /// Explores a scenario of the catalogue, or one of your own.

@@ -51,6 +51,8 @@ pub enum Call {
     Sleep,
     /// A random number.
     Random,
+    /// The time, in minutes.
+    Now,
     /// A message of another client.
     Receive,
     /// A write to a resource outside ZooKeeper.
@@ -165,8 +167,8 @@ pub struct Case {
 impl Case {
     /// The number of statements and of faults: what a smaller case has fewer of.
     pub fn size(&self) -> usize {
-        let Budget { lost, expiries, cancels, timers, kills } = self.budget;
-        let faults = [lost, expiries, cancels, timers, kills].map(usize::from);
+        let Budget { lost, expiries, cancels, timers, kills, delays } = self.budget;
+        let faults = [lost, expiries, cancels, timers, kills, delays].map(usize::from);
         let statements: usize = self.programs.iter().map(|program| program.len() + 1).sum();
         statements + faults.iter().sum::<usize>() + self.setup.len()
     }
@@ -196,7 +198,7 @@ impl Statement {
         let text = format!("{self:?}");
         let names = ["Create", "Delete", "Set", "Exists", "Get", "Count", "Ephemerals", "Sync"];
         let others =
-            ["Check", "Connect", "Close", "Sleep", "Random", "Receive", "Resource", "Auth"];
+            ["Check", "Connect", "Close", "Sleep", "Random", "Now", "Receive", "Resource", "Auth"];
         let is_call = |word: &str| {
             let mut all = names.iter().chain(&others).chain(&["WrongAuth"]);
             all.any(|name| word.starts_with(name))

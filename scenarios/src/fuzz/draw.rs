@@ -1,6 +1,6 @@
 //! Cases drawn at random, with weights: small ones, in which much can happen.
 
-use super::case::{Case, Watched};
+use super::case::{Call, Case, Statement, Watched};
 use super::palette::{Fault, Palette, Theme, fault};
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::random::{Random, Seeds};
@@ -36,7 +36,30 @@ pub fn draw(seed: u64, number: u64) -> Case {
         _ => Vec::new(),
     };
     let budget = if longer { Budget::default() } else { budget(&mut dice, clients, theme) };
-    Case { programs, setup, chroot, watched, budget }
+    let mut case = Case { programs, setup, chroot, watched, budget };
+    go_by_the_time(&mut case, &mut Seeds::new(seed).stream("clocks of the explorer", number));
+    case
+}
+
+/// In one case of six a program reads its clock, twice if it is long enough, and a reading may be late.
+fn go_by_the_time(case: &mut Case, dice: &mut Random) {
+    if dice.below(6) != 0 {
+        return;
+    }
+    let client = dice.below(case.programs.len() as u64) as usize;
+    let program = &mut case.programs[client];
+    for _ in 0..2 {
+        let at = dice.below(program.len() as u64) as usize;
+        program[at] = match dice.below(4) {
+            0 => Statement::Join(Call::Now, Call::Sleep),
+            1 => Statement::Spawn(Call::Now),
+            _ => Statement::Do(Call::Now),
+        };
+    }
+    if program.len() < 4 {
+        program.insert(dice.below(program.len() as u64 + 1) as usize, Statement::Do(Call::Sleep));
+    }
+    case.budget.delays = dice.below(2) as u8;
 }
 
 fn budget(dice: &mut Random, clients: usize, theme: Option<&Theme>) -> Budget {

@@ -57,7 +57,7 @@ impl Recorder {
             .nodes()
             .filter_map(|(path, znode)| {
                 let stat = tree.stat(path)?;
-                let owner = stat.ephemeral_owner.map_or(0, |owner| owner.0 >> 56);
+                let owner = stat.ephemeral_owner.map_or(0, |owner| u64::from(owner.client().0));
                 let (version, cversion) = (stat.version, stat.cversion);
                 Some(format!("{path}={:?}v{version}c{cversion}o{owner}", znode.data))
             })
@@ -152,9 +152,11 @@ fn said(event: &Event) -> Option<String> {
 /// A transaction without its zxid.
 fn committed(txn: &Txn) -> String {
     match &txn.body {
-        TxnBody::CreateSession { .. } => format!("a session of {}", txn.session.0 >> 56),
-        TxnBody::CloseSession { .. } => format!("the end of a session of {}", txn.session.0 >> 56),
-        body => format!("{body} by {}", txn.session.0 >> 56),
+        TxnBody::CreateSession { .. } => format!("a session of {}", txn.session.client().0),
+        TxnBody::CloseSession { .. } => {
+            format!("the end of a session of {}", txn.session.client().0)
+        }
+        body => format!("{body} by {}", txn.session.client().0),
     }
 }
 

@@ -311,6 +311,7 @@ async fn surroundings(zookeeper: &ZooKeeper, call: Call) -> String {
             let _ = zookeeper.random().await;
             "a number".into()
         }
+        Call::Now => format!("minute {}", zookeeper.now().await.milliseconds() / 60_000),
         Call::Receive => format!("from {}", zookeeper.receive().await.from),
         Call::Resource => {
             let written = zookeeper.write_resource("ledger", None, 1).await;

@@ -41,6 +41,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     with(&|case| case.budget.cancels = case.budget.cancels.saturating_sub(1));
     with(&|case| case.budget.timers = case.budget.timers.saturating_sub(1));
     with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
+    with(&|case| case.budget.delays = case.budget.delays.saturating_sub(1));
     with(&|case| case.chroot = false);
     if !case.chroot {
         with(&|case| _ = case.setup.pop());

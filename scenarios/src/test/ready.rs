@@ -175,7 +175,7 @@ impl Ready {
         let answer = exploration::answer(&self.scenario, &[], exploration, Arc::new(Silent));
         let name = || self.scenario.name.clone();
         let not_explored = |error| TestFailure::NotExplored { name: name(), error };
-        let Answer { mut report, case } = answer.map_err(not_explored)?;
+        let Answer { mut report, case, .. } = answer.map_err(not_explored)?;
         if let (Some(finding), Some(case)) = (&mut report.finding, case) {
             let file = environment::save(&case, "explored");
             finding.replay = match &file {

@@ -150,6 +150,15 @@ impl<A> Outcome<A> {
         }
     }
 
+    /// Whether something from outside stopped it: asking again would come no further.
+    pub fn is_stopped(&self) -> bool {
+        let stops = |by: &Bound| match by {
+            Bound::States(_) | Bound::Memory(_) | Bound::Time(_) | Bound::Interrupted => true,
+            Bound::Depth(_) | Bound::Withheld(_) | Bound::Boundary | Bound::Numbers => false,
+        };
+        matches!(&self.ending, Ending::Bounded { by, .. } if stops(by))
+    }
+
     /// The counterexample, if it is one.
     pub fn counterexample(&self) -> Option<&Counterexample<A>> {
         match &self.ending {

@@ -4,9 +4,11 @@
 //! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
 //! client's event thread. A paused machine stands still, inbox and all.
 
+mod clock;
 mod node;
 mod resource;
 
+use clock::Clock;
 pub(crate) use node::ClientNode;
 pub use node::ProgramState;
 pub(crate) use resource::FencedResource;
@@ -27,6 +29,9 @@ use std::sync::Arc;
 
 /// The way from client machines to servers.
 pub(crate) trait Wire {
+    /// True where no clock runs: what a program's clock shows is then a step of its own ([`Step::Clock`]).
+    const CHOOSES_CLOCKS: bool;
+
     /// A client machine opens a connection to a server.
     fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection;
 
@@ -123,8 +128,10 @@ impl<W: Wire> Machines<'_, W> {
             }
             Operation::Sleep(after) => {
                 node.sleeping.insert(call);
+                node.clock.sleeps(call, after);
                 effects.arm(Timer::Sleep(client, call), after);
             }
+            Operation::Now if W::CHOOSES_CLOCKS => node.clock.asked(call),
             Operation::Now => {
                 let outcome = Outcome::Now(at);
                 self.push_input(client, Input::Reply { call, outcome }, effects);
@@ -153,6 +160,7 @@ impl<W: Wire> Machines<'_, W> {
         let node = self.nodes[client.index()].make_mut();
         node.machine.abandon(call);
         node.inbox.retain(|input| input.call() != Some(call));
+        node.clock.abandon(call);
         if node.sleeping.remove(&call) {
             effects.disarm(Timer::Sleep(client, call));
         }
@@ -176,6 +184,7 @@ impl<W: Wire> Machines<'_, W> {
         if state == ProgramState::Finished {
             // Nobody is left who could draw the same number again.
             node.drawn = 0;
+            node.clock = Clock::default();
         }
     }
 
@@ -188,6 +197,7 @@ impl<W: Wire> Machines<'_, W> {
             }
             Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
             Step::Random { client, call, value } => self.random(client, call, value, effects),
+            Step::Clock { client, call, reading } => self.clock(client, call, reading, effects),
             Step::Resource { client, call } => self.resource(client, call, effects),
             Step::Message { from, to } => self.message(from, to, effects),
             Step::Kill(client) => {
@@ -277,8 +287,9 @@ impl<W: Wire> Machines<'_, W> {
     // ---- answers that do not come from ZooKeeper ----
 
     fn slept(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
-        let slept = self.nodes[client.index()].make_mut().sleeping.remove(&call);
-        assert!(slept, "{client} does not sleep");
+        let node = self.nodes[client.index()].make_mut();
+        assert!(node.sleeping.remove(&call), "{client} does not sleep");
+        node.clock.slept(call);
         self.push_input(client, Input::Reply { call, outcome: Outcome::Elapsed }, effects);
     }
 
@@ -287,6 +298,11 @@ impl<W: Wire> Machines<'_, W> {
         assert!(node.drawing.remove(&call), "{client} does not wait for a random number");
         node.drawn += 1;
         self.push_input(client, Input::Reply { call, outcome: Outcome::Random(value) }, effects);
+    }
+
+    fn clock(&mut self, client: ClientId, call: CallId, reading: Time, effects: &mut Effects) {
+        self.nodes[client.index()].make_mut().clock.read(call, reading);
+        self.push_input(client, Input::Reply { call, outcome: Outcome::Now(reading) }, effects);
     }
 
     /// A request arrives at its resource, whether or not its program still lives.

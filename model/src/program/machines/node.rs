@@ -1,11 +1,13 @@
 //! A client machine with the program's side of its calls.
 
+use super::clock::Clock;
 use crate::client::ClientMachine;
 use crate::program::host::{Input, Message, ResourceRequest};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Blocker, Status};
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId};
 use crate::vocabulary::step::Step;
+use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub(crate) struct ClientNode {
     /// How many were answered. It follows from the program's inputs, so it keeps no two states
     /// apart that these do not.
     pub(super) drawn: u64,
+    /// What the program knows of the time, where no clock runs.
+    pub(super) clock: Clock,
     /// Calls that wait for a message, oldest first.
     pub(super) receiving: VecDeque<CallId>,
     /// Messages that arrived and nobody has received yet.
@@ -63,6 +67,7 @@ impl ClientNode {
             sleeping: BTreeSet::new(),
             drawing: BTreeSet::new(),
             drawn: 0,
+            clock: Clock::default(),
             receiving: VecDeque::new(),
             received: VecDeque::new(),
             under_way: BTreeMap::new(),
@@ -86,6 +91,9 @@ impl ClientNode {
             Step::Fire(Timer::Client(..)) => {}
             // A machine that stands still takes no part in the rest.
             Step::Random { call, .. } => return Status::when(self.drawing.contains(call)),
+            Step::Clock { call, reading, .. } => {
+                return Status::when(self.clock.can_show(*call, *reading));
+            }
             Step::Resource { call, .. } => {
                 let is_under_way =
                     self.to_resources.contains_key(call) || !self.orphaned.is_empty();
@@ -117,6 +125,7 @@ impl ClientNode {
     /// and nobody keeps anything for it.
     pub(crate) fn awaits_only_zookeeper(&self) -> bool {
         self.drawing.is_empty()
+            && self.clock.is_unasked()
             && self.receiving.is_empty()
             && self.received.is_empty()
             && self.to_resources.is_empty()
@@ -136,6 +145,11 @@ impl ClientNode {
         self.drawing.iter().copied()
     }
 
+    /// The calls that wait for the time, and the least that the clock can show.
+    pub(crate) fn clock_calls(&self) -> impl Iterator<Item = (CallId, Time)> {
+        self.clock.calls()
+    }
+
     pub(crate) fn resource_calls(&self) -> impl Iterator<Item = CallId> {
         self.to_resources.keys().copied()
     }
@@ -149,6 +163,7 @@ impl ClientNode {
         self.inbox.clear();
         self.sleeping.clear();
         self.drawing.clear();
+        self.clock.forget_calls();
         self.receiving.clear();
         self.received.clear();
         self.cancellable.clear();

@@ -140,14 +140,14 @@ fn budgets(run: &RunReport) -> Vec<Budget> {
             for cancels in 0..=most(struck(Fault::Cancellation)) {
                 for timers in 0..=MOST_FAULTS {
                     for kills in 0..=most(struck(Fault::ProgramCrash)) {
-                        all.push(Budget { lost, expiries, cancels, timers, kills });
+                        all.push(Budget { lost, expiries, cancels, timers, kills, delays: 1 });
                     }
                 }
             }
         }
     }
     let sum = |budget: &Budget| {
-        let Budget { lost, expiries, cancels, timers, kills } = *budget;
+        let Budget { lost, expiries, cancels, timers, kills, delays: _ } = *budget;
         lost + expiries + cancels + timers + kills
     };
     all.retain(|budget| (1..=MOST_FAULTS).contains(&sum(budget)));

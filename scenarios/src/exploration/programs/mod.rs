@@ -2,8 +2,10 @@
 
 mod handover;
 mod timers;
+mod values;
 
 pub(crate) use handover::{Handed, hand_over};
+pub(crate) use values::Varied;
 
 use super::{Answer, Exploration, ExploreError, faults, figures};
 use crate::sweeping::deeds::Deeds;
@@ -22,8 +24,8 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::every::Shortest;
-use vivarium_sim::every::programs::{Action, Budget, ProgramModel};
-use vivarium_sim::every::trie::Told;
+use vivarium_sim::every::programs::{Action, Budget, DELAYS, ProgramModel};
+use vivarium_sim::every::trie::{Deeds as Did, Told, ToldAgain};
 use vivarium_sim::every::{
     Counterexample, Observer, Options, Outcome, search, serve as serve_model,
 };
@@ -59,12 +61,20 @@ impl Question {
             timers: budget.timers > 0,
             kills: budget.kills > 0,
         };
-        let drawn = Drawn::explored(&scenario, clients, search);
+        let mut drawn = Drawn::explored(&scenario, clients, search);
+        let varied = &exploration.varied;
+        drawn.config.session_order = varied.order();
         let programs = (scenario.programs)(&drawn);
         let asked = monitors(&scenario, &drawn);
         let chroots = drawn.config.clients.iter().map(|client| &*client.chroot);
-        let model =
-            ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget).below(chroots);
+        let timeouts = drawn.config.clients.iter().map(|client| client.session_timeout);
+        let delays = exploration.delays.iter().copied().chain(DELAYS).chain(timeouts);
+        let model = ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget)
+            .below(chroots)
+            .delayed_by(delays)
+            .drawing(varied.numbers())
+            .with_sessions(varied.order())
+            .telling_others(varied.fixed());
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
@@ -100,7 +110,7 @@ pub(super) fn explore(
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
     on_watch(question, patience, move |question, begins| {
-        timers::raised(question, &*observer, begins)
+        values::raised(question, &*observer, begins)
     })
 }
 
@@ -134,6 +144,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Question {
+    /// The same question without what its programs have been through.
+    fn anew(&self) -> Question {
+        let Question { scenario, bugs, drawn, exploration, .. } = self;
+        Question::new(scenario.clone(), bugs, drawn.clients, exploration)
+    }
+
+    /// The same with these values, and these options of the search.
+    fn with_values(&self, varied: Varied, options: Options) -> Question {
+        let Question { scenario, bugs, drawn, exploration, .. } = self;
+        let exploration = Exploration { varied, options, ..exploration.clone() };
+        Question::new(scenario.clone(), bugs, drawn.clients, &exploration)
+    }
+
     /// The same with this many timers, and these options of the search.
     fn with_timers(self, timers: u8, options: Options) -> Question {
         let Question { scenario, bugs, drawn, mut exploration, .. } = self;
@@ -155,7 +178,9 @@ impl Question {
             }
             Err(counterexample) => Some(self.violated(counterexample, observer, &mut report)),
         };
-        Answer { report, case }
+        let told_again = self.model.trie().told_again();
+        let is_stopped = outcome.is_stopped();
+        Answer { report, case, told_again, is_stopped }
     }
 
     /// The report, yet without a verdict.
@@ -167,6 +192,7 @@ impl Question {
         };
         let own = ["program", "progress"].map(str::to_string);
         let did = self.model.trie().deeds();
+        let told = self.model.trie().told_again();
         let observed = did.observed.iter().map(|name| &**name).collect();
         let deeds = Deeds { requests: did.requests, observed };
         let properties = own.into_iter().chain(name(Asked::Everywhere)).collect();
@@ -177,12 +203,12 @@ impl Question {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: dimensions(self.drawn.clients, self.exploration.budget),
+            dimensions: dimensions(self.drawn.clients, &self.exploration, &did, &told),
             properties,
             unasked: name(Asked::InSweeps),
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
-            claims: self.claims(),
+            claims: self.claims(&told),
             unseen: deeds.missing(&(self.scenario.monitors)(&self.drawn)),
             observed: deeds.observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
@@ -191,8 +217,8 @@ impl Question {
     }
 
     /// What the verdict rests on and nobody has proven.
-    fn claims(&self) -> Vec<String> {
-        let mut claims = Vec::new();
+    fn claims(&self, told: &ToldAgain) -> Vec<String> {
+        let mut claims = vec![values::claim(told)];
         let all = (self.scenario.monitors)(&self.drawn);
         let asks = all.iter().any(|monitor| monitor.asked() == Asked::Everywhere);
         if asks {
@@ -298,22 +324,50 @@ impl Question {
     }
 }
 
+/// What a search does about programs' clocks.
+fn clock(delays: u8, did: &Did) -> Dimension {
+    let sleeps = "goes on by what the program sleeps";
+    match (did.time, delays) {
+        (false, _) => Dimension::new("clock", true, "no program reads it"),
+        (true, 0) => Dimension::new(
+            "clock",
+            false,
+            format!("{sleeps}, and no further; --delays brings it in"),
+        ),
+        (true, _) => {
+            let late = "later by a session's timeout, by an hour, or by a --delay";
+            let times = match delays {
+                1 => "once".to_string(),
+                _ => format!("up to {delays} times"),
+            };
+            Dimension::new("clock", true, format!("{sleeps}; {times} a reading is {late}"))
+        }
+    }
+}
+
 /// The budget as a case notes it.
 fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    let Budget { lost, expiries, cancels, timers, kills } = budget;
+    let Budget { lost, expiries, cancels, timers, kills, delays } = budget;
     let kinds = [
         ("lost", lost),
         ("expiries", expiries),
         ("cancels", cancels),
         ("timers", timers),
         ("kills", kills),
+        ("delays", delays),
     ];
     kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
 }
 
 /// What such a search varies, and what it leaves out.
-fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
-    let Budget { lost, expiries, cancels, timers, kills } = budget;
+fn dimensions(
+    clients: u8,
+    exploration: &Exploration,
+    did: &Did,
+    told: &ToldAgain,
+) -> Vec<Dimension> {
+    let Budget { lost, expiries, cancels, timers, kills, delays } = exploration.budget;
+    let [random, sessions, times] = values::dimensions(&exploration.varied, clients, did, told);
     let order = "every order in which requests, replies, notifications and programs take turns";
     let fates = "never applied, applied, applied later than the next connection";
     let new_session =
@@ -344,6 +398,10 @@ fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
         ),
         timers,
         faults("kills", kills, "--kills", "a program dies at any moment and is started anew"),
+        clock(delays, did),
+        times,
+        random,
+        sessions,
         Dimension::new("servers, elections, disks", false, "only at the ensemble grain"),
     ]
 }

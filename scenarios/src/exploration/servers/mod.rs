@@ -2,7 +2,7 @@
 
 mod report;
 
-use super::{Answer, Exploration, ExploreError, figures};
+use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_SERVERS;
@@ -104,7 +104,8 @@ pub(super) fn explore(
         }
         Err(found) => Some(question.violated(&model, found, observer, &mut report)),
     };
-    Ok(Answer { report, case })
+    let is_stopped = outcome.is_stopped();
+    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped })
 }
 
 /// Takes the steps of a case again.

@@ -125,6 +125,11 @@ pub(super) struct Client {
     pub inbox: VecDeque<Input>,
     pub sleeping: BTreeSet<Slot>,
     pub drawing: BTreeSet<Slot>,
+    pub asking: BTreeSet<Slot>,
+    /// The least that the clock shows, once it was read.
+    pub minute: Option<u64>,
+    /// The same when a sleep has ended.
+    pub wakes: BTreeMap<Slot, u64>,
     pub cancellable: Vec<Slot>,
     pub receiving: VecDeque<Slot>,
     pub received: VecDeque<usize>,
@@ -146,6 +151,9 @@ impl Client {
             inbox: VecDeque::new(),
             sleeping: BTreeSet::new(),
             drawing: BTreeSet::new(),
+            asking: BTreeSet::new(),
+            minute: None,
+            wakes: BTreeMap::new(),
             cancellable: Vec::new(),
             receiving: VecDeque::new(),
             received: VecDeque::new(),
@@ -310,6 +318,8 @@ impl Client {
         self.inbox.retain(|input| !matches!(input, Input::Answer(mine, _) if *mine == slot));
         self.sleeping.remove(&slot);
         self.drawing.remove(&slot);
+        self.asking.remove(&slot);
+        self.wakes.remove(&slot);
         self.cancellable.retain(|mine| *mine != slot);
         self.receiving.retain(|mine| *mine != slot);
     }
@@ -325,6 +335,11 @@ impl Client {
         self.inbox.clear();
         self.sleeping.clear();
         self.drawing.clear();
+        self.asking.clear();
+        self.wakes.clear();
+        if running == Process::Finished {
+            self.minute = None;
+        }
         self.cancellable.clear();
         self.receiving.clear();
         self.received.clear();

@@ -226,7 +226,13 @@ fn submit(client: &mut Client, what: Await) -> Slot {
     match what {
         Await::Call(Call::Connect) => client.connect(slot),
         Await::Call(Call::Close) => client.close(slot),
-        Await::Call(Call::Sleep) | Await::Minute => _ = client.sleeping.insert(slot),
+        Await::Call(Call::Sleep) | Await::Minute => {
+            client.sleeping.insert(slot);
+            if let Some(minute) = client.minute {
+                client.wakes.insert(slot, minute + 1);
+            }
+        }
+        Await::Call(Call::Now) => _ = client.asking.insert(slot),
         Await::Call(Call::Random) => _ = client.drawing.insert(slot),
         Await::Call(Call::Receive) => match client.received.pop_front() {
             Some(from) => client.answer(slot, Ok(message(from))),

@@ -36,6 +36,8 @@ pub(super) enum Step {
     /// The server takes the oldest packet, at this place of the log.
     Serve(Place),
     Draw(Slot),
+    /// The clock has gone on by so many minutes more than the program has slept.
+    Tell(Slot, u64),
     Late(Session),
     Close(Session),
     /// The time of a session is up that nobody keeps.
@@ -107,6 +109,10 @@ impl World {
             steps.push(Step::Reconnect);
         }
         steps.extend(client.drawing.iter().map(|slot| Step::Draw(*slot)));
+        steps.extend(client.asking.iter().map(|slot| Step::Tell(*slot, 0)));
+        if self.left.delays > 0 {
+            steps.extend(client.asking.iter().map(|slot| Step::Tell(*slot, 60)));
+        }
         if client.link.open && (client.link.hung_up || !client.link.down.is_empty()) {
             steps.push(Step::Read);
         }
@@ -218,6 +224,13 @@ impl World {
             Step::Draw(slot) => {
                 client.drawing.remove(&slot);
                 client.answer(slot, Ok("a number".into()));
+            }
+            Step::Tell(slot, late) => {
+                self.left.delays -= u8::from(late > 0);
+                let minute = client.minute.unwrap_or(0) + late;
+                client.minute = Some(minute);
+                client.asking.remove(&slot);
+                client.answer(slot, Ok(format!("minute {minute}")));
             }
             Step::Late(session) => {
                 let writes = client.late.get_mut(&session).expect("there is a late write");
@@ -430,6 +443,7 @@ fn words((path, znode): (&String, &tree::Znode)) -> String {
 impl Client {
     fn wake(&mut self, slot: Slot) {
         self.sleeping.remove(&slot);
+        self.minute = self.minute.max(self.wakes.remove(&slot));
         self.answer(slot, Ok("slept".into()));
     }
 }

@@ -3,6 +3,12 @@
 use std::fmt;
 use vivarium_model::fingerprint::Fingerprint;
 
+/// Each number of a budget has so many bits in what a state is found by.
+const BITS: u32 = 6;
+
+/// The most of each kind on one path: more than any search gets through.
+pub const MOST: u8 = (1 << BITS) - 1;
+
 /// How often each kind of fault may happen on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
@@ -16,6 +22,8 @@ pub struct Budget {
     pub timers: u8,
     /// Programs that crash, each followed by a replacement.
     pub kills: u8,
+    /// Readings of programs' clocks that are later than what the program has slept since the one before.
+    pub delays: u8,
 }
 
 impl Budget {
@@ -24,11 +32,11 @@ impl Budget {
         Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    /// All of it in one number.
+    /// All of it in one number of 36 bits.
     pub(super) fn packed(self) -> u128 {
-        let Budget { lost, expiries, cancels, timers, kills } = self;
-        let left = [lost, expiries, cancels, timers, kills];
-        left.iter().fold(0, |sum, number| sum << 8 | u128::from(*number))
+        let Budget { lost, expiries, cancels, timers, kills, delays } = self;
+        let left = [lost, expiries, cancels, timers, kills, delays];
+        left.iter().fold(0, |sum, number| sum << BITS | u128::from(*number))
     }
 }
 
@@ -40,6 +48,7 @@ impl fmt::Display for Budget {
             (self.cancels, "cancels"),
             (self.timers, "timers"),
             (self.kills, "kills"),
+            (self.delays, "delays"),
         ];
         let mut some = kinds.into_iter().filter(|(number, _)| *number > 0).peekable();
         if some.peek().is_none() {

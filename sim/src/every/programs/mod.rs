@@ -47,7 +47,7 @@ mod steps;
 mod told;
 mod trace;
 
-pub use budget::Budget;
+pub use budget::{Budget, MOST};
 pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::{Action, INPUTS_KEPT, TIMERS_KEPT};
@@ -57,15 +57,21 @@ pub use state::State;
 use state::MAX_CLIENTS;
 
 use crate::every::memo::Memo;
-use crate::every::trie::Trie;
+use crate::every::trie::{Trie, Valued};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::handle::Program;
 use vivarium_model::property::{LooksBack, Monitor, Monitors};
 use vivarium_model::release::Bugs;
 use vivarium_model::service::{Prefixes, Service};
+use vivarium_model::session_order::SessionOrder;
 use vivarium_model::setup::Setup;
+use vivarium_model::time::Duration;
 use vivarium_model::world::World;
+
+/// A delay longer than what programs wait for.
+pub const DELAYS: [Duration; 1] = [Duration::from_secs(60 * 60)];
 
 /// Programs, what must hold of them, and what may go wrong.
 pub struct ProgramModel {
@@ -73,6 +79,10 @@ pub struct ProgramModel {
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
     budget: Budget,
+    /// What a draw can give beside a number of its own.
+    draws: Arc<[u64]>,
+    /// By how much a reading of a clock can be late.
+    delays: Arc<[Duration]>,
     reductions: Reductions,
     flaw: Option<Flaw>,
     /// One state in so many is held against what reductions rest on.
@@ -111,6 +121,8 @@ impl ProgramModel {
             told_matters: told::matters(&monitors),
             monitors,
             budget,
+            draws: Arc::default(),
+            delays: Arc::from(DELAYS),
             reductions: Reductions::ALL,
             flaw: None,
             rarity: check::RARITY,
@@ -129,6 +141,35 @@ impl ProgramModel {
     #[must_use]
     pub fn reduced_by(mut self, reductions: Reductions) -> ProgramModel {
         self.reductions = reductions;
+        self
+    }
+
+    /// With these spans for readings of clocks that are late ([`Budget::delays`]); an hour, unless this is called.
+    #[must_use]
+    pub fn delayed_by(mut self, delays: impl IntoIterator<Item = Duration>) -> ProgramModel {
+        let delays: BTreeSet<Duration> = delays.into_iter().filter(|by| !by.is_zero()).collect();
+        self.delays = delays.into_iter().collect();
+        self
+    }
+
+    /// With session ids in this order.
+    #[must_use]
+    pub fn with_sessions(mut self, order: SessionOrder) -> ProgramModel {
+        Arc::make_mut(&mut self.config).session_order = order;
+        self
+    }
+
+    /// Holds what programs do against what they do when these values are others ([`Trie::told_again`]).
+    #[must_use]
+    pub fn telling_others(self, valued: Vec<Valued>) -> ProgramModel {
+        self.trie.tell_others(self.config.session_order.clone(), valued);
+        self
+    }
+
+    /// Each draw gives a number of its own or one of these; a number of its own only, unless this is called.
+    #[must_use]
+    pub fn drawing(mut self, numbers: impl IntoIterator<Item = u64>) -> ProgramModel {
+        self.draws = numbers.into_iter().collect();
         self
     }
 
@@ -179,7 +220,7 @@ impl ProgramModel {
     /// reductions that are on by themselves.
     #[must_use]
     pub fn interchangeable(mut self) -> ProgramModel {
-        self.trie.hold_against_each_other();
+        self.trie.hold_against_each_other(&self.config.session_order);
         let scene = self.beginning();
         self.beginning_of_each = Some(self.fold(&scene, None).clients);
         self

@@ -87,7 +87,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What it is found by. A piece tells whose it is. The budget's 40 bits are folded into the places
+    /// What it is found by. A piece tells whose it is. The budget's 36 bits are put above the places
     /// of numbers that no search comes to: a table of 2^29 pieces is beyond any memory.
     pub(super) fn key(&self) -> u128 {
         let numbers = [self.client, self.shared, self.witnesses].map(|at| u128::from(at.get()));

@@ -40,12 +40,17 @@ impl Scene {
     /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
     pub(super) fn spend(&mut self, step: &Step) {
         let service = self.world.grain();
-        match step {
+        match *step {
             Step::BreakClient { .. } => self.left.lost -= 1,
             Step::Cancel(_) => self.left.cancels -= 1,
             Step::Kill(_) => self.left.kills -= 1,
-            Step::Expire(session) if !service.is_orphan(*session) => self.left.expiries -= 1,
+            Step::Expire(session) if !service.is_orphan(session) => self.left.expiries -= 1,
             Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
+            Step::Clock { client, call, reading }
+                if service.least_reading(client, call) < Some(reading) =>
+            {
+                self.left.delays -= 1;
+            }
             _ => {}
         }
     }

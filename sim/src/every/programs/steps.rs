@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | the server answers a read or a sync at a prefix, takes SetWatches or a proof of identity, accepts a session again | yes | the prefix stays in the log, and what is behind it fires no earlier watch; whose session is alive only its own client's steps change |
 //! | the server applies the log up to what its client hears of | yes | that is the same transaction later |
-//! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, gets a message | yes | its own piece only |
+//! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, reads its clock, gets a message | yes | its own piece only |
 //! | the connection is lost; a cancellation; a sleep ends early; the program is killed; it starts again | yes | its own piece and the budget |
 //! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
 //! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
@@ -96,7 +96,16 @@ impl ProgramModel {
         let service = scene.world.grain();
         service.enabled(client, self.prefixes(), steps);
         let drawn = service.numbers_drawn(client);
-        steps.extend(service.draws(client).map(|call| draw(client, call, drawn)));
+        for call in service.draws(client) {
+            steps.push(draw(client, call, drawn));
+            let chosen = |value: &u64| Step::Random { client, call, value: *value };
+            steps.extend(self.draws.iter().map(chosen));
+        }
+        for (call, least) in service.clock_calls(client) {
+            let later = self.delays.iter().filter(|_| scene.left.delays > 0).map(|by| least + *by);
+            let readings = [least].into_iter().chain(later);
+            steps.extend(readings.map(|reading| Step::Clock { client, call, reading }));
+        }
     }
 
     /// What a step comes to; `None` where it is not possible.
@@ -264,6 +273,7 @@ impl ProgramModel {
             | Step::Fire(_)
             | Step::Input(_)
             | Step::Random { .. }
+            | Step::Clock { .. }
             | Step::Message { .. }
             | Step::BreakClient { .. }
             | Step::Cancel(_)
@@ -284,8 +294,7 @@ impl ProgramModel {
     }
 }
 
-/// A random number: fresh, as good ones are. Which one is no choice; that two are equal is none of
-/// the things that this search tries.
+/// A random number: fresh, as good ones are. Which other ones are tried, the model says ([`ProgramModel::drawing`]).
 fn draw(client: ClientId, call: CallId, number: u64) -> Step {
     Step::Random { client, call, value: random_number(client, number) }
 }

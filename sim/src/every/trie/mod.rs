@@ -40,8 +40,10 @@ mod rounds;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use node::{Edge, Node, NodeId, NodeState};
+pub use values::{ToldAgain, Valued};
 
 use crate::every::intern::Arena;
 use foreign::ForeignWakers;
@@ -68,6 +70,8 @@ pub struct Trie {
     /// Changes of names under which programs must do the same, if they are to be held against each
     /// other.
     renamings: OnceLock<Vec<Renaming>>,
+    /// Other values that histories are told again with, if they are.
+    others: OnceLock<values::Others>,
     replays: AtomicU64,
     polls: AtomicU64,
     /// The programs that run now.
@@ -97,6 +101,10 @@ pub struct Told {
 pub struct Deeds {
     /// Somebody made a request.
     pub requests: bool,
+    /// Somebody asked for the time.
+    pub time: bool,
+    /// Somebody drew a random number.
+    pub draws: bool,
     /// The names of the observations.
     pub observed: BTreeSet<Arc<str>>,
 }
@@ -139,6 +147,7 @@ impl Trie {
             nodes,
             dependence: OnceLock::new(),
             renamings: OnceLock::new(),
+            others: OnceLock::new(),
             replays: AtomicU64::new(0),
             polls: AtomicU64::new(0),
             running: Mutex::default(),
@@ -202,6 +211,8 @@ impl Trie {
                     Output::Submit { operation: Operation::Request { .. }, .. } => {
                         deeds.requests = true;
                     }
+                    Output::Submit { operation: Operation::Now, .. } => deeds.time = true,
+                    Output::Submit { operation: Operation::Random, .. } => deeds.draws = true,
                     Output::Observe(seen) if !deeds.observed.contains(seen.name()) => {
                         deeds.observed.insert(Arc::from(seen.name()));
                     }

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Process;
 use vivarium_model::host::{Input, Output};
-use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::id::ClientId;
+use vivarium_model::session_order::SessionOrder;
 
 /// The random number that a client's program is given when it draws one, by how many it has drawn. Good
 /// ones are fresh; which one it is is no choice. All of them are equally long, in decimal and in
@@ -32,26 +33,37 @@ pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
 /// So many sessions and random numbers of a client are known by their look.
 const KNOWN: u32 = 256;
 
-/// Two clients change places.
+/// Other names: of two clients that change places, or of numbers.
 pub(super) struct Renaming {
     clients: (ClientId, ClientId),
     numbers: BTreeMap<u64, u64>,
 }
 
 impl Renaming {
-    fn of(one: ClientId, other: ClientId) -> Renaming {
+    /// Two clients change places.
+    fn of(one: ClientId, other: ClientId, order: &SessionOrder) -> Renaming {
         let mut numbers = BTreeMap::new();
         let mut both = |here: u64, there: u64| {
             numbers.insert(here, there);
             numbers.insert(there, here);
         };
         for number in 0..KNOWN {
-            let session = |client| SessionId::of_client(client, number + 1).0;
+            let session = |client| order.session(client, number + 1).0;
             both(session(one), session(other));
             let drawn = number.into();
             both(random_number(one, drawn), random_number(other, drawn));
         }
         Renaming { clients: (one, other), numbers }
+    }
+
+    /// All clients stay where they are, and numbers become others.
+    pub(super) fn to(numbers: BTreeMap<u64, u64>) -> Renaming {
+        Renaming { clients: (ClientId(0), ClientId(0)), numbers }
+    }
+
+    /// Another number for one that is known, and any other one as it is.
+    pub(super) fn number(&self, number: u64) -> u64 {
+        self.numbers.get(&number).copied().unwrap_or(number)
     }
 
     /// Where the client's program is told it then.
@@ -81,7 +93,7 @@ impl Renaming {
                 let is_client = matches!(key, Some("from" | "to"));
                 let renamed = match is_client {
                     true => u64::from(self.client(ClientId(old as u8)).0),
-                    false => self.numbers.get(&old).copied().unwrap_or(old),
+                    false => self.number(old),
                 };
                 *value = renamed.into();
             }
@@ -105,7 +117,7 @@ impl Renaming {
     }
 
     /// A text with other names in it. What could be a number ends where no more digits follow.
-    fn text(&self, text: &str) -> String {
+    pub(super) fn text(&self, text: &str) -> String {
         let mut renamed = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
@@ -148,9 +160,10 @@ fn text_of(values: &[Value]) -> Option<String> {
 
 impl Trie {
     /// From now on, what programs do is held against what they do in other clients' places.
-    pub fn hold_against_each_other(&self) {
+    pub fn hold_against_each_other(&self, order: &SessionOrder) {
         let clients: Vec<ClientId> = (0..self.clients()).map(ClientId::at).collect();
-        let renamings = clients.windows(2).map(|pair| Renaming::of(pair[0], pair[1])).collect();
+        let renamings =
+            clients.windows(2).map(|pair| Renaming::of(pair[0], pair[1], order)).collect();
         let _ = self.renamings.set(renamings);
     }
 
@@ -222,7 +235,7 @@ impl Trie {
 
 /// Whether these are the same under other names, by what is written of them. `Err` if that does not tell:
 /// an observation may be one that writes nothing, or not all that it holds.
-fn does_the_same(
+pub(super) fn does_the_same(
     renaming: &Renaming,
     client: ClientId,
     here: &[Output],
@@ -276,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_not_written_down_is_not_taken_for_the_same() {
-        let renaming = Renaming::of(ClientId(1), ClientId(2));
+        let renaming = Renaming::of(ClientId(1), ClientId(2), &SessionOrder::default());
         let same = |fails, here, there| {
             let says = |hidden| [Output::Observe(Observed::new(Hides { fails, hidden }))];
             does_the_same(&renaming, ClientId(1), &says(here), &says(there))
@@ -291,7 +304,8 @@ mod tests {
     #[test]
     fn names_are_found_wherever_they_stand() {
         let (one, other) = (ClientId(1), ClientId(2));
-        let renaming = Renaming::of(one, other);
+        let order = SessionOrder::default();
+        let renaming = Renaming::of(one, other, &order);
         let (here, there) = (random_number(one, 3), random_number(other, 3));
         let text =
             |number: u64| format!("/lock/{number:016x}-lock-0000000001, {number}, {number:X}");
@@ -299,7 +313,7 @@ mod tests {
         assert_eq!(renaming.text(&text(there)), text(here));
         assert_eq!(renaming.text("/lock/member-12"), "/lock/member-12");
 
-        let session = |client| SessionId::of_client(client, 2);
+        let session = |client| order.session(client, 2);
         let told =
             |client| Input::Reply { call: CallId(0), outcome: Outcome::Connected(session(client)) };
         assert_eq!(renaming.renamed_back(&told(one)), told(other));

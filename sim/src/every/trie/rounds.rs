@@ -55,16 +55,23 @@ pub(super) struct Rounds {
     laps: BTreeMap<(NodeId, NodeId), (Lap, usize)>,
     /// Some of the ways to each.
     arrivals: BTreeMap<NodeId, Vec<Lap>>,
+    /// The first way to each.
+    first: BTreeMap<NodeId, Lap>,
 }
 
 /// The end of a way through a round, which begins the next one.
 #[derive(Clone)]
-struct Lap {
+pub(super) struct Lap {
     from: NodeId,
     edge: Arc<Edge>,
 }
 
 impl Rounds {
+    /// The end of the first way to the beginning of a round. None while it is being taken.
+    pub(super) fn first(&self, round: NodeId) -> Option<Lap> {
+        self.first.get(&round).cloned()
+    }
+
     /// The fewest laps from the beginning of one round to that of another.
     fn path(&self, start: NodeId, end: NodeId) -> Option<Vec<Lap>> {
         let (mut queue, mut seen) =
@@ -104,6 +111,8 @@ impl Trie {
         }
         self.keep(from.client, run.process);
         let edge = Edge::new(input.clone(), run.outputs.into(), run.spawned, next.id);
+        let lap = Lap { from: from.id, edge: Arc::clone(&edge) };
+        lock(&self.lane(from.client).rounds).first.entry(next.id).or_insert(lap);
         self.go_round(from, &edge)?;
         Ok(edge)
     }
@@ -206,7 +215,7 @@ impl Trie {
     }
 
     /// A whole lap.
-    fn lap(&self, lap: &Lap) -> Way {
+    pub(super) fn lap(&self, lap: &Lap) -> Way {
         let mut way = self.way(self.node(lap.from));
         way.edges.push(Arc::clone(&lap.edge));
         way

@@ -149,6 +149,23 @@ impl<'a> Guide<'a> {
     }
 
     fn force(&mut self, step: Step) -> Result<(), String> {
+        self.apply(step)?;
+        self.tell_time()
+    }
+
+    /// Programs that have asked for the time are told that of the run.
+    fn tell_time(&mut self) -> Result<(), String> {
+        let clients = (0..self.service().config().clients.len()).map(ClientId::at);
+        let reading = self.at;
+        let calls = |client| {
+            let calls = self.service().clock_calls(client);
+            calls.map(move |(call, _least)| Step::Clock { client, call, reading })
+        };
+        let readings: Vec<Step> = clients.flat_map(calls).collect();
+        readings.into_iter().try_for_each(|reading| self.apply(reading))
+    }
+
+    fn apply(&mut self, step: Step) -> Result<(), String> {
         self.effects.clear();
         match self.world.apply(self.at, &step, &mut self.effects) {
             Ok(Status::Done) => {}
@@ -366,7 +383,7 @@ impl<'a> Guide<'a> {
     }
 
     fn close_session(&mut self, session: SessionId) -> Result<(), String> {
-        let client = owner(session);
+        let client = session.client();
         if self.service().is_alive(session) {
             self.expire(client, session)?;
         }
@@ -391,7 +408,7 @@ impl<'a> Guide<'a> {
             // Of a closeSession nobody asks by which connection it came.
             return self.close_session(session);
         }
-        let client = owner(session);
+        let client = session.client();
         let service = self.service();
         let fails = matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_));
         if fails && service.has_hung_up(client) {
@@ -421,7 +438,7 @@ impl<'a> Guide<'a> {
 
     /// Whether a request is on its way to the server of its session's client.
     fn is_under_way(&self, session: SessionId, xid: Xid) -> bool {
-        let (service, client) = (self.service(), owner(session));
+        let (service, client) = (self.service(), session.client());
         service.attached(client) == Some(session)
             && service.under_way(client).any(|packet| is_request(packet, xid))
     }
@@ -434,8 +451,4 @@ impl<'a> Guide<'a> {
 
 fn is_request(packet: &ClientPacket, number: Xid) -> bool {
     matches!(packet, ClientPacket::Request { xid, .. } if *xid == number)
-}
-
-fn owner(session: SessionId) -> ClientId {
-    ClientId((session.0 >> 56) as u8)
 }

@@ -13,6 +13,7 @@ use vivarium_model::machines::ProgramState;
 use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
+use vivarium_model::time::Duration;
 use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
@@ -58,7 +59,8 @@ impl ProgramModel {
     /// violated.
     fn violating(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let mut left = self.budget;
-        let mut allow = |world: &World<_, Service>, step: &Step| left.spend(world, step);
+        let mut allow =
+            |world: &World<_, Service>, step: &Step| left.spend(world, step, &self.delays);
         let Replayed { taken, objection, .. } = replay_in(self.world(), steps, false, &mut allow);
         let objection = objection.filter(|objection| objection.property == property)?;
         Some((taken, objection))
@@ -73,6 +75,8 @@ impl ProgramModel {
             looks_back: self.looks_back,
             told_matters: self.told_matters,
             budget: self.budget,
+            draws: Arc::clone(&self.draws),
+            delays: Arc::clone(&self.delays),
             reductions,
             flaw: self.flaw,
             rarity: self.rarity,
@@ -84,13 +88,26 @@ impl ProgramModel {
 
 impl Budget {
     /// Whether a step may be taken: a search would offer it, and what it takes is left. Takes it.
-    fn spend<H: Host>(&mut self, world: &World<H, Service>, step: &Step) -> bool {
+    fn spend<H: Host>(
+        &mut self,
+        world: &World<H, Service>,
+        step: &Step,
+        delays: &[Duration],
+    ) -> bool {
         let service = world.grain();
-        let left = match step {
+        let left = match *step {
             Step::BreakClient { .. } => &mut self.lost,
             Step::Cancel(_) => &mut self.cancels,
             Step::Kill(_) => &mut self.kills,
-            Step::Expire(session) if !service.is_orphan(*session) => &mut self.expiries,
+            Step::Expire(session) if !service.is_orphan(session) => &mut self.expiries,
+            Step::Clock { client, call, reading } => {
+                let least = service.least_reading(client, call);
+                match least.map(|least| reading.since(least)) {
+                    Some(Duration::ZERO) => return true,
+                    Some(delay) if delays.contains(&delay) => &mut self.delays,
+                    _ => return false,
+                }
+            }
             Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
             _ => return true,
         };
@@ -118,13 +135,14 @@ fn client_of(step: &Step) -> Option<ClientId> {
         | Step::Start(client)
         | Step::Input(client)
         | Step::Random { client, .. }
+        | Step::Clock { client, .. }
         | Step::Resource { client, .. }
         | Step::Kill(client)
         | Step::Cancel(client)
         | Step::Message { to: client, .. }
         | Step::Fire(Timer::Client(client, _) | Timer::Sleep(client, _)) => Some(client),
         Step::Expire(session) | Step::Late(session) | Step::CloseSession(session) => {
-            Some(ClientId((session.0 >> 56) as u8)).filter(|client| client.0 > 0)
+            Some(session.client()).filter(|client| client.0 > 0)
         }
         _ => None,
     }

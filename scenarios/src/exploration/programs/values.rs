@@ -1,0 +1,209 @@
+//! Values that a search gives one each: random numbers, session ids, and when znodes were changed.
+//!
+//! Histories of programs are told again with others ([`vivarium_sim::every::trie::ToldAgain`]). Where a program goes by
+//! random numbers or by session ids, the search is made again with several numbers for each draw, and once for each
+//! order of the ids. A program that goes by the times of znodes is not searched to an end: a search has no clock of
+//! servers.
+
+use super::super::Answer;
+use super::{Question, timers};
+use std::time::{Duration, Instant};
+use vivarium_model::session_order::SessionOrder;
+use vivarium_model::verdict::Verdict;
+use vivarium_reports::exploration::{Dimension, Figures};
+use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
+use vivarium_sim::every::{Observer, Options};
+
+/// What a draw gives where a program goes by it, beside a number of its own: the least ones, for those who take a
+/// remainder; and the first of each half and the last of all, for those who take a part of the range.
+const NUMBERS: [u64; 6] = [0, 1, 2, 3, 1 << 62, u64::MAX];
+
+/// What a search chooses of these values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Varied {
+    /// What a draw can give beside a number of its own, if it is a choice.
+    numbers: Option<Vec<u64>>,
+    /// In which order session ids are, if all orders are tried.
+    order: Option<SessionOrder>,
+}
+
+impl Varied {
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.numbers.clone().unwrap_or_default()
+    }
+
+    pub(super) fn order(&self) -> SessionOrder {
+        self.order.clone().unwrap_or_default()
+    }
+
+    /// The values that are not varied, so that histories are told again with others.
+    pub(super) fn fixed(&self) -> Vec<Valued> {
+        let is_fixed = |kind: &Valued| match kind {
+            Valued::RandomNumbers => self.numbers.is_none(),
+            Valued::SessionIds => self.order.is_none(),
+            Valued::ZnodeTimes => true,
+        };
+        Valued::ALL.into_iter().filter(is_fixed).collect()
+    }
+}
+
+/// Searches, and again for the values that programs go by; `begins` is told of each question before it is searched. All
+/// of it together keeps within the time.
+pub(super) fn raised(
+    question: Question,
+    observer: &dyn Observer,
+    begins: &dyn Fn(&Question),
+) -> Answer {
+    let mut asking = Asking { begun: Instant::now(), asked: question.anew(), observer, begins };
+    let mut varied = Varied::default();
+    let mut answer = timers::raised(question, observer, begins);
+    loop {
+        let goes_by = |kind| answer.told_again.goes_by.contains_key(&kind);
+        let stays = answer.report.verdict.violation().is_some() || answer.is_stopped;
+        if stays {
+            break;
+        }
+        if goes_by(Valued::RandomNumbers) && varied.numbers.is_none() {
+            varied.numbers = Some(NUMBERS.to_vec());
+        } else if goes_by(Valued::SessionIds) && varied.order.is_none() {
+            varied.order = Some(SessionOrder::default());
+        } else {
+            break;
+        }
+        answer = match varied.order {
+            None => asking.once(&varied),
+            Some(_) => asking.in_each_order(&varied),
+        };
+    }
+    if let (Some(sentence), Verdict::Exhausted { states, .. }) =
+        (answer.told_again.goes_by.get(&Valued::ZnodeTimes), &answer.report.verdict)
+    {
+        let by = format!(
+            "a program that goes by the times of znodes (ctime, mtime), which a search does not vary and a sweep does: \
+             {sentence}"
+        );
+        answer.report.verdict = Verdict::Bounded { by, states: *states, frontier: 0 };
+    }
+    answer
+}
+
+/// What is asked again.
+struct Asking<'a> {
+    begun: Instant,
+    asked: Question,
+    observer: &'a dyn Observer,
+    begins: &'a dyn Fn(&Question),
+}
+
+impl Asking<'_> {
+    fn left(&self) -> Option<Duration> {
+        let most = self.asked.exploration.options.max_time;
+        most.map(|time| time.saturating_sub(self.begun.elapsed()).max(Duration::from_millis(1)))
+    }
+
+    fn once(&mut self, varied: &Varied) -> Answer {
+        let options = Options { max_time: self.left(), ..self.asked.exploration.options.clone() };
+        let question = self.asked.with_values(varied.clone(), options);
+        (self.begins)(&question);
+        timers::raised(question, self.observer, self.begins)
+    }
+
+    /// One search for each order of the session ids. The first that is no "held" is the answer; else it is that of all
+    /// together.
+    fn in_each_order(&mut self, varied: &Varied) -> Answer {
+        let mut whole: Option<Answer> = None;
+        for order in SessionOrder::all(self.asked.drawn.clients) {
+            let varied = Varied { order: Some(order), ..varied.clone() };
+            let mut answer = self.once(&varied);
+            if let Some(before) = whole {
+                answer.take_in(before);
+            }
+            let goes_on = matches!(answer.report.verdict, Verdict::Exhausted { .. })
+                && !answer.told_again.goes_by.keys().any(|kind| *kind != Valued::ZnodeTimes);
+            if !goes_on {
+                return answer;
+            }
+            whole = Some(answer);
+        }
+        whole.expect("there is at least one order")
+    }
+}
+
+impl Answer {
+    /// Adds what another search of the same took.
+    fn take_in(&mut self, before: Answer) {
+        let (now, then) = (&mut self.report.figures, before.report.figures);
+        *now = Figures {
+            generated: now.generated + then.generated,
+            distinct: now.distinct + then.distinct,
+            depth: now.depth.max(then.depth),
+            peak_frontier: now.peak_frontier.max(then.peak_frontier),
+            visited_bytes: now.visited_bytes.max(then.visited_bytes),
+            pieces_bytes: now.pieces_bytes.max(then.pieces_bytes),
+            programs: now.programs.zip(then.programs).map(|(now, then)| now + then),
+            wall: now.wall + then.wall,
+        };
+        if let Verdict::Exhausted { states, depth } = &mut self.report.verdict {
+            (*states, *depth) = (now.distinct, now.depth);
+        }
+        for (kind, sentence) in before.told_again.goes_by {
+            self.told_again.goes_by.entry(kind).or_insert(sentence);
+        }
+    }
+}
+
+/// What a search did about these values, as rows of its report.
+pub(super) fn dimensions(
+    varied: &Varied,
+    clients: u8,
+    did: &Deeds,
+    told: &ToldAgain,
+) -> [Dimension; 3] {
+    let same = |kind: Valued, values: &str| match told.goes_by.contains_key(&kind) {
+        true => format!("{values}; a program goes by them"),
+        false => format!("{values}; told others, programs did the same along {}", along(told)),
+    };
+    let random = match &varied.numbers {
+        _ if !did.draws => Dimension::new("random numbers", true, "no program draws one"),
+        Some(numbers) => {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            let all =
+                format!("each draw gives a number of its own, or one of {}", numbers.join(", "));
+            Dimension::new("random numbers", true, all)
+        }
+        None => {
+            let own = "each draw gives a number of its own";
+            Dimension::new("random numbers", false, same(Valued::RandomNumbers, own))
+        }
+    };
+    let sessions = match varied.order {
+        Some(_) => {
+            let orders = SessionOrder::all(clients).len();
+            let all = format!("{orders} orders, in which of any two ids each is the larger");
+            Dimension::new("session ids", true, all)
+        }
+        None => {
+            let one = "in the order of the clients, later ones above";
+            Dimension::new("session ids", false, same(Valued::SessionIds, one))
+        }
+    };
+    let times = same(Valued::ZnodeTimes, "ctime and mtime are 0");
+    [random, sessions, Dimension::new("times of znodes", false, times)]
+}
+
+/// What a verdict rests on where values have not been varied.
+pub(super) fn claim(told: &ToldAgain) -> String {
+    format!(
+        "if no program goes by which random numbers, session ids or times of znodes it is told in another way than along \
+         {}",
+        along(told)
+    )
+}
+
+fn along(told: &ToldAgain) -> String {
+    use vivarium_reports::numbers::grouped;
+    match told.histories == told.of {
+        true => format!("all {} of their histories", grouped(told.of)),
+        false => format!("{} of their {} histories", grouped(told.histories), grouped(told.of)),
+    }
+}

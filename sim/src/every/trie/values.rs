@@ -1,0 +1,418 @@
+//! Whether programs go by values that a search does not vary: which random number a draw gives, which of two session
+//! ids is the larger, and at what time a znode was changed.
+//!
+//! A search gives each of these one value. That is enough for a program that only copies and compares them for
+//! equality. So histories are told again with other values wherever they stand in what the program is told, inside of
+//! paths and data too, from the program's beginning on, through all of its rounds. A program that does not do the same
+//! under the same change of values goes by them, and the first sentence that says so is kept. It is no verdict: who
+//! asked searches again, with these values as a choice, or says that the search is inconclusive.
+//!
+//! That a program did the same along some histories with some values is no proof. A search says how many were told
+//! again.
+
+use super::node::Origin;
+use super::renaming::{Renaming, does_the_same, random_number};
+use super::replay::parted;
+use super::{Node, NodeId, Trie, lock};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::handle::Process;
+use vivarium_model::host::{Input, Message, Outcome, Output};
+use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::op::{ClientInfo, Data, OpResult, ReadResult, Response, WatchedEvent};
+use vivarium_model::session_order::SessionOrder;
+use vivarium_model::stat::Stat;
+use vivarium_model::zxid::Zxid;
+
+/// Something that programs are told and that a search gives one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Valued {
+    /// What a draw gives ([`vivarium_model::handle::ZooKeeper::random`]).
+    RandomNumbers,
+    /// Session ids.
+    SessionIds,
+    /// `ctime` and `mtime` of a [`Stat`].
+    ZnodeTimes,
+}
+
+impl Valued {
+    /// All of them.
+    pub const ALL: [Valued; 3] = [Valued::RandomNumbers, Valued::SessionIds, Valued::ZnodeTimes];
+}
+
+/// All histories are told again while a trie has no more nodes than this, and then one in [`RARITY`].
+const ALL_OF: u32 = 4_096;
+const RARITY: u128 = 16;
+
+/// Draws are told again with so many other numbers, as long as no more than [`DRAWS`] of them were.
+const NUMBERS: u32 = 32;
+const DRAWS: u64 = 256;
+
+/// So many sessions and random numbers of a client are known by their look.
+const KNOWN: u32 = 256;
+
+/// What is told otherwise, and what came of it.
+pub(super) struct Others {
+    clients: u8,
+    order: SessionOrder,
+    valued: Vec<Valued>,
+    /// Made when they are needed: with all kinds of values changed, and with each alone.
+    all: OnceLock<[Variation; 2]>,
+    each: OnceLock<Vec<(Valued, Variation)>>,
+    draws: OnceLock<Vec<Variation>>,
+    drawn: AtomicU64,
+    told_again: AtomicU64,
+    asked: AtomicU64,
+    goes_by: Mutex<BTreeMap<Valued, String>>,
+}
+
+/// What histories were told again with other values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldAgain {
+    /// How many histories were.
+    pub histories: u64,
+    /// How many there are that have a value in them.
+    pub of: u64,
+    /// Which values a program goes by: what it did, as a sentence.
+    pub goes_by: BTreeMap<Valued, String>,
+}
+
+/// Other values for those that a history has.
+struct Variation {
+    renaming: Renaming,
+    times: Times,
+}
+
+/// When znodes were changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// At 0, as in the search.
+    Zero,
+    /// Ten seconds after the transaction before.
+    Up,
+    /// Ten seconds before it: the leader's clock is behind that of its predecessor.
+    Down,
+}
+
+impl Variation {
+    /// The values of these kinds are others; `number` says which.
+    fn of(valued: &[Valued], clients: u8, order: &SessionOrder, number: u32) -> Variation {
+        let mut numbers = BTreeMap::new();
+        let has = |kind| valued.contains(&kind);
+        let orders = SessionOrder::all(clients);
+        // The last order is the reverse of the first, as far as four kinds of order have one.
+        let other =
+            &orders[(orders.len() * (number as usize + 1)).saturating_sub(1) % orders.len()];
+        let other = if other == order { &orders[0] } else { other };
+        for client in (1..=clients).map(ClientId) {
+            for known in 0..KNOWN {
+                if has(Valued::SessionIds) {
+                    let session = order.session(client, known + 1).0;
+                    // A larger number too, for those who count.
+                    numbers.insert(session, other.session(client, known + 1 + number).0);
+                }
+                if has(Valued::RandomNumbers) {
+                    let here = random_number(client, known.into());
+                    numbers.insert(here, other_number(here, client, number));
+                }
+            }
+        }
+        let times = match has(Valued::ZnodeTimes) {
+            false => Times::Zero,
+            true if number.is_multiple_of(2) => Times::Up,
+            true => Times::Down,
+        };
+        Variation { renaming: Renaming::to(numbers), times }
+    }
+
+    /// The same input with other values.
+    fn told(&self, input: &Input) -> Input {
+        match input {
+            Input::Start | Input::Session(_) => input.clone(),
+            Input::Reply { call, outcome } => {
+                Input::Reply { call: *call, outcome: self.outcome(outcome) }
+            }
+            Input::Event { call, event } => Input::Event { call: *call, event: self.event(event) },
+        }
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> Outcome {
+        match outcome {
+            Outcome::Response(Ok(response)) => Outcome::Response(Ok(self.response(response))),
+            Outcome::Watch(Ok(event)) => Outcome::Watch(Ok(self.event(event))),
+            Outcome::Connected(session) => Outcome::Connected(self.session(*session)),
+            Outcome::Random(number) => Outcome::Random(self.renaming.number(*number)),
+            Outcome::Message(Message { from, body }) => {
+                Outcome::Message(Message { from: *from, body: self.data(body) })
+            }
+            Outcome::Response(Err(_))
+            | Outcome::Watch(Err(_))
+            | Outcome::Closed
+            | Outcome::Elapsed
+            | Outcome::Now(_)
+            | Outcome::Cancelled
+            | Outcome::Resource(_)
+            | Outcome::AuthAdded(_) => outcome.clone(),
+        }
+    }
+
+    fn response(&self, response: &Response) -> Response {
+        match response {
+            Response::Written(result) => Response::Written(self.result(result)),
+            Response::Multi(results) => {
+                Response::Multi(results.iter().map(|result| self.result(result)).collect())
+            }
+            Response::Exists(stat) => Response::Exists(self.stat(stat)),
+            Response::Data(data, stat) => Response::Data(self.data(data), self.stat(stat)),
+            Response::Children(names, stat) => {
+                Response::Children(self.sorted(names), self.stat(stat))
+            }
+            Response::Acl(acl, stat) => Response::Acl(acl.clone(), self.stat(stat)),
+            Response::AclSet(stat) => Response::AclSet(self.stat(stat)),
+            Response::MultiRead(results) => {
+                Response::MultiRead(results.iter().map(|result| self.read(result)).collect())
+            }
+            Response::Ephemerals(paths) => Response::Ephemerals(self.sorted(paths)),
+            Response::WhoAmI(clients) => {
+                let known =
+                    |it: &ClientInfo| ClientInfo { user: self.text(&it.user), ..it.clone() };
+                Response::WhoAmI(clients.iter().map(known).collect())
+            }
+            Response::AllChildrenNumber(_)
+            | Response::Watches
+            | Response::ContainerDeleted
+            | Response::Synced
+            | Response::Closed => response.clone(),
+        }
+    }
+
+    fn result(&self, result: &OpResult) -> OpResult {
+        match result {
+            OpResult::Created(path, stat) => OpResult::Created(self.text(path), self.stat(stat)),
+            OpResult::Set(stat) => OpResult::Set(self.stat(stat)),
+            OpResult::Deleted | OpResult::Checked | OpResult::Failed(_) => result.clone(),
+        }
+    }
+
+    fn read(&self, result: &ReadResult) -> ReadResult {
+        match result {
+            ReadResult::Data(data, stat) => ReadResult::Data(self.data(data), self.stat(stat)),
+            ReadResult::Children(names) => ReadResult::Children(self.sorted(names)),
+            ReadResult::Failed(_) => result.clone(),
+        }
+    }
+
+    fn stat(&self, stat: &Stat) -> Stat {
+        let time = |zxid: Zxid, now: u64| match self.times {
+            Times::Zero => now,
+            Times::Up => 10_000 * u64::from(zxid.counter()),
+            Times::Down => 10_000_000_000 - 10_000 * u64::from(zxid.counter()),
+        };
+        Stat {
+            ctime: time(stat.czxid, stat.ctime),
+            mtime: time(stat.mzxid, stat.mtime),
+            ephemeral_owner: stat.ephemeral_owner.map(|owner| self.session(owner)),
+            ..*stat
+        }
+    }
+
+    fn event(&self, event: &WatchedEvent) -> WatchedEvent {
+        WatchedEvent { path: self.text(&event.path), ..event.clone() }
+    }
+
+    fn session(&self, session: SessionId) -> SessionId {
+        SessionId(self.renaming.number(session.0))
+    }
+
+    fn sorted(&self, names: &[Arc<str>]) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = names.iter().map(|name| self.text(name)).collect();
+        names.sort();
+        names
+    }
+
+    fn text(&self, text: &Arc<str>) -> Arc<str> {
+        match may_hold_a_value(text.as_bytes()) {
+            true => self.renaming.text(text).into(),
+            false => Arc::clone(text),
+        }
+    }
+
+    fn data(&self, data: &Data) -> Data {
+        match std::str::from_utf8(data) {
+            Ok(text) if may_hold_a_value(data) => self.renaming.text(text).into_bytes().into(),
+            _ => Arc::clone(data),
+        }
+    }
+}
+
+/// Another random number. The first is odd where the one here is even, and differs in the next bits too; in every other
+/// one the highest bit is not set, as it is here. All have as many hexadecimal digits.
+fn other_number(here: u64, client: ClientId, number: u32) -> u64 {
+    let other = Fingerprint::of(&("another number", here, client, number)).0 as u64;
+    let low = if number == 0 { !here & 0xf } else { other & 0xf };
+    let high = if number.is_multiple_of(2) { 1 << 63 } else { 1 << 60 };
+    high | other & ((1 << 60) - 16) | low
+}
+
+/// Whether a text has as many digits in a row as the shortest of these values, in decimal or hexadecimal.
+fn may_hold_a_value(text: &[u8]) -> bool {
+    text.split(|byte| !byte.is_ascii_hexdigit()).any(|word| word.len() >= 15)
+}
+
+impl Others {
+    fn all(&self) -> &[Variation; 2] {
+        self.all.get_or_init(|| {
+            [0, 1].map(|number| Variation::of(&self.valued, self.clients, &self.order, number))
+        })
+    }
+
+    fn each(&self) -> &[(Valued, Variation)] {
+        self.each.get_or_init(|| {
+            let variations =
+                self.valued.iter().flat_map(|kind| [0, 1].map(|number| (*kind, number)));
+            let of =
+                |(kind, number)| (kind, Variation::of(&[kind], self.clients, &self.order, number));
+            variations.map(of).collect()
+        })
+    }
+
+    fn draws(&self) -> &[Variation] {
+        self.draws.get_or_init(|| {
+            let of =
+                |number| Variation::of(&[Valued::RandomNumbers], self.clients, &self.order, number);
+            (2..2 + NUMBERS).map(of).collect()
+        })
+    }
+}
+
+/// A history from a program's beginning, and what the program does behind it.
+struct History<'a> {
+    client: ClientId,
+    inputs: Vec<&'a Input>,
+    outputs: &'a [Output],
+}
+
+impl Trie {
+    /// From now on, what programs do is held against what they do when these are others. `order` is that of the
+    /// session ids here.
+    pub fn tell_others(&self, order: SessionOrder, valued: Vec<Valued>) {
+        let clients = u8::try_from(self.clients()).expect("a search has few clients");
+        let _ = self.others.set(Others {
+            clients,
+            order,
+            valued,
+            all: OnceLock::new(),
+            each: OnceLock::new(),
+            draws: OnceLock::new(),
+            drawn: AtomicU64::new(0),
+            told_again: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            goes_by: Mutex::default(),
+        });
+    }
+
+    /// What came of telling histories again.
+    pub fn told_again(&self) -> ToldAgain {
+        self.others.get().map_or_else(ToldAgain::default, |others| ToldAgain {
+            histories: others.told_again.load(Ordering::Relaxed),
+            of: others.asked.load(Ordering::Relaxed),
+            goes_by: lock(&others.goes_by).clone(),
+        })
+    }
+
+    /// Tells a history with one input more again, with other values.
+    pub(super) fn check_values(&self, from: &Node, input: &Input, outputs: &[Output]) {
+        let Some(others) = self.others.get() else { return };
+        others.asked.fetch_add(1, Ordering::Relaxed);
+        let is_chosen = self.nodes.len() <= ALL_OF
+            || Fingerprint::of(&(from.fingerprint, input)).0.is_multiple_of(RARITY);
+        if !is_chosen || lock(&others.goes_by).len() == others.valued.len() {
+            return;
+        }
+        let Some(edges) = self.edges_from_root(from) else { return };
+        let inputs = edges.iter().map(|edge| &edge.input).chain([input]).collect();
+        let history = History { client: from.client, inputs, outputs };
+        others.told_again.fetch_add(1, Ordering::Relaxed);
+        let is_draw = matches!(input, Input::Reply { outcome: Outcome::Random(_), .. })
+            && others.valued.contains(&Valued::RandomNumbers)
+            && others.drawn.fetch_add(1, Ordering::Relaxed) < DRAWS;
+        for variation in others.all() {
+            if self.parts(variation, &history).is_some() {
+                self.attribute(others, &history);
+                break;
+            }
+        }
+        let draws = if is_draw { others.draws() } else { &[] };
+        for variation in draws {
+            if let Some(sentence) = self.parts(variation, &history) {
+                lock(&others.goes_by).entry(Valued::RandomNumbers).or_insert(sentence);
+                break;
+            }
+        }
+    }
+
+    /// Which values it was that made the difference: those that make one alone, or all together.
+    fn attribute(&self, others: &Others, history: &History<'_>) {
+        let mut found = BTreeMap::new();
+        for (kind, variation) in others.each() {
+            if let Some(sentence) = self.parts(variation, history) {
+                found.entry(*kind).or_insert(sentence);
+            }
+        }
+        if found.is_empty() {
+            let all = others.all().iter().find_map(|variation| self.parts(variation, history));
+            let sentence = all.expect("there was a difference before");
+            found.extend(others.valued.iter().map(|kind| (*kind, sentence.clone())));
+        }
+        let mut goes_by = lock(&others.goes_by);
+        found.into_iter().for_each(|(kind, sentence)| _ = goes_by.entry(kind).or_insert(sentence));
+    }
+
+    /// What is different when the history is told with other values, as a sentence; `None` if nothing is.
+    fn parts(&self, variation: &Variation, history: &History<'_>) -> Option<String> {
+        let History { client, inputs, outputs } = history;
+        let told: Vec<Input> = inputs.iter().map(|input| variation.told(input)).collect();
+        if told.iter().zip(inputs).all(|(told, input)| told == *input) {
+            return None;
+        }
+        let mut process = Process::new(*client, &self.lane(*client).program);
+        let mut done = Vec::new();
+        for input in &told {
+            done.clear();
+            if !process.is_running() {
+                break;
+            }
+            process.feed(input.clone(), &mut done);
+        }
+        let same = done == **outputs
+            || does_the_same(&variation.renaming, *client, outputs, &done).unwrap_or(false);
+        (!same).then(|| {
+            let (here, there) = parted(outputs, &done);
+            let input = inputs.last().expect("a history has an input");
+            format!("told \"{input}\", {client}'s program {here}, and told other values {there}")
+        })
+    }
+
+    /// All edges from the program's beginning to a node; `None` where they are not known.
+    fn edges_from_root(&self, node: &Node) -> Option<Vec<Arc<super::Edge>>> {
+        let mut parts = Vec::new();
+        let mut way = self.way(node);
+        loop {
+            let start = self.node(way.start);
+            parts.push(way.edges);
+            if !matches!(start.origin, Origin::Round(_)) {
+                break;
+            }
+            way = self.first_arrival(start.client, start.id)?;
+        }
+        Some(parts.into_iter().rev().flatten().collect())
+    }
+
+    /// The way on which a program first came to the beginning of a round.
+    fn first_arrival(&self, client: ClientId, round: NodeId) -> Option<super::replay::Way> {
+        let lap = lock(&self.lane(client).rounds).first(round)?;
+        Some(self.lap(&lap))
+    }
+}
