@@ -230,6 +230,7 @@ impl Ensemble {
             nodes: &mut self.clients,
             resources: &mut self.resources,
             wire: &mut self.network,
+            scope: None,
         }
     }
 

@@ -66,6 +66,18 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// The session to which the handle that asks is pinned.
+    pub(crate) fn scope(&self) -> Option<SessionId> {
+        match self {
+            Operation::Request { scope, .. }
+            | Operation::AddAuth { scope, .. }
+            | Operation::RemoveWatches { scope, .. } => *scope,
+            _ => None,
+        }
+    }
+}
+
 /// A write to a resource outside ZooKeeper, which checks fencing tokens: it refuses a token smaller
 /// than one it has seen. Awaited like everything else, so a pause can fall between check and write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -46,6 +46,7 @@ impl Event {
             Event::Restarted { .. } | Event::Crashed { .. } => true,
             Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. } => true,
             Event::Cancelled { .. } => true,
+            Event::LearnsOfEnd { .. } => false,
             Event::Committed { txn, .. } => match txn.body {
                 TxnBody::Create { .. }
                 | TxnBody::Delete { .. }

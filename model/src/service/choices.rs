@@ -235,7 +235,7 @@ impl Service {
 
     /// What a client's program is told next.
     pub fn next_input(&self, client: ClientId) -> Option<&Input> {
-        self.clients[client.index()].inbox.front()
+        self.clients[client.index()].inbox.front().map(|told| &told.input)
     }
 
     /// How many requests a client has made in its session.

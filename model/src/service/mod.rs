@@ -39,8 +39,8 @@ pub use pieces::{Common, Share};
 
 use crate::client::ClientMachine;
 use crate::network::Delivered;
-use crate::program::host::{Input, Output};
-use crate::program::machines::{ClientNode, Machines, ProgramState, Resources, Wire};
+use crate::program::host::Output;
+use crate::program::machines::{ClientNode, Machines, ProgramState, Resources, Told, Wire};
 use crate::server::prep::Prep;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
@@ -144,7 +144,8 @@ impl Service {
     }
 
     fn machines(&mut self) -> Machines<'_, Links> {
-        Machines { nodes: &mut self.clients, resources: &mut self.resources, wire: &mut self.links }
+        let (nodes, resources) = (&mut self.clients, &mut self.resources);
+        Machines { nodes, resources, wire: &mut self.links, scope: None }
     }
 
     /// A step of a client machine or its program.
@@ -296,7 +297,7 @@ impl Grain for Service {
         }
     }
 
-    fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+    fn take_input(&mut self, client: ClientId) -> Result<Told, Status> {
         self.machines().take_input(client)
     }
 

@@ -240,6 +240,13 @@ pub enum Event {
         /// What it said.
         observation: Observed,
     },
+    /// A program knows now that a session of its client is over: something that it was told says so. It comes after all
+    /// that the program does in reaction at once.
+    LearnsOfEnd {
+        client: ClientId,
+        /// Which.
+        over: Over,
+    },
     /// A program started (again).
     Started { client: ClientId },
     /// A program's main future returned.
@@ -265,6 +272,25 @@ pub enum Event {
     },
 }
 
+/// Which sessions of a client are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Over {
+    /// This one.
+    Session(SessionId),
+    /// All but this one, which its program was connected by.
+    AllBut(SessionId),
+}
+
+impl Over {
+    /// Whether it says so of a session.
+    pub fn includes(self, session: SessionId) -> bool {
+        match self {
+            Over::Session(over) => over == session,
+            Over::AllBut(open) => open != session,
+        }
+    }
+}
+
 impl Event {
     /// The client and its observation, if a program made one of this type. Quick: most monitors ask it of every event.
     pub fn observed<T: Observation>(&self) -> Option<(ClientId, &T)> {
@@ -285,6 +311,7 @@ impl Event {
             | Event::Authenticated { client, .. }
             | Event::Rearmed { client, .. }
             | Event::Observed { client, .. }
+            | Event::LearnsOfEnd { client, .. }
             | Event::Started { client }
             | Event::Finished { client, .. }
             | Event::Panicked { client, .. }
@@ -316,8 +343,15 @@ impl Event {
         }
     }
 
-    /// Whether it only says that somebody was heard of, which happens all the time: a timeline can do without.
-    pub fn is_sign_of_life(&self) -> bool {
-        matches!(self, Event::Heard { .. } | Event::TouchesForwarded { .. } | Event::Touched { .. })
+    /// True if a timeline can do without it: it only says that a client was heard of, which happens all the time, or
+    /// what the input that a program is told says already.
+    pub fn is_left_out_of_timelines(&self) -> bool {
+        matches!(
+            self,
+            Event::Heard { .. }
+                | Event::TouchesForwarded { .. }
+                | Event::Touched { .. }
+                | Event::LearnsOfEnd { .. }
+        )
     }
 }

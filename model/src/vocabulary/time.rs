@@ -1,5 +1,6 @@
 //! Virtual time. The model keeps no clock: an engine passes the time of a step as an argument, and
-//! the explorer passes [`Time::ZERO`] always, so no hashed field may hold one.
+//! the explorer passes [`Time::ZERO`] always, so no hashed field may hold one, but for what a program's clock shows
+//! there: that is a choice of the search ([`Step::Clock`](crate::vocabulary::step::Step::Clock)).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -6,8 +6,8 @@
 
 use crate::client::ClientMachine;
 use crate::ensemble::Ensemble;
-use crate::program::host::{Input, Output};
-use crate::program::machines::ProgramState;
+use crate::program::host::Output;
+use crate::program::machines::{ProgramState, Told};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -31,7 +31,7 @@ pub trait Grain: Clone {
     ///
     /// # Errors
     /// Why there is none to take now.
-    fn take_input(&mut self, client: ClientId) -> Result<Input, Status>;
+    fn take_input(&mut self, client: ClientId) -> Result<Told, Status>;
 
     /// Carries out one output of a program.
     fn output(&mut self, client: ClientId, output: Output, at: Time, effects: &mut Effects);
@@ -65,7 +65,7 @@ impl Grain for Ensemble {
         Ensemble::apply(self, at, step, effects)
     }
 
-    fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+    fn take_input(&mut self, client: ClientId) -> Result<Told, Status> {
         self.machines().take_input(client)
     }
 

@@ -17,6 +17,7 @@ use crate::program::machines::ProgramState;
 use crate::property::{Monitor, Monitors, Objection};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ClientId;
 use crate::vocabulary::step::Step;
@@ -124,11 +125,17 @@ impl<H: Host, G: Grain> World<H, G> {
     ) -> Result<Status, Objection> {
         let status = match *step {
             Step::Input(client) => match self.grain.take_input(client) {
-                Ok(input) => {
+                Ok(told) => {
+                    let (for_listeners, over) = (told.is_for_listeners(), told.over);
+                    let input = told.input;
                     effects.absorb(&(at, step));
                     effects.note(|| format!("{client}'s program is told: {input}"));
                     self.host.feed(client, input, &mut self.outputs);
+                    let over = over.filter(|_| !for_listeners || !self.outputs.is_empty());
                     self.carry_out(client, at, effects);
+                    if let Some(over) = over {
+                        effects.event(Event::LearnsOfEnd { client, over });
+                    }
                     if let Some(client) = self.host.woken_from_outside() {
                         let saw = host::woken_from_outside(client);
                         return Err(Objection::new(host::FUNCTION_OF_ITS_INPUTS, saw));

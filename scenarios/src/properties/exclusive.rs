@@ -5,8 +5,9 @@
 //! learns that its session is over only after ZooKeeper has decided so, a paused one later still. So
 //! unless it is [`strict`](Property::strictly), of two holders one may have a session that is over in
 //! the committed history (a *zombie*). Where grants carry fencing tokens it must be the one with the
-//! smaller token. The excuse ends when the program shows that it knows: by saying anything at all in
-//! another session.
+//! smaller token. The excuse ends when the program knows, or shows that it knows: behind any answer of its handle that
+//! says so (SessionExpired, the end of a watch, a connection by another session) and what it does about that at once, and
+//! when it says anything at all in another session.
 //!
 //! A belief ends with the process that has it: one that was killed believes nothing any more, though its
 //! ephemeral znode stands until its session ends (who is granted while that stands is the business of
@@ -17,7 +18,7 @@ use super::said::{Datum, Said};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::config::Config;
-use vivarium_model::event::Event;
+use vivarium_model::event::{Event, Over};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
 use vivarium_model::property::{LooksBack, View};
@@ -134,10 +135,15 @@ impl Held {
     fn is_older_than(&self, session: SessionId) -> bool {
         self.session.map_or(self.had_expired, |own| own != session)
     }
+
+    /// Whether it began in a session that is over.
+    fn is_by(&self, over: Over) -> bool {
+        self.session.map_or(self.had_expired, |own| over.includes(own))
+    }
 }
 
 impl Exclusive {
-    /// Whether a holder is excused: its session is over, and for all we see it does not know.
+    /// Whether a holder is excused: its session is over, and it does not know.
     fn is_zombie(&self, view: View<'_>, held: &Held) -> bool {
         let is_over = |session: SessionId| !view.history.tree().sessions().contains_key(&session);
         let excuses = !self.strict && !self.unknown_sessions && !held.knows;
@@ -169,7 +175,7 @@ impl Exclusive {
         let why = match (self.strict, held.knows, theirs.knows) {
             (true, ..) => "which nothing excuses here",
             (_, true, _) | (_, _, true) => {
-                "and one of them goes on in another session although it holds by one that is over"
+                "and one of them holds by a session that is over, as its program was told"
             }
             _ if self.is_zombie(view, held) || self.is_zombie(view, theirs) => {
                 "and the session of the smaller token is open"
@@ -229,9 +235,19 @@ impl Exclusive {
         client: ClientId,
         session: SessionId,
     ) -> Result<(), String> {
+        self.knows(view, client, &|held| held.is_older_than(session))
+    }
+
+    /// A client's program knows that the session of some of its beliefs is over.
+    fn knows(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        of: &dyn Fn(&Held) -> bool,
+    ) -> Result<(), String> {
         let mut known = Vec::new();
         for (key, all) in &mut self.held {
-            if let Some(held) = all.get_mut(&client).filter(|held| held.is_older_than(session)) {
+            if let Some(held) = all.get_mut(&client).filter(|held| of(held)) {
                 held.knows = true;
                 known.push(key.clone());
             }
@@ -254,6 +270,11 @@ impl Exclusive {
     fn holds_by_an_older(&self, client: ClientId, session: Option<SessionId>) -> bool {
         let mut held = self.held.values().filter_map(|all| all.get(&client));
         session.is_some_and(|session| held.any(|held| held.is_older_than(session)))
+    }
+
+    /// Whether it holds anything by a session that is over.
+    fn holds_by(&self, client: ClientId, over: Over) -> bool {
+        self.held.values().filter_map(|all| all.get(&client)).any(|held| held.is_by(over))
     }
 
     fn accepts(&mut self, client: ClientId, token: Option<Zxid>) -> Result<(), String> {
@@ -329,6 +350,7 @@ impl Rule for Exclusive {
                 matches!(state, SessionState::SyncConnected | SessionState::Expired)
             }
             Event::Observed { .. }
+            | Event::LearnsOfEnd { .. }
             | Event::Started { .. }
             | Event::Killed { .. }
             | Event::Finished { .. }
@@ -342,6 +364,7 @@ impl Rule for Exclusive {
     fn minds(&self, event: &Event) -> bool {
         match event {
             Event::Observed { client, session, .. } => self.holds_by_an_older(*client, *session),
+            Event::LearnsOfEnd { client, over } => self.holds_by(*client, *over),
             Event::Started { client }
             | Event::Killed { client }
             | Event::Finished { client, .. }
@@ -359,6 +382,9 @@ impl Rule for Exclusive {
             Event::Observed { client, session: Some(session), .. } => {
                 let is_about = Said::of(event).is_some_and(|said| self.is_about(&said));
                 if is_about { Ok(()) } else { self.goes_on(view, *client, *session) }
+            }
+            Event::LearnsOfEnd { client, over } => {
+                self.knows(view, *client, &|held| held.is_by(*over))
             }
             Event::Session { client, state: SessionState::Expired, .. } => {
                 self.told.insert(*client);

@@ -22,7 +22,7 @@ const EXHIBITS: &[Exhibit] = &[
         "double-barrier",
         "DbTimeoutLeavesNode",
         |two| two.timers(1),
-        "double barrier DB1 enough",
+        "double barrier DB4 one verdict",
         33,
     ),
     exhibit("double-barrier", "DbLeaveUnconditional", LOST, "double barrier DB2 emptiness", 45),

@@ -76,8 +76,27 @@ fn a_program_that_goes_by_a_random_number_meets_others() {
     // One in 1,000 is noticed, and is none of those that are tried: that is said.
     let report = holds(draws(|number| number % 1_000 == 555), &asked);
     assert!(
-        report.claims.iter().any(|claim| claim.starts_with("if no program goes by which random"))
+        report.claims.iter().any(|claim| claim.starts_with("if no property goes by which random"))
     );
+}
+
+/// How long a program sleeps makes no difference to a search, unless the program looks at its clock.
+#[test]
+fn a_random_pause_is_no_choice_without_a_clock() {
+    let pauses = |looks: bool| {
+        Test::new("pauses", move |zk: ZooKeeper| async move {
+            zk.connect().await;
+            let before = if looks { zk.now().await } else { Time::ZERO };
+            zk.sleep(Duration::from_millis(zk.random().await % 8 * 1_000)).await;
+            match looks && zk.now().await.since(before) == Duration::from_secs(3) {
+                true => Err("it slept for three seconds".to_string()),
+                false => Ok(()),
+            }
+        })
+    };
+    let report = holds(pauses(false), &Exploration::new());
+    assert!(!row(&report, "random numbers").0);
+    falls(pauses(true), &Exploration::new().delays(0));
 }
 
 /// A name with a random number in it is no matter: the number is only looked for again.

@@ -96,9 +96,44 @@ fn leader(careful: bool, says: bool) -> Test {
 fn who_goes_on_in_another_session_is_excused_no_more() {
     let make =
         |careful| move || leader(careful, true).monitor(never_two_at_once("leads", "resigned"));
-    let says = "one of them goes on in another session although it holds by one that is over";
+    let says = "one of them holds by a session that is over, as its program was told";
     falls_in_a_search(make(false), &two().expiries(1), says);
     holds(make(true), 50, &two().expiries(1));
+}
+
+/// Leads, and when it is told that its session is over, goes on leading: in silence, with another session, by which it
+/// reads that another client leads.
+async fn leads_in_silence(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
+    zookeeper.connect().await;
+    match zookeeper.create("/leader", b"", CreateMode::Ephemeral).await {
+        Ok(_) => zookeeper.custom("leads", &[]),
+        Err(Error::NodeExists | Error::SessionExpired | Error::ConnectionLoss) => return Ok(()),
+        Err(error) => return Err(words(error)),
+    }
+    if zookeeper.get_data("/leader").await == Err(Error::SessionExpired) {
+        if careful {
+            zookeeper.custom("resigned", &[]);
+        }
+        zookeeper.connect().await;
+        let _ = zookeeper.exists("/leader").await;
+    }
+    zookeeper.custom("resigned", &[]);
+    Ok(())
+}
+
+#[test]
+fn an_answer_of_the_handle_ends_the_excuse() {
+    let make = |careful| {
+        move || {
+            Test::new("silent", move |zookeeper| leads_in_silence(zookeeper, careful))
+                .clients(2)
+                .faults(Faults::NONE.with(Fault::SessionExpiry))
+                .monitor(never_two_at_once("leads", "resigned"))
+        }
+    };
+    let says = "one of them holds by a session that is over, as its program was told";
+    falls_in_a_search(make(false), &two().expiries(1), says);
+    holds(make(true), 300, &two().expiries(1));
 }
 
 /// It need not say anything for that where beliefs end with sessions.
@@ -110,7 +145,7 @@ fn a_belief_can_have_to_end_with_its_session() {
             leader(careful, false).monitor(exclusive)
         }
     };
-    let says = "one of them goes on in another session although it holds by one that is over";
+    let says = "one of them holds by a session that is over, as its program was told";
     falls_in_a_search(make(false), &two().expiries(1), says);
     holds(make(true), 50, &two().expiries(1));
 }

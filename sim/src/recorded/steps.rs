@@ -98,7 +98,8 @@ impl Taker for Timeless<'_, '_> {
     fn taken(&mut self, at: Time, step: Step, effects: &Effects) {
         self.taken.push(step);
         if let Some(notes) = &effects.notes {
-            let (notes, events) = (notes.clone(), effects.events.clone());
+            let told = effects.events.iter().filter(|event| !event.is_left_out_of_timelines());
+            let (notes, events) = (notes.clone(), told.cloned().collect());
             let number = self.taken.len() as u64;
             self.lines.push(TraceLine { at, number, step, notes, events });
         }

@@ -159,7 +159,7 @@ impl Record {
 
     fn trace(&mut self, at: Time, step: Step, effects: &Effects) {
         let notes = effects.notes.clone().unwrap_or_default();
-        let told = effects.events.iter().filter(|event| !event.is_sign_of_life());
+        let told = effects.events.iter().filter(|event| !event.is_left_out_of_timelines());
         let events: Vec<Event> = told.cloned().collect();
         let number = self.steps;
         let turns: Vec<_> = events.iter().filter(|event| event.is_milestone()).cloned().collect();

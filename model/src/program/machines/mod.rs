@@ -5,10 +5,12 @@
 //! client's event thread. A paused machine stands still, inbox and all.
 
 mod clock;
+mod knowledge;
 mod node;
 mod resource;
 
 use clock::Clock;
+pub use knowledge::Told;
 pub(crate) use node::ClientNode;
 pub use node::ProgramState;
 pub(crate) use resource::FencedResource;
@@ -19,7 +21,7 @@ use crate::program::host::{Input, Message, Operation, Outcome, Output};
 use crate::vocabulary::effect::{Effect, Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Tracked;
-use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId};
+use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId, SessionId};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -50,6 +52,9 @@ pub(crate) struct Machines<'a, W> {
     pub(crate) nodes: &'a mut [Tracked<ClientNode>],
     pub(crate) resources: &'a mut Resources,
     pub(crate) wire: &'a mut W,
+    /// The session to which the handle of a call that begins is pinned, if that is not its client's any more: what it is
+    /// told at once is of that one.
+    pub(crate) scope: Option<SessionId>,
 }
 
 impl<W: Wire> Machines<'_, W> {
@@ -58,13 +63,14 @@ impl<W: Wire> Machines<'_, W> {
         let node = self.nodes[client.index()].make_mut();
         if node.program == ProgramState::Running {
             effects.absorb(&input);
-            node.inbox.push_back(input);
+            let session = self.scope.or(node.machine.session());
+            node.inbox.push_back(Told::of(input, session));
             effects.due(Step::Input(client));
         }
     }
 
     /// Takes a program's next input out of its inbox.
-    pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Input, Status> {
+    pub(crate) fn take_input(&mut self, client: ClientId) -> Result<Told, Status> {
         self.nodes[client.index()].allows(client, &Step::Input(client))?;
         let node = self.nodes[client.index()].make_mut();
         Ok(node.inbox.pop_front().expect("it was just looked at"))
@@ -122,9 +128,12 @@ impl<W: Wire> Machines<'_, W> {
             | Operation::AddAuth { .. }
             | Operation::Connect
             | Operation::Close => {
+                let own = node.machine.session();
+                self.scope = operation.scope().filter(|scope| Some(*scope) != own);
                 self.with_machine(client, effects, |machine, out| {
                     machine.call(call, operation, out);
                 });
+                self.scope = None;
             }
             Operation::Sleep(after) => {
                 node.sleeping.insert(call);
@@ -159,7 +168,7 @@ impl<W: Wire> Machines<'_, W> {
     fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
         node.machine.abandon(call);
-        node.inbox.retain(|input| input.call() != Some(call));
+        node.inbox.retain(|told| told.input.call() != Some(call));
         node.clock.abandon(call);
         if node.sleeping.remove(&call) {
             effects.disarm(Timer::Sleep(client, call));

@@ -1,8 +1,9 @@
 //! A client machine with the program's side of its calls.
 
 use super::clock::Clock;
+use super::knowledge::Told;
 use crate::client::ClientMachine;
-use crate::program::host::{Input, Message, ResourceRequest};
+use crate::program::host::{Message, ResourceRequest};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Blocker, Status};
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId};
@@ -33,7 +34,7 @@ pub(crate) struct ClientNode {
     pub(crate) paused: bool,
     /// The connection in use.
     pub(crate) connection: Option<ClientConnection>,
-    pub(crate) inbox: VecDeque<Input>,
+    pub(crate) inbox: VecDeque<Told>,
     pub(crate) sleeping: BTreeSet<CallId>,
     /// Calls that wait for a random number.
     pub(super) drawing: BTreeSet<CallId>,

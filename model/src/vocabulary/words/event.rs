@@ -1,7 +1,7 @@
 //! Events as sentences without a full stop.
 
 use super::{Answer, plural};
-use crate::vocabulary::event::Event;
+use crate::vocabulary::event::{Event, Over};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId};
 use crate::vocabulary::op::SessionState;
 use crate::vocabulary::zxid::Zxid;
@@ -109,6 +109,12 @@ fn sentence(event: &Event) -> String {
             Some(session) => format!("{client} (session {session}) {observation}"),
             None => format!("{client} {observation}"),
         },
+        Event::LearnsOfEnd { client, over: Over::Session(session) } => {
+            format!("{client}'s program knows that session {session} is over")
+        }
+        Event::LearnsOfEnd { client, over: Over::AllBut(session) } => {
+            format!("{client}'s program knows that its sessions before {session} are over")
+        }
         Event::Started { client } => format!("{client} starts its program"),
         Event::Finished { client, result: Ok(()) } => format!("{client}'s program returned Ok"),
         Event::Finished { client, result: Err(message) } => {

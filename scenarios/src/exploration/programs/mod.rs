@@ -72,7 +72,7 @@ impl Question {
         let model = ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget)
             .below(chroots)
             .delayed_by(delays)
-            .drawing(varied.numbers())
+            .drawing_others(varied.draws())
             .with_sessions(varied.order())
             .telling_others(varied.fixed());
         let model = if exploration.reductions { model } else { model.without_reductions() };

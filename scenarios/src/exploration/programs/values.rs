@@ -7,6 +7,7 @@
 
 use super::super::Answer;
 use super::{Question, timers};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::verdict::Verdict;
@@ -14,22 +15,20 @@ use vivarium_reports::exploration::{Dimension, Figures};
 use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
 use vivarium_sim::every::{Observer, Options};
 
-/// What a draw gives where a program goes by it, beside a number of its own: the least ones, for those who take a
-/// remainder; and the first of each half and the last of all, for those who take a part of the range.
-const NUMBERS: [u64; 6] = [0, 1, 2, 3, 1 << 62, u64::MAX];
-
 /// What a search chooses of these values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Varied {
-    /// What a draw can give beside a number of its own, if it is a choice.
-    numbers: Option<Vec<u64>>,
+    /// Each draw is a choice of several numbers.
+    draws: bool,
     /// In which order session ids are, if all orders are tried.
     order: Option<SessionOrder>,
+    /// What programs did that go by them.
+    because: BTreeMap<Valued, String>,
 }
 
 impl Varied {
-    pub(super) fn numbers(&self) -> Vec<u64> {
-        self.numbers.clone().unwrap_or_default()
+    pub(super) fn draws(&self) -> bool {
+        self.draws
     }
 
     pub(super) fn order(&self) -> SessionOrder {
@@ -39,7 +38,7 @@ impl Varied {
     /// The values that are not varied, so that histories are told again with others.
     pub(super) fn fixed(&self) -> Vec<Valued> {
         let is_fixed = |kind: &Valued| match kind {
-            Valued::RandomNumbers => self.numbers.is_none(),
+            Valued::RandomNumbers => !self.draws,
             Valued::SessionIds => self.order.is_none(),
             Valued::ZnodeTimes => true,
         };
@@ -63,13 +62,14 @@ pub(super) fn raised(
         if stays {
             break;
         }
-        if goes_by(Valued::RandomNumbers) && varied.numbers.is_none() {
-            varied.numbers = Some(NUMBERS.to_vec());
+        if goes_by(Valued::RandomNumbers) && !varied.draws {
+            varied.draws = true;
         } else if goes_by(Valued::SessionIds) && varied.order.is_none() {
             varied.order = Some(SessionOrder::default());
         } else {
             break;
         }
+        varied.because.extend(answer.told_again.goes_by.clone());
         answer = match varied.order {
             None => asking.once(&varied),
             Some(_) => asking.in_each_order(&varied),
@@ -160,18 +160,21 @@ pub(super) fn dimensions(
     told: &ToldAgain,
 ) -> [Dimension; 3] {
     let same = |kind: Valued, values: &str| match told.goes_by.contains_key(&kind) {
-        true => format!("{values}; a program goes by them"),
+        true => format!("{values}; a program goes by them: {}", told.goes_by[&kind]),
         false => format!("{values}; told others, programs did the same along {}", along(told)),
     };
-    let random = match &varied.numbers {
+    let because = |kind: Valued, values: &str| match varied.because.get(&kind) {
+        Some(sentence) => format!("{values}, because a program goes by which it is: {sentence}"),
+        None => values.to_string(),
+    };
+    let random = match varied.draws {
         _ if !did.draws => Dimension::new("random numbers", true, "no program draws one"),
-        Some(numbers) => {
-            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-            let all =
-                format!("each draw gives a number of its own, or one of {}", numbers.join(", "));
-            Dimension::new("random numbers", true, all)
+        true => {
+            let several =
+                "each draw gives one of seven numbers, small and large, of several remainders";
+            Dimension::new("random numbers", true, because(Valued::RandomNumbers, several))
         }
-        None => {
+        false => {
             let own = "each draw gives a number of its own";
             Dimension::new("random numbers", false, same(Valued::RandomNumbers, own))
         }
@@ -180,7 +183,7 @@ pub(super) fn dimensions(
         Some(_) => {
             let orders = SessionOrder::all(clients).len();
             let all = format!("{orders} orders, in which of any two ids each is the larger");
-            Dimension::new("session ids", true, all)
+            Dimension::new("session ids", true, because(Valued::SessionIds, &all))
         }
         None => {
             let one = "in the order of the clients, later ones above";
@@ -194,8 +197,8 @@ pub(super) fn dimensions(
 /// What a verdict rests on where values have not been varied.
 pub(super) fn claim(told: &ToldAgain) -> String {
     format!(
-        "if no program goes by which random numbers, session ids or times of znodes it is told in another way than along \
-         {}",
+        "if no property goes by which random numbers, session ids or times of znodes there are, and no program in another \
+         way than along {}",
         along(told)
     )
 }

@@ -79,8 +79,8 @@ pub struct ProgramModel {
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
     budget: Budget,
-    /// What a draw can give beside a number of its own.
-    draws: Arc<[u64]>,
+    /// A draw is a choice of several numbers.
+    draws_others: bool,
     /// By how much a reading of a clock can be late.
     delays: Arc<[Duration]>,
     reductions: Reductions,
@@ -121,7 +121,7 @@ impl ProgramModel {
             told_matters: told::matters(&monitors),
             monitors,
             budget,
-            draws: Arc::default(),
+            draws_others: false,
             delays: Arc::from(DELAYS),
             reductions: Reductions::ALL,
             flaw: None,
@@ -166,10 +166,11 @@ impl ProgramModel {
         self
     }
 
-    /// Each draw gives a number of its own or one of these; a number of its own only, unless this is called.
+    /// If true, each draw gives one of several numbers: small ones with different remainders, and others in the second
+    /// and the last quarter of the range. No two draws give the same.
     #[must_use]
-    pub fn drawing(mut self, numbers: impl IntoIterator<Item = u64>) -> ProgramModel {
-        self.draws = numbers.into_iter().collect();
+    pub fn drawing_others(mut self, draws_others: bool) -> ProgramModel {
+        self.draws_others = draws_others;
         self
     }
 

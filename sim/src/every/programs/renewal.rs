@@ -51,7 +51,6 @@ impl ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
-            draws: Arc::clone(&self.draws),
             delays: Arc::clone(&self.delays),
             tables: renewal.new,
             beginning_of_each,

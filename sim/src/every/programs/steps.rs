@@ -32,7 +32,7 @@ use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::State;
 use crate::every::intern::Number;
-use crate::every::trie::random_number;
+use crate::every::trie::{other_random_numbers, random_number};
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_INPUTS;
 use vivarium_model::effect::{Effects, Status};
@@ -98,8 +98,10 @@ impl ProgramModel {
         let drawn = service.numbers_drawn(client);
         for call in service.draws(client) {
             steps.push(draw(client, call, drawn));
-            let chosen = |value: &u64| Step::Random { client, call, value: *value };
-            steps.extend(self.draws.iter().map(chosen));
+            if self.draws_others {
+                let others = other_random_numbers(client, drawn);
+                steps.extend(others.map(|value| Step::Random { client, call, value }));
+            }
         }
         for (call, least) in service.clock_calls(client) {
             let later = self.delays.iter().filter(|_| scene.left.delays > 0).map(|by| least + *by);
@@ -294,7 +296,7 @@ impl ProgramModel {
     }
 }
 
-/// A random number: fresh, as good ones are. Which other ones are tried, the model says ([`ProgramModel::drawing`]).
+/// A random number: fresh, as good ones are. Which other ones are tried, the model says ([`ProgramModel::drawing_others`]).
 fn draw(client: ClientId, call: CallId, number: u64) -> Step {
     Step::Random { client, call, value: random_number(client, number) }
 }

@@ -50,7 +50,7 @@ use foreign::ForeignWakers;
 use node::{Origin, Waits};
 use normal::normalised;
 use renaming::Renaming;
-pub(crate) use renaming::random_number;
+pub(crate) use renaming::{other_random_numbers, random_number};
 use replay::Run;
 use rounds::Rounds;
 use std::collections::{BTreeMap, BTreeSet};

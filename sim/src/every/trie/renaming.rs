@@ -30,6 +30,17 @@ pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
     LEAST + Fingerprint::of(&("random", client, drawn)).0 as u64 % (u64::MAX - LEAST)
 }
 
+/// Other numbers that the draw can give where a program goes by which it is. Those who take a remainder meet several, as
+/// do those who look at which part of the range it is in. No other draw of the search gives any of them: good random numbers
+/// of 64 bits are never equal.
+pub(crate) fn other_random_numbers(client: ClientId, drawn: u64) -> [u64; 6] {
+    /// A multiple of all numbers up to 10.
+    const EVERY: u64 = 2_520;
+    let own = u64::from(client.0) << 20 | drawn;
+    let low = [0, 1, 2, 3].map(|remainder| own * EVERY + remainder);
+    [low[0], low[1], low[2], low[3], (1 << 62) + own, u64::MAX - own]
+}
+
 /// So many sessions and random numbers of a client are known by their look.
 const KNOWN: u32 = 256;
 
@@ -98,8 +109,11 @@ impl Renaming {
                 *value = renamed.into();
             }
             Value::Array(values) => {
-                if let Some(text) = text_of(values) {
-                    *values = self.text(&text).bytes().map(Value::from).collect();
+                if let Some(bytes) = bytes_of(values) {
+                    let renamed = self.bytes(&bytes);
+                    // A text with other names in it can be of another length.
+                    let form = values.first().cloned().expect("data is not empty here");
+                    *values = renamed.into_iter().map(|byte| with_byte(&form, byte)).collect();
                     return;
                 }
                 values.iter_mut().for_each(|value| self.rename(key, value));
@@ -114,6 +128,27 @@ impl Renaming {
             }
             Value::Null | Value::Bool(_) => {}
         }
+    }
+
+    /// Data with other names in it: as a text, if it is one, and as numbers of eight bytes, in either order of bytes.
+    pub(super) fn bytes(&self, data: &[u8]) -> Vec<u8> {
+        let mut renamed = match std::str::from_utf8(data) {
+            Ok(text) => self.text(text).into_bytes(),
+            Err(_) => data.to_vec(),
+        };
+        let mut at = 0;
+        while let Some(word) = renamed[at..].first_chunk::<8>().copied() {
+            let big = self.numbers.get(&u64::from_be_bytes(word)).map(|other| other.to_be_bytes());
+            let little = || self.numbers.get(&u64::from_le_bytes(word)).map(|it| it.to_le_bytes());
+            match big.or_else(little) {
+                Some(other) => {
+                    renamed[at..at + 8].copy_from_slice(&other);
+                    at += 8;
+                }
+                None => at += 1,
+            }
+        }
+        renamed
     }
 
     /// A text with other names in it. What could be a number ends where no more digits follow.
@@ -148,14 +183,16 @@ impl Renaming {
     }
 }
 
-/// Bytes that are a text.
-fn text_of(values: &[Value]) -> Option<String> {
+/// Data, or another list of small numbers.
+fn bytes_of(values: &[Value]) -> Option<Vec<u8>> {
     if values.is_empty() {
         return None;
     }
-    let byte = |value: &Value| value.as_u64().and_then(|number| u8::try_from(number).ok());
-    let bytes: Option<Vec<u8>> = values.iter().map(byte).collect();
-    String::from_utf8(bytes?).ok()
+    let byte = |value: &Value| {
+        let number = only(value).unwrap_or(value).as_u64();
+        number.and_then(|number| u8::try_from(number).ok())
+    };
+    values.iter().map(byte).collect()
 }
 
 impl Trie {
@@ -230,6 +267,20 @@ impl Trie {
             "the clients are not interchangeable: told \"{input}\", {client}'s program {here}, and \
              {there}'s, told the same under its own names, {done}"
         )
+    }
+}
+
+/// What is in an object with one field: an observation's list has a number's type with each number.
+fn only(value: &Value) -> Option<&Value> {
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    fields.values().next()
+}
+
+/// Another byte in the form of this one.
+fn with_byte(form: &Value, byte: u8) -> Value {
+    match form.as_object().and_then(|fields| fields.keys().next()) {
+        Some(kind) => Value::Object([(kind.clone(), byte.into())].into_iter().collect()),
+        None => byte.into(),
     }
 }
 
@@ -322,5 +373,10 @@ mod tests {
         let data: Arc<[u8]> = Arc::from(format!("held by {}", session(other).0).as_bytes());
         let received = plain(&Output::Send { to: other, body: data });
         assert_eq!(plain(&sent).map(|sent| renaming.renamed(sent)), received);
+
+        let packed =
+            |number: u64| [&[7], &number.to_be_bytes()[..], &number.to_le_bytes(), b"x"].concat();
+        assert_eq!(renaming.bytes(&packed(here)), packed(there));
+        assert_eq!(renaming.bytes(&packed(1)), packed(1));
     }
 }

@@ -15,15 +15,17 @@ use super::renaming::{Renaming, does_the_same, random_number};
 use super::replay::parted;
 use super::{Node, NodeId, Trie, lock};
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Process;
-use vivarium_model::host::{Input, Message, Outcome, Output};
+use vivarium_model::host::{Input, Message, Operation, Outcome, Output};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::{ClientInfo, Data, OpResult, ReadResult, Response, WatchedEvent};
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::stat::Stat;
+use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
 /// Something that programs are told and that a search gives one value.
@@ -240,9 +242,9 @@ impl Variation {
     }
 
     fn data(&self, data: &Data) -> Data {
-        match std::str::from_utf8(data) {
-            Ok(text) if may_hold_a_value(data) => self.renaming.text(text).into_bytes().into(),
-            _ => Arc::clone(data),
+        match data.len() >= 8 {
+            true => self.renaming.bytes(data).into(),
+            false => Arc::clone(data),
         }
     }
 }
@@ -259,6 +261,28 @@ fn other_number(here: u64, client: ClientId, number: u32) -> u64 {
 /// Whether a text has as many digits in a row as the shortest of these values, in decimal or hexadecimal.
 fn may_hold_a_value(text: &[u8]) -> bool {
     text.split(|byte| !byte.is_ascii_hexdigit()).any(|word| word.len() >= 15)
+}
+
+fn is_a_reading(input: &Input) -> bool {
+    matches!(input, Input::Reply { outcome: Outcome::Now(_), .. })
+}
+
+/// Whether a program begins and drops the same calls, and goes on or ends in both.
+fn is_alike(here: &[Output], there: &[Output]) -> bool {
+    let alike = |(here, there): (&Output, &Output)| match (here, there) {
+        (Output::Submit { call, operation }, Output::Submit { call: other, operation: theirs }) => {
+            call == other && discriminant(operation) == discriminant(theirs)
+        }
+        (Output::Abandon { call }, Output::Abandon { call: other }) => call == other,
+        _ => discriminant(here) == discriminant(there),
+    };
+    here.len() == there.len() && here.iter().zip(there).all(alike)
+}
+
+fn forget_span(output: &mut Output) {
+    if let Output::Submit { operation: Operation::Sleep(span), .. } = output {
+        *span = Duration::ZERO;
+    }
 }
 
 impl Others {
@@ -290,8 +314,8 @@ impl Others {
 /// A history from a program's beginning, and what the program does behind it.
 struct History<'a> {
     client: ClientId,
-    inputs: Vec<&'a Input>,
-    outputs: &'a [Output],
+    /// Each input, and what the program did.
+    turns: Vec<(&'a Input, &'a [Output])>,
 }
 
 impl Trie {
@@ -332,8 +356,9 @@ impl Trie {
             return;
         }
         let Some(edges) = self.edges_from_root(from) else { return };
-        let inputs = edges.iter().map(|edge| &edge.input).chain([input]).collect();
-        let history = History { client: from.client, inputs, outputs };
+        let turns = edges.iter().map(|edge| (&edge.input, &*edge.outputs));
+        let turns = turns.chain([(input, outputs)]).collect();
+        let history = History { client: from.client, turns };
         others.told_again.fetch_add(1, Ordering::Relaxed);
         let is_draw = matches!(input, Input::Reply { outcome: Outcome::Random(_), .. })
             && others.valued.contains(&Valued::RandomNumbers)
@@ -372,27 +397,48 @@ impl Trie {
 
     /// What is different when the history is told with other values, as a sentence; `None` if nothing is.
     fn parts(&self, variation: &Variation, history: &History<'_>) -> Option<String> {
-        let History { client, inputs, outputs } = history;
-        let told: Vec<Input> = inputs.iter().map(|input| variation.told(input)).collect();
-        if told.iter().zip(inputs).all(|(told, input)| told == *input) {
+        let History { client, turns } = history;
+        let told: Vec<Input> = turns.iter().map(|(input, _)| variation.told(input)).collect();
+        if told.iter().zip(turns).all(|(told, (input, _))| told == *input) {
             return None;
         }
         let mut process = Process::new(*client, &self.lane(*client).program);
-        let mut done = Vec::new();
-        for input in &told {
+        let (mut done, mut has_read) = (Vec::new(), false);
+        for (at, (told, (input, outputs))) in told.iter().zip(turns).enumerate() {
             done.clear();
-            if !process.is_running() {
-                break;
+            process.feed(told.clone(), &mut done);
+            has_read |= is_a_reading(input);
+            // A program that does something else waits for something else: it cannot be told the rest. What it says in
+            // between was compared when that was new.
+            let same = match at + 1 == turns.len() {
+                true => self.is_same(variation, *client, outputs, &mut done, has_read),
+                false => is_alike(outputs, &done),
+            };
+            if !same {
+                let (here, there) = parted(outputs, &done);
+                return Some(format!(
+                    "told \"{input}\", {client}'s program {here}, and told other values {there}"
+                ));
             }
-            process.feed(input.clone(), &mut done);
         }
-        let same = done == **outputs
-            || does_the_same(&variation.renaming, *client, outputs, &done).unwrap_or(false);
-        (!same).then(|| {
-            let (here, there) = parted(outputs, &done);
-            let input = inputs.last().expect("a history has an input");
-            format!("told \"{input}\", {client}'s program {here}, and told other values {there}")
-        })
+        None
+    }
+
+    /// Whether the program did the same with other values.
+    fn is_same(
+        &self,
+        variation: &Variation,
+        client: ClientId,
+        outputs: &[Output],
+        done: &mut [Output],
+        has_read: bool,
+    ) -> bool {
+        let mut here = outputs.to_vec();
+        if !has_read {
+            // How long a sleep takes is nothing that a search, or a program without a clock, could tell.
+            here.iter_mut().chain(&mut *done).for_each(forget_span);
+        }
+        *done == *here || does_the_same(&variation.renaming, client, &here, done).unwrap_or(false)
     }
 
     /// All edges from the program's beginning to a node; `None` where they are not known.

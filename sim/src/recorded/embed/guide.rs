@@ -177,7 +177,8 @@ impl<'a> Guide<'a> {
                 *self.rearmings.entry(*client).or_default() += 1;
             }
         }
-        let clients = |event: &Event| !matches!(event, Event::Committed { .. });
+        let clients =
+            |event: &Event| !matches!(event, Event::Committed { .. } | Event::LearnsOfEnd { .. });
         self.events.extend(self.effects.events.iter().filter(|event| clients(event)).cloned());
         Ok(())
     }

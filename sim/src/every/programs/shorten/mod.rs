@@ -75,7 +75,7 @@ impl ProgramModel {
             looks_back: self.looks_back,
             told_matters: self.told_matters,
             budget: self.budget,
-            draws: Arc::clone(&self.draws),
+            draws_others: self.draws_others,
             delays: Arc::clone(&self.delays),
             reductions,
             flaw: self.flaw,
