@@ -171,7 +171,7 @@ pub(super) fn dimensions(
         _ if !did.draws => Dimension::new("random numbers", true, "no program draws one"),
         true => {
             let several =
-                "each draw gives one of seven numbers, small and large, of several remainders";
+                "each draw gives one of three numbers: odd and even ones, small and large";
             Dimension::new("random numbers", true, because(Valued::RandomNumbers, several))
         }
         false => {

@@ -166,8 +166,7 @@ impl ProgramModel {
         self
     }
 
-    /// If true, each draw gives one of several numbers: small ones with different remainders, and others in the second
-    /// and the last quarter of the range. No two draws give the same.
+    /// If true, each draw gives one of three numbers, odd and even ones, small and large. No two draws give the same.
     #[must_use]
     pub fn drawing_others(mut self, draws_others: bool) -> ProgramModel {
         self.draws_others = draws_others;

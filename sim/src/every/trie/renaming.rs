@@ -30,15 +30,15 @@ pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
     LEAST + Fingerprint::of(&("random", client, drawn)).0 as u64 % (u64::MAX - LEAST)
 }
 
-/// Other numbers that the draw can give where a program goes by which it is. Those who take a remainder meet several, as
-/// do those who look at which part of the range it is in. No other draw of the search gives any of them: good random numbers
-/// of 64 bits are never equal.
-pub(crate) fn other_random_numbers(client: ClientId, drawn: u64) -> [u64; 6] {
-    /// A multiple of all numbers up to 10.
-    const EVERY: u64 = 2_520;
+/// Two other numbers that the draw can give where a program goes by which it is. With [`random_number`]'s own they are an
+/// odd and an even one and have all three remainders by 3; one is in the upper half of the range, one in the second quarter,
+/// and one is small. No other draw of the search gives any of them: good random numbers of 64 bits are never equal.
+pub(crate) fn other_random_numbers(client: ClientId, drawn: u64) -> [u64; 2] {
+    let fresh = random_number(client, drawn);
     let own = u64::from(client.0) << 20 | drawn;
-    let low = [0, 1, 2, 3].map(|remainder| own * EVERY + remainder);
-    [low[0], low[1], low[2], low[3], (1 << 62) + own, u64::MAX - own]
+    let small = own * 6 + (fresh + 1) % 6;
+    let middle = (1 << 62) / 6 * 6 + own * 6 + (fresh + 2) % 6;
+    [small, middle]
 }
 
 /// So many sessions and random numbers of a client are known by their look.
@@ -350,6 +350,23 @@ mod tests {
         assert!(why.contains("are not equal and are written down alike"), "{why}");
         let why = same(true, 1, 1).expect_err("nothing is written");
         assert!(why.ends_with("cannot be written down: it is torn"), "{why}");
+    }
+
+    #[test]
+    fn draws_that_are_a_choice_are_of_all_kinds_and_never_equal() {
+        let mut all = BTreeMap::new();
+        for (client, drawn) in (1..=4).flat_map(|client| (0..50).map(move |drawn| (client, drawn)))
+        {
+            let client = ClientId(client);
+            let [small, middle] = other_random_numbers(client, drawn);
+            let three = [random_number(client, drawn), small, middle];
+            let kinds =
+                |by: u64| three.iter().map(|it| it % by).collect::<std::collections::BTreeSet<_>>();
+            assert_eq!((kinds(2).len(), kinds(3).len()), (2, 3));
+            assert!(small < 1 << 32 && (1 << 61..1 << 63).contains(&middle) && three[0] >= 1 << 63);
+            three.into_iter().for_each(|it| *all.entry(it).or_insert(0) += 1);
+        }
+        assert!(all.values().all(|times| *times == 1));
     }
 
     #[test]
