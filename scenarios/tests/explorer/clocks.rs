@@ -83,7 +83,7 @@ fn a_span_between_two_limits_is_said() {
 #[test]
 fn the_report_says_what_clocks_do() {
     let asked = Exploration::new();
-    assert_eq!(told(lease(1, 2), &asked.clone().delays(0)).0, false);
+    assert!(!told(lease(1, 2), &asked.clone().delays(0)).0);
     let (is_in, says) = told(lease(1, 2), &asked);
     assert!(is_in && says.contains("once a reading is later"), "{says}");
     let quiet = Test::new("quiet", |zk: ZooKeeper| async move {
