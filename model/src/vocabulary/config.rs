@@ -121,7 +121,7 @@ pub struct Config {
     #[serde(default)]
     pub setup: Setup,
     /// How session ids are ordered at the service grain, where no server issues them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "SessionOrder::is_default")]
     pub session_order: SessionOrder,
 }
 

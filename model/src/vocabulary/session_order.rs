@@ -47,12 +47,17 @@ impl SessionOrder {
         all
     }
 
+    /// Whether it is that of a configuration that says nothing of it.
+    pub fn is_default(&self) -> bool {
+        *self == SessionOrder::default()
+    }
+
     /// The id of the `number`th session of a client, from 1.
     ///
     /// In any order but the default the client stands in the fifth byte, and the last bit is another one: a program that
     /// goes by whether an id is even is to meet both.
     pub fn session(&self, client: ClientId, number: u32) -> SessionId {
-        if *self == SessionOrder::default() {
+        if self.is_default() {
             return SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
         }
         let at = self.clients.iter().position(|other| *other == client);

@@ -24,7 +24,7 @@ const EXHIBITS: &[Exhibit] = &[
     exhibit("ack-queue", "NodeExistsMeansOther", LOST, "progress", 54),
     exhibit("ack-queue", "ClaimLeakOnCancel", CANCEL, "progress", 48),
     exhibit("ack-queue", "NoLookAfterClaim", NO_FAULT, "ack-queue LQ2 one claimer", 55),
-    exhibit("delay-queue", "NoTimer", NO_FAULT, "progress", 34),
+    exhibit("delay-queue", "NoTimer", NO_FAULT, "progress", 37),
 ];
 
 #[test]

@@ -300,7 +300,11 @@ impl Question {
         };
         let roles = self.scenario.settings.roles_told();
         let roles = roles.map_or(String::new(), |roles| format!(" ({roles})"));
-        format!("{clients}{roles} over the service grain; budget: {}", self.exploration.budget)
+        let mut budget = self.exploration.budget;
+        if !self.model.trie().deeds().time {
+            budget.delays = 0;
+        }
+        format!("{clients}{roles} over the service grain; budget: {budget}")
     }
 
     fn case(

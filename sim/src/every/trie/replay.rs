@@ -52,7 +52,7 @@ impl Trie {
         let run = self.step(from.client, self.taken(&way)?, input)?;
         self.check_another_way(&way, input, &run)?;
         self.check_renamed(&way, from, input, &run.outputs)?;
-        self.check_values(from, input, &run.outputs);
+        self.check_values(from, input, &run.outputs)?;
         if run.state() != NodeState::Running {
             let outputs = run.outputs.as_slice().into();
             way.edges.push(Edge::new(input.clone(), outputs, run.spawned, from.id));

@@ -12,7 +12,7 @@
 
 use super::node::Origin;
 use super::renaming::{Renaming, does_the_same, random_number};
-use super::replay::parted;
+use super::replay::{difference, parted};
 use super::{Node, NodeId, Trie, lock};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -22,7 +22,9 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Process;
 use vivarium_model::host::{Input, Message, Operation, Outcome, Output};
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::op::{ClientInfo, Data, OpResult, ReadResult, Response, WatchedEvent};
+use vivarium_model::op::{
+    ClientInfo, Data, Op, OpResult, ReadOp, ReadResult, Request, Response, WatchedEvent,
+};
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::stat::Stat;
 use vivarium_model::time::Duration;
@@ -52,6 +54,10 @@ const RARITY: u128 = 16;
 const NUMBERS: u32 = 32;
 const DRAWS: u64 = 256;
 
+/// So many differences are held against what the program does when it is told the same so often.
+const CONTROLLED: u64 = 32;
+const CONTROLS: usize = 32;
+
 /// So many sessions and random numbers of a client are known by their look.
 const KNOWN: u32 = 256;
 
@@ -65,6 +71,7 @@ pub(super) struct Others {
     each: OnceLock<Vec<(Valued, Variation)>>,
     draws: OnceLock<Vec<Variation>>,
     drawn: AtomicU64,
+    controlled: AtomicU64,
     told_again: AtomicU64,
     asked: AtomicU64,
     goes_by: Mutex<BTreeMap<Valued, String>>,
@@ -271,12 +278,36 @@ fn is_a_reading(input: &Input) -> bool {
 fn is_alike(here: &[Output], there: &[Output]) -> bool {
     let alike = |(here, there): (&Output, &Output)| match (here, there) {
         (Output::Submit { call, operation }, Output::Submit { call: other, operation: theirs }) => {
-            call == other && discriminant(operation) == discriminant(theirs)
+            call == other && are_answered_alike(operation, theirs)
         }
         (Output::Abandon { call }, Output::Abandon { call: other }) => call == other,
         _ => discriminant(here) == discriminant(there),
     };
     here.len() == there.len() && here.iter().zip(there).all(alike)
+}
+
+/// Whether the answer to one can be an answer to the other.
+fn are_answered_alike(one: &Operation, other: &Operation) -> bool {
+    let (
+        Operation::Request { request: one, watch: first, .. },
+        Operation::Request { request: other, watch: second, .. },
+    ) = (one, other)
+    else {
+        return discriminant(one) == discriminant(other);
+    };
+    let alike = |(one, other): (&Op, &Op)| discriminant(one) == discriminant(other);
+    let same = match (&**one, &**other) {
+        (Request::Write(one), Request::Write(other)) => alike((one, other)),
+        (Request::Multi(one), Request::Multi(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(alike)
+        }
+        (Request::MultiRead(one), Request::MultiRead(other)) => {
+            let alike = |(one, other)| discriminant::<ReadOp>(one) == discriminant(other);
+            one.len() == other.len() && one.iter().zip(other).all(alike)
+        }
+        (one, other) => discriminant(one) == discriminant(other),
+    };
+    same && first == second
 }
 
 fn forget_span(output: &mut Output) {
@@ -331,6 +362,7 @@ impl Trie {
             each: OnceLock::new(),
             draws: OnceLock::new(),
             drawn: AtomicU64::new(0),
+            controlled: AtomicU64::new(0),
             told_again: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             goes_by: Mutex::default(),
@@ -346,36 +378,62 @@ impl Trie {
         })
     }
 
-    /// Tells a history with one input more again, with other values.
-    pub(super) fn check_values(&self, from: &Node, input: &Input, outputs: &[Output]) {
-        let Some(others) = self.others.get() else { return };
+    /// Tells a history with one input more again, with other values. `Err` is the sentence that tells that the program
+    /// goes by something other than its handle.
+    pub(super) fn check_values(
+        &self,
+        from: &Node,
+        input: &Input,
+        outputs: &[Output],
+    ) -> Result<(), String> {
+        let Some(others) = self.others.get() else { return Ok(()) };
         others.asked.fetch_add(1, Ordering::Relaxed);
         let is_chosen = self.nodes.len() <= ALL_OF
             || Fingerprint::of(&(from.fingerprint, input)).0.is_multiple_of(RARITY);
         if !is_chosen || lock(&others.goes_by).len() == others.valued.len() {
-            return;
+            return Ok(());
         }
-        let Some(edges) = self.edges_from_root(from) else { return };
+        let Some(edges) = self.edges_from_root(from) else { return Ok(()) };
         let turns = edges.iter().map(|edge| (&edge.input, &*edge.outputs));
         let turns = turns.chain([(input, outputs)]).collect();
         let history = History { client: from.client, turns };
         others.told_again.fetch_add(1, Ordering::Relaxed);
+        if others.all().iter().any(|variation| self.parts(variation, &history).is_some()) {
+            self.control(others, &history)?;
+            self.attribute(others, &history);
+        }
         let is_draw = matches!(input, Input::Reply { outcome: Outcome::Random(_), .. })
             && others.valued.contains(&Valued::RandomNumbers)
             && others.drawn.fetch_add(1, Ordering::Relaxed) < DRAWS;
-        for variation in others.all() {
-            if self.parts(variation, &history).is_some() {
-                self.attribute(others, &history);
-                break;
-            }
-        }
         let draws = if is_draw { others.draws() } else { &[] };
-        for variation in draws {
-            if let Some(sentence) = self.parts(variation, &history) {
-                lock(&others.goes_by).entry(Valued::RandomNumbers).or_insert(sentence);
-                break;
+        if let Some(sentence) = draws.iter().find_map(|other| self.parts(other, &history)) {
+            self.control(others, &history)?;
+            lock(&others.goes_by).entry(Valued::RandomNumbers).or_insert(sentence);
+        }
+        Ok(())
+    }
+
+    /// A program that did something else with other values is told the same ones, again and again, the first times that
+    /// this happens: if it does not always do the same, it is not the values that it goes by.
+    fn control(&self, others: &Others, history: &History<'_>) -> Result<(), String> {
+        match others.controlled.fetch_add(1, Ordering::Relaxed) < CONTROLLED {
+            true => (0..CONTROLS).try_for_each(|_| self.same_again(history)),
+            false => Ok(()),
+        }
+    }
+
+    fn same_again(&self, history: &History<'_>) -> Result<(), String> {
+        let mut process = Process::new(history.client, &self.lane(history.client).program);
+        for (number, (input, outputs)) in (1..).zip(&history.turns) {
+            let mut done = Vec::new();
+            process.feed((*input).clone(), &mut done);
+            if done != **outputs {
+                let (input, outputs) = ((*input).clone(), outputs.to_vec().into());
+                let edge = super::Edge::new(input, outputs, false, self.root(history.client));
+                return Err(difference(history.client, number, &edge, &done));
             }
         }
+        Ok(())
     }
 
     /// Which values it was that made the difference: those that make one alone, or all together.
@@ -388,7 +446,7 @@ impl Trie {
         }
         if found.is_empty() {
             let all = others.all().iter().find_map(|variation| self.parts(variation, history));
-            let sentence = all.expect("there was a difference before");
+            let sentence = all.unwrap_or_else(|| "it does not always do the same".to_string());
             found.extend(others.valued.iter().map(|kind| (*kind, sentence.clone())));
         }
         let mut goes_by = lock(&others.goes_by);
