@@ -12,6 +12,7 @@ mod standstill;
 pub mod witnesses;
 
 use crate::ensemble::Ensemble;
+use crate::program::exchange::Exchange;
 use crate::program::host::{self, Host, Output};
 use crate::program::machines::ProgramState;
 use crate::property::{Monitor, Monitors, Objection};
@@ -122,11 +123,13 @@ impl<H: Host, G: Grain> World<H, G> {
         step: &Step,
         effects: &mut Effects,
     ) -> Result<Status, Objection> {
+        effects.hears_exchanges = self.witnesses.hear_exchanges();
         let status = match *step {
             Step::Input(client) => match self.grain.take_input(client) {
                 Ok(input) => {
                     effects.absorb(&(at, step));
                     effects.note(|| format!("{client}'s program is told: {input}"));
+                    effects.exchange(client, || Exchange::Told(input.clone()));
                     self.host.feed(client, input, &mut self.outputs);
                     self.carry_out(client, at, effects);
                     if let Some(client) = self.host.woken_from_outside() {
@@ -153,6 +156,7 @@ impl<H: Host, G: Grain> World<H, G> {
             effects.absorb(&(at, step));
         }
         self.witnesses.witness(at, &mut effects.events)?;
+        self.witnesses.exchanges(at, &effects.exchanges)?;
         Ok(Status::Done)
     }
 
