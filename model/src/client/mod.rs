@@ -349,6 +349,11 @@ impl ClientMachine {
         self.session.closing
     }
 
+    /// Whether a request waits for a connection, and fails if the next attempt at one does.
+    pub fn has_something_queued(&self) -> bool {
+        !self.session.queued.is_empty() || self.session.closing
+    }
+
     /// Whether it has an identity to prove, which a server can refuse.
     pub fn has_identities(&self) -> bool {
         !self.session.auth.is_empty()

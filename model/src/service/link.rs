@@ -39,6 +39,9 @@ pub(crate) struct Link {
     pub(crate) hung_up: bool,
     /// The connection before was closed by its server because the session was over.
     pub(crate) after_end: bool,
+    /// The connection before was lost, and no server has answered since: the outage can go on, so a
+    /// server can refuse the next attempt to connect.
+    pub(crate) outage: bool,
     /// The identities of the connection (rule 1.9.6).
     pub(crate) auth: Arc<[Id]>,
 }
@@ -56,6 +59,7 @@ impl Link {
             to_client: VecDeque::new(),
             hung_up: false,
             after_end: false,
+            outage: false,
             auth: Arc::from([access::of_address(address.unwrap_or("127.0.0.1"))]),
         }
     }
@@ -72,7 +76,8 @@ impl Link {
         client: ClientId,
         config: &Config,
     ) -> Option<(SessionId, VecDeque<LateWrite>)> {
-        let link = std::mem::replace(self, Link::closed(client, config));
+        let closed = Link { outage: self.outage, ..Link::closed(client, config) };
+        let link = std::mem::replace(self, closed);
         let Link { session, to_server, hung_up, mut auth, .. } = link;
         if hung_up {
             self.after_end = session.is_some();

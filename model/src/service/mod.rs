@@ -16,6 +16,7 @@
 //! | requests of a connection are served in order, replies come in order | rules 2.8.5 and 4.5.4 |
 //! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
 //! | SetWatches on reconnect, at any prefix from the last zxid on | rules 3.2.5 and 3.4.1 |
+//! | the attempt to connect again after a lost connection can be refused, once for each loss: what was queued behind it fails too | rules 2.8.2 and 2.8.4: whatever cut the connection can stand in the way of the next |
 //! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
 //! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | rules 2.4.2 and 2.8.4 |
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
@@ -179,7 +180,42 @@ impl Service {
         Status::Done
     }
 
-    /// The connection is lost, and the client machine notices.
+    /// A fault: the connection is lost, or the attempt at one is refused. An outage may refuse one
+    /// attempt.
+    fn lose(&mut self, client: ClientId, effects: &mut Effects) {
+        let goes_on = !self.is_refused_for_free(client);
+        self.break_link(client, effects);
+        self.links.links[client.index()].make_mut().outage = goes_on;
+    }
+
+    /// Whether the loss of a client's connection belongs to an earlier loss: a server refuses the attempt
+    /// to connect again. Without that anybody who has one lost connection to spend would need a second one
+    /// for a call that is made while the client is on its way back.
+    pub fn is_refused_for_free(&self, client: ClientId) -> bool {
+        self.links.links[client.index()].outage && self.awaits_a_server(client)
+    }
+
+    /// Whether anything comes of it that a client's connection is lost: no call is queued behind an attempt
+    /// that no server has answered yet, and nobody knows of it.
+    pub fn is_loss_noticed(&self, client: ClientId) -> bool {
+        let (machine, link) =
+            (&self.clients[client.index()].machine, &self.links.links[client.index()]);
+        !self.awaits_a_server(client) || machine.has_something_queued() || link.after_end
+    }
+
+    /// Whether the current outage of a client can refuse an attempt of it, now or later.
+    pub fn can_be_refused(&self, client: ClientId) -> bool {
+        self.links.links[client.index()].outage
+    }
+
+    /// Whether no server has answered a client's attempt to connect.
+    fn awaits_a_server(&self, client: ClientId) -> bool {
+        let link = &self.links.links[client.index()];
+        let asks = matches!(link.to_server.front(), Some(ClientPacket::Connect { .. }));
+        link.open && asks
+    }
+
+    /// The connection is over, and the client machine notices.
     fn break_link(&mut self, client: ClientId, effects: &mut Effects) {
         self.links.end(client);
         let end = Delivered::End { accepted: true };
@@ -226,7 +262,8 @@ impl Wire for Links {
     fn open(&mut self, client: ClientId, _server: ServerId) -> ClientConnection {
         let link = self.links[client.index()].make_mut();
         let closed = Link::closed(client, &self.config);
-        *link = Link { open: true, after_end: link.after_end, ..closed };
+        let (after_end, outage) = (link.after_end, link.outage);
+        *link = Link { open: true, after_end, outage, ..closed };
         Link::name(client)
     }
 
@@ -273,7 +310,7 @@ impl Grain for Service {
             Step::BreakClient { connection, to_server: 0, to_client: 0 } => {
                 let open = self.is_connected(connection.client);
                 if open {
-                    self.break_link(connection.client, effects);
+                    self.lose(connection.client, effects);
                 }
                 done(open)
             }
@@ -299,6 +336,11 @@ impl Grain for Service {
 
     fn output(&mut self, client: ClientId, output: Output, at: Time, effects: &mut Effects) {
         self.machines().output(client, output, at, effects);
+        // A program that has finished asks nobody any more.
+        let has_finished = self.clients[client.index()].program == ProgramState::Finished;
+        if has_finished && self.can_be_refused(client) {
+            self.links.links[client.index()].make_mut().outage = false;
+        }
     }
 
     fn fingerprint(&self) -> Fingerprint {

@@ -153,7 +153,7 @@ impl Service {
         let link = self.links.links[client.index()].make_mut();
         link.session = Some(session);
         link.view = end;
-        link.after_end = false;
+        (link.after_end, link.outage) = (false, false);
         link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only: false });
         self.took(client);
         true
@@ -183,13 +183,13 @@ impl Service {
             Some(timeout) => {
                 link.session = Some(session);
                 link.view = prefix;
-                link.after_end = false;
+                (link.after_end, link.outage) = (false, false);
                 let read_only = false;
                 link.to_client.push_back(ServerPacket::Connected { session, timeout, read_only });
             }
             None => {
                 link.to_client.push_back(ServerPacket::Expired);
-                link.hung_up = true;
+                (link.hung_up, link.outage) = (true, false);
             }
         }
         self.took(client);

@@ -27,6 +27,7 @@ fn planted_mistakes_are_found() {
         Flaw::InputAlways,
         Flaw::PacketAlways,
         Flaw::AtOnceThoughLost,
+        Flaw::AtOnceThoughRefused,
         Flaw::AtOnceThoughExpiring,
         Flaw::AtOnceThoughKilled,
         Flaw::FailedWriteIsPrivate,

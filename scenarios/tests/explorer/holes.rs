@@ -391,3 +391,38 @@ fn all_strategies_and_threads_count_the_same_states() {
         assert_eq!(states(one.depth_first().threads(two)), all);
     }
 }
+
+// ---- an outage that goes on ----
+
+/// How many calls in a row fail, of four that do not wait for a connection.
+async fn failures(zookeeper: ZooKeeper) -> usize {
+    let mut failures = 0;
+    for _ in 0..4 {
+        match zookeeper.exists("/a").await {
+            Err(Error::ConnectionLoss) => failures += 1,
+            _ => break,
+        }
+    }
+    failures
+}
+
+/// Whatever cut a connection can refuse the next attempt too: what is queued behind that fails.
+#[test]
+fn a_lost_connection_can_fail_the_next_call_as_well() {
+    let two = |zookeeper| async { failures(zookeeper).await >= 2 };
+    falls(test(two), &only(1).lost(1));
+    falls(test(two), &only(2).lost(1));
+    holds(test(two), &only(1));
+    holds(test(two), &only(1).expiries(1));
+}
+
+/// A program can count: a third failure in a row takes another lost connection. Two lost connections fail
+/// four calls.
+#[test]
+fn an_outage_refuses_one_attempt_and_no_more() {
+    let three = |zookeeper| async { failures(zookeeper).await >= 3 };
+    holds(test(three), &only(1).lost(1));
+    falls(test(three), &only(1).lost(2));
+    let four = |zookeeper| async { failures(zookeeper).await >= 4 };
+    falls(test(four), &only(1).lost(2));
+}

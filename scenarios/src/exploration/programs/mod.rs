@@ -315,6 +315,7 @@ fn parameters(budget: Budget) -> BTreeMap<String, String> {
 fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
     let Budget { lost, expiries, cancels, timers, kills } = budget;
     let order = "every order in which requests, replies, notifications and programs take turns";
+    let refused = "one after each lost connection; each further one is a lost connection of --lost";
     let fates = "never applied, applied, applied later than the next connection";
     let new_session =
         "begun when the client learns of the expiry, before or after its closeSession";
@@ -331,6 +332,10 @@ fn dimensions(clients: u8, budget: Budget) -> Vec<Dimension> {
         Dimension::new("clients", true, format!("{clients}: {order}")),
         Dimension::new("stale views", true, "each server lags by any prefix that a session allows"),
         faults("fates of a lost reply", lost, "--lost", fates),
+        match lost {
+            0 => faults("refused reconnects", 0, "--lost", ""),
+            _ => Dimension::new("refused reconnects", true, refused),
+        },
         faults("session expiry", expiries, "--expiries", "at any moment, known to nobody at first"),
         match expiries {
             0 => faults("new session after expiry", 0, "--expiries", ""),

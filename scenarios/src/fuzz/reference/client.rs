@@ -78,6 +78,15 @@ pub(super) struct Link {
     pub hung_up: bool,
     /// The connection before was closed by its server because the session was over.
     pub after_end: bool,
+    /// The connection before was lost, and no server has answered yet: one attempt can be refused.
+    pub outage: bool,
+}
+
+impl Link {
+    /// Whether its loss is that of an attempt, in an outage that has refused none yet.
+    pub(super) fn is_refused(&self) -> bool {
+        self.outage && matches!(self.up.front(), Some(Up::Connect { .. }))
+    }
 }
 
 /// Where a session stands at its client.
@@ -184,13 +193,15 @@ impl Client {
         self.standing = Standing::Connecting;
         let (session, seen) = (self.held.session, self.held.seen);
         let up = VecDeque::from([Up::Connect { session, seen }]);
-        self.link = Link { open: true, up, after_end: self.link.after_end, ..Link::default() };
+        let (after_end, outage) = (self.link.after_end, self.link.outage);
+        self.link = Link { open: true, up, after_end, outage, ..Link::default() };
     }
 
     /// The connection is gone. Writes that its server had not taken may still arrive.
     pub(super) fn end_link(&mut self) {
         let link = std::mem::take(&mut self.link);
         self.link.after_end = link.hung_up && link.session.is_some();
+        self.link.outage = link.outage;
         let (Some(session), false) = (link.session, link.hung_up) else { return };
         let write = |up| match up {
             Up::Request(ask) if ask.is_write() => Some(ask),

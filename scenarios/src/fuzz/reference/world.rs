@@ -132,7 +132,7 @@ impl World {
         if client.running != Process::Running {
             return;
         }
-        if left.lost > 0 && client.link.open {
+        if client.link.open && (left.lost > 0 || client.link.is_refused()) {
             steps.push((at, Step::Lose));
         }
         if left.cancels > 0 && !client.cancellable.is_empty() {
@@ -231,8 +231,10 @@ impl World {
             Step::Forget(session) => _ = self.sessions.insert(session, true),
             Step::Wake(slot) => client.wake(slot),
             Step::Lose => {
-                self.left.lost -= 1;
+                let refused = client.link.is_refused();
+                self.left.lost -= u8::from(!refused);
                 client.lose();
+                client.link.outage = !refused;
             }
             Step::Cancel => {
                 self.left.cancels -= 1;
@@ -326,7 +328,7 @@ impl World {
                 } else {
                     let link = &mut self.clients[at].link;
                     link.down.push_back(Down::Expired);
-                    link.hung_up = true;
+                    (link.hung_up, link.outage) = (true, false);
                 }
             }
             Up::SetWatches { seen, lists } => {
@@ -345,7 +347,7 @@ impl World {
         let link = &mut self.clients[at].link;
         link.session = Some(session);
         link.view = view;
-        link.after_end = false;
+        (link.after_end, link.outage) = (false, false);
         link.down.push_back(Down::Connected(session));
     }
 

@@ -60,6 +60,8 @@ named! {
         PacketAlways,
         /// Both, although a connection can still be lost.
         AtOnceThoughLost,
+        /// Both, although a server can still refuse the client that comes back.
+        AtOnceThoughRefused,
         /// Both, although the session can still expire.
         AtOnceThoughExpiring,
         /// Both, although the program can still be killed.

@@ -37,11 +37,14 @@ impl Scene {
         }
     }
 
-    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
+    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none, a refused
+    /// attempt to connect again belongs to the loss before it.
     pub(super) fn spend(&mut self, step: &Step) {
         let service = self.world.grain();
         match step {
-            Step::BreakClient { .. } => self.left.lost -= 1,
+            Step::BreakClient { connection, .. } => {
+                self.left.lost -= u8::from(!service.is_refused_for_free(connection.client));
+            }
             Step::Cancel(_) => self.left.cancels -= 1,
             Step::Kill(_) => self.left.kills -= 1,
             Step::Expire(session) if !service.is_orphan(*session) => self.left.expiries -= 1,

@@ -159,6 +159,7 @@ impl ProgramModel {
         let mut sleeps = Vec::new();
         service.sleeps(client, &mut sleeps);
         (left.lost == 0 || self.has(Flaw::AtOnceThoughLost))
+            && (!service.can_be_refused(client) || self.has(Flaw::AtOnceThoughRefused))
             && (left.expiries == 0 || self.has(Flaw::AtOnceThoughExpiring))
             && (left.kills == 0 || self.has(Flaw::AtOnceThoughKilled))
             && (left.cancels == 0 || !service.can_cancel(client))
@@ -302,7 +303,8 @@ fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
     if service.program(client) != ProgramState::Running {
         return;
     }
-    if left.lost > 0 && service.is_connected(client) {
+    let can_lose = left.lost > 0 || service.is_refused_for_free(client);
+    if can_lose && service.is_connected(client) && service.is_loss_noticed(client) {
         let connection = service.connection(client);
         steps.push(Step::BreakClient { connection, to_server: 0, to_client: 0 });
     }

@@ -186,7 +186,9 @@ impl<'a> Guide<'a> {
         if service.has_hung_up(client) && !service.has_news(client) && self.can(client, &reads) {
             return self.take(client, reads);
         }
-        self.cost.lost += 1;
+        let service = self.service();
+        let is_free = service.is_refused_for_free(client) || !service.is_loss_noticed(client);
+        self.cost.lost += u64::from(!is_free);
         self.take(client, Step::BreakClient { connection, to_server: 0, to_client: 0 })
     }
 

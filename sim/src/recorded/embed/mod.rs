@@ -12,7 +12,7 @@
 //! | Of the run | Its counterpart |
 //! |---|---|
 //! | a step of a client machine or a program | the same |
-//! | a connection, or an attempt at one, ends | a lost connection |
+//! | a connection, or an attempt at one, ends | a lost connection; an attempt that the outage before it can refuse, or that nobody notices, costs nothing |
 //! | a transaction that will be committed is proposed | the write is served, or arrives late; the session begins or ends |
 //! | a packet is read | the server goes on until it has sent one, and that is read |
 //! | a session is over that was not closed yet | it expires |
@@ -52,7 +52,8 @@ pub struct Embedded {
 /// The faults that an embedded run needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Lost connections, attempts included.
+    /// Lost connections. Attempts too, but for the first that an outage refuses and those that fail
+    /// no call.
     pub lost: u64,
     /// Sessions that expired although somebody kept them alive.
     pub expiries: u64,

@@ -86,7 +86,11 @@ impl Budget {
     /// Whether a step may be taken: a search would offer it, and what it takes is left. Takes it.
     fn spend<H: Host>(&mut self, world: &World<H, Service>, step: &Step) -> bool {
         let service = world.grain();
+        let is_known = |client: ClientId| client.index() < service.config().clients.len();
+        let refused = |client| is_known(client) && service.is_refused_for_free(client);
+        let mut free = 1;
         let left = match step {
+            Step::BreakClient { connection, .. } if refused(connection.client) => &mut free,
             Step::BreakClient { .. } => &mut self.lost,
             Step::Cancel(_) => &mut self.cancels,
             Step::Kill(_) => &mut self.kills,
@@ -96,8 +100,7 @@ impl Budget {
         };
         let timer = matches!(step, Step::Fire(_));
         let running = client_of(step).is_none_or(|client| {
-            client.index() < service.config().clients.len()
-                && service.program(client) == ProgramState::Running
+            is_known(client) && service.program(client) == ProgramState::Running
         });
         if *left == 0 || !(timer || running && service.can_go_on()) {
             return false;
