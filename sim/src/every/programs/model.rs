@@ -191,8 +191,11 @@ impl Model for ProgramModel {
         }
         let mut scene = self.scene(state);
         all_have_finished(&scene.world)?;
+        let before = scene.world.witnesses().clone();
         scene.world.at_rest(Time::ZERO)?;
-        scene.world.end(Time::ZERO)
+        scene.world.end(Time::ZERO)?;
+        self.audit.ends(&before);
+        Ok(())
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {

@@ -52,6 +52,7 @@ impl ProgramModel {
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
             tables: renewal.new,
+            audit: Arc::clone(&self.audit),
             beginning_of_each,
             ..*self
         }

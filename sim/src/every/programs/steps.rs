@@ -108,6 +108,11 @@ impl ProgramModel {
         if let Err(objection) = self.check_told(scene.world.monitors(), &effects.events) {
             to.objection = Some(Arc::new(objection));
         }
+        if to.objection.is_none() && self.audit.takes_step(here.place(client).key()) {
+            let after = next.world.monitors();
+            let audited = self.audit.step(scene.world.witnesses(), &effects.events, after);
+            to.objection = audited.err().map(Arc::new);
+        }
         let invisible = self.is_invisible(scene, &effects.events);
         let private = invisible && self.is_private(here.place(client), scene, client, &step, &to);
         let unheard = !effects.events.iter().any(|event| scene.world.monitors().concerns(event));

@@ -31,6 +31,7 @@
 //! assert_eq!(trie.statistics().nodes, 2);
 //! ```
 
+mod again;
 mod foreign;
 mod node;
 mod normal;
@@ -41,6 +42,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use again::Again;
 pub use node::{Edge, Node, NodeId, NodeState};
 
 use crate::every::intern::Arena;

@@ -54,12 +54,12 @@ pub(super) struct Rounds {
     /// Of two rounds, how one leads to the other, and in how many ways.
     laps: BTreeMap<(NodeId, NodeId), (Lap, usize)>,
     /// Some of the ways to each.
-    arrivals: BTreeMap<NodeId, Vec<Lap>>,
+    pub(super) arrivals: BTreeMap<NodeId, Vec<Lap>>,
 }
 
 /// The end of a way through a round, which begins the next one.
 #[derive(Clone)]
-struct Lap {
+pub(super) struct Lap {
     from: NodeId,
     edge: Arc<Edge>,
 }
@@ -206,7 +206,7 @@ impl Trie {
     }
 
     /// A whole lap.
-    fn lap(&self, lap: &Lap) -> Way {
+    pub(super) fn lap(&self, lap: &Lap) -> Way {
         let mut way = self.way(self.node(lap.from));
         way.edges.push(Arc::clone(&lap.edge));
         way
@@ -265,6 +265,6 @@ fn alike(client: ClientId) -> String {
 }
 
 /// What a process did that had been through other rounds.
-fn other_rounds(why: String) -> String {
+pub(super) fn other_rounds(why: String) -> String {
     format!("{why}; it had been through other rounds, and what they hand on does not tell all")
 }
