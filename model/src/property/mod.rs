@@ -4,6 +4,7 @@
 //! that makes it object is not finished; one is weakened only with a cited rule and a test that it
 //! still objects where it must.
 
+mod access;
 mod acknowledged_write;
 mod bridge;
 mod committed_prefix;
@@ -34,6 +35,7 @@ pub(crate) mod testing;
 mod view;
 mod watches;
 
+pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
 pub use bridge::Bridge;
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
@@ -196,6 +198,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(MovedSession::new()),
         Box::new(SequenceOrder::new()),
         Box::new(EndedSession::new()),
+        Box::new(AccessDecisions::new()),
         Box::new(Bridge::new()),
     ]
 }

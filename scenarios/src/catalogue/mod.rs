@@ -1,5 +1,6 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod access;
 mod ack_queue;
 mod barrier;
 mod broadcast;
@@ -161,6 +162,7 @@ pub fn catalogue() -> Vec<Entry> {
         persistent_node::entry(),
         churn::entry(),
         watches::entry(),
+        access::entry(),
         broadcast::entry(),
         election::entry(),
     ];

@@ -30,6 +30,7 @@ pub struct Settings {
 pub struct ClientOptions {
     session_timeout: Option<Duration>,
     chroot: Option<Arc<str>>,
+    address: Option<Arc<str>>,
     can_be_read_only: bool,
     expires_locally: bool,
 }
@@ -57,6 +58,14 @@ impl ClientOptions {
         self
     }
 
+    /// The IPv4 address from which servers see the client come, which ACLs of the scheme `ip` name: 127.0.0.1
+    /// unless it is said.
+    #[must_use]
+    pub fn address(mut self, address: &str) -> ClientOptions {
+        self.address = Some(Arc::from(address));
+        self
+    }
+
     /// A read-only server will do, where there are any ([`ServerOptions::read_only_mode`]).
     #[must_use]
     pub fn can_be_read_only(mut self) -> ClientOptions {
@@ -80,6 +89,11 @@ impl ClientOptions {
         if let Some(timeout) = self.session_timeout {
             bounds::some_time("session_timeout", timeout)?;
         }
+        if let Some(address) = self.address.as_deref()
+            && address.parse::<std::net::Ipv4Addr>().is_err()
+        {
+            return Err(format!("`address({address:?})` is no IPv4 address"));
+        }
         match self.chroot.as_deref() {
             None | Some("" | "/") => Ok(()),
             Some(chroot) => ZnodePath::new(chroot)
@@ -94,6 +108,9 @@ impl ClientOptions {
         }
         if let Some(chroot) = &self.chroot {
             config.chroot = Arc::clone(chroot);
+        }
+        if let Some(address) = &self.address {
+            config.address = Arc::clone(address);
         }
         config.can_be_read_only |= self.can_be_read_only;
         config.expires_locally |= self.expires_locally;
