@@ -185,6 +185,8 @@ named! {
             "planted: SetWatches asks when a znode was created, not when its children changed",
         /// Planted: whose session is closing can still create.
         PlantedClosingSessionWrites => "planted: a session that is closing can write",
+        /// Planted: a session that comes back to a server keeps its old connection there as well.
+        PlantedOldConnectionStays => "planted: a server keeps a session's old connection",
     }
 }
 
@@ -204,7 +206,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 13] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 14] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -218,6 +220,7 @@ impl Bug {
         Bug::PlantedExistForgotten,
         Bug::PlantedChildByCzxid,
         Bug::PlantedClosingSessionWrites,
+        Bug::PlantedOldConnectionStays,
     ];
 
     /// Whether no release has it.

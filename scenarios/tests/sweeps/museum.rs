@@ -258,6 +258,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "PlantedRequestsNotHeld", "H6", 0, 2_000),
     exhibit("churn", "PlantedClosingSessionWrites", "bridge", 0, 400),
     exhibit("churn", "PlantedOwnerStays", "H14", 0, 50),
+    exhibit("churn", "PlantedOldConnectionStays", "bridge", 0, 2_000),
     exhibit("watches", "PlantedExistForgotten", "H7", 0, 50),
     exhibit("watches", "PlantedChildByCzxid", "H7", 0, 50),
     exhibit("watches", "PlantedExistEvent", "H7", 0, 20),

@@ -66,6 +66,8 @@ named! {
         SyncWaited = "sync waited for a proposal",
         /// A leader hung up on a learner whose acks did not come for syncLimit ticks.
         AcksStalled = "acks stalled for syncLimit ticks",
+        /// A session came back to a server that still had its old connection.
+        SessionReattached = "session back at a server that had its old connection",
     }
 }
 
@@ -210,6 +212,7 @@ impl MarkCounter {
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
             Event::AcksStalled { .. } => self.count(Mark::AcksStalled),
+            Event::Reattached { .. } => self.count(Mark::SessionReattached),
             Event::Sent { session, xid, request, .. } => {
                 if let Some((timeout, last)) = self.sessions.get_mut(session)
                     && view.at().since(std::mem::replace(last, view.at())) >= *timeout
