@@ -311,3 +311,12 @@ proptest! {
         prop_assert!(done > 500 && refused > 5_000, "{done} and {refused}");
     }
 }
+
+/// A learner that came twice has the second slot. When the first came free, the second was renamed, but
+/// not in the table of sessions, and a write of a client that had never lost a connection was refused
+/// with SessionMoved.
+#[test]
+fn a_connection_of_which_sessions_know_keeps_its_number() {
+    let [done, ..] = run(2_904_915_238_132_133_003, Election::Oracle);
+    assert!(done > 500, "{done}");
+}

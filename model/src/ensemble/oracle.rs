@@ -108,7 +108,9 @@ impl Ensemble {
 
     /// Under the oracle, after every step: connections to servers that do not lead are refused at
     /// once (their listening socket is closed, and a learner that is refused can be elected into
-    /// the same place again), and the numbers of connections start again from the lowest.
+    /// the same place again), and the numbers of connections start again from the lowest. With client
+    /// machines they stay as they are: who owns a session, and whose a request is, is said by such a
+    /// number too.
     pub(super) fn tidy_connections(&mut self, effects: &mut Effects) {
         for server in self.config.server_ids() {
             if !self.is_leading(server) && self.network.has_learners(server) {
@@ -116,6 +118,9 @@ impl Ensemble {
                     self.network.close_by_leader(connection, effects);
                 }
             }
+        }
+        if !self.config.clients.is_empty() {
+            return;
         }
         for learner in self.config.server_ids() {
             for (from, to) in self.network.renumber(learner) {

@@ -330,7 +330,7 @@ impl Leader {
         self.handler_mut(connection).sync_limit.fired(watched);
     }
 
-    /// A connection has a new number. (Requests of clients, which name it too, are not for ensembles
+    /// A connection has a new number. (Requests of clients, which name it too, are for no ensemble
     /// whose connections are renumbered.)
     pub(in crate::server) fn rename_connection(
         &mut self,
