@@ -21,7 +21,7 @@ pub mod watch;
 pub mod wire;
 pub mod world;
 
-pub use program::{handle, host, machines};
+pub use program::{exchange, handle, host, machines};
 pub use record::{case, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, fingerprint, id, named, observation, op, packet,

@@ -1,6 +1,7 @@
 //! What faults do to the ensemble, and their ends.
 
 use super::{Ensemble, ServerNode};
+use crate::program::exchange::Exchange;
 use crate::server::Server;
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use crate::vocabulary::event::Event;
@@ -39,10 +40,12 @@ impl Ensemble {
             Step::Pause(client) => {
                 self.clients[client.index()].make_mut().paused = true;
                 effects.event(Event::Paused { client });
+                effects.exchange(client, || Exchange::Paused);
             }
             Step::Resume(client) => {
                 self.clients[client.index()].make_mut().paused = false;
                 effects.event(Event::Resumed { client });
+                effects.exchange(client, || Exchange::Resumed);
                 effects.push(Effect::Unblocked(Blocker::Paused(client)));
             }
             _ => unreachable!("{step} is no fault"),

@@ -6,6 +6,7 @@
 
 mod acknowledged_write;
 mod bridge;
+mod client;
 mod committed_prefix;
 mod complete_leader;
 pub mod disks;
@@ -36,6 +37,7 @@ mod watches;
 
 pub use acknowledged_write::AcknowledgedWrite;
 pub use bridge::Bridge;
+pub use client::{FaithfulClient, PunctualClient};
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
@@ -59,8 +61,10 @@ pub use synced_reads::SyncedReads;
 pub use view::{Committed, LooksBack, View};
 pub use watches::KeptWatches;
 
+use crate::program::exchange::Exchange;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ClientId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -148,6 +152,26 @@ pub trait Monitor: MonitorState + Send + Sync {
     /// The objection, if the event violates the property.
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection>;
 
+    /// Whether it is told of what passes client machines ([`Monitor::exchange`]), which is much. Only a monitor of
+    /// [`Asked::InSweeps`] may: searches take client machines' steps in fewer orders than these.
+    fn hears_exchanges(&self) -> bool {
+        false
+    }
+
+    /// Eats what passed a client machine. That of one step comes after the step's events.
+    ///
+    /// # Errors
+    /// The objection, if it violates the property.
+    fn exchange(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        exchange: &Exchange,
+    ) -> Result<(), Objection> {
+        let _ = (view, client, exchange);
+        Ok(())
+    }
+
     /// Nothing can happen any more but that time passes: what is not done by now nobody is about
     /// to do. Asked by the explorer only, whose time stands still until then.
     ///
@@ -196,6 +220,8 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(MovedSession::new()),
         Box::new(SequenceOrder::new()),
         Box::new(EndedSession::new()),
+        Box::new(FaithfulClient::new()),
+        Box::new(PunctualClient::new()),
         Box::new(Bridge::new()),
     ]
 }

@@ -1,15 +1,21 @@
 //! All monitors of a world, shared until one of them moves.
 
 use super::{Asked, LooksBack, Measure, Monitor, Objection, View};
+use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
+use crate::vocabulary::id::ClientId;
 use crate::vocabulary::words::panic_message;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The monitors of a world. Cloning shares each until it is next told something.
 #[derive(Clone)]
-pub struct Monitors(Vec<Tracked<Slot>>);
+pub struct Monitors {
+    slots: Vec<Tracked<Slot>>,
+    /// Whether any of them hears what passes client machines. Follows from them.
+    hear_exchanges: bool,
+}
 
 #[derive(Clone, Hash)]
 struct Slot {
@@ -54,29 +60,42 @@ impl Monitors {
     /// What they measured.
     pub fn measured(&self) -> Vec<Measure> {
         let mut all = Vec::new();
-        for slot in &self.0 {
+        for slot in &self.slots {
             Measure::add_all(&mut all, &slot.monitor.measured());
         }
         all
     }
 
     /// These monitors.
+    ///
+    /// # Panics
+    /// If one of [`Asked::Everywhere`] wants to hear what searches do not tell.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
+        let hears = |monitor: &Box<dyn Monitor>| {
+            let hears = monitor.hears_exchanges();
+            assert!(
+                !hears || monitor.asked() == Asked::InSweeps,
+                "{} hears what passes client machines, which searches do not tell: it must be of `Asked::InSweeps`",
+                monitor.name()
+            );
+            hears
+        };
+        let hear_exchanges = monitors.iter().filter(|monitor| hears(monitor)).count() > 0;
         let slot = |monitor: Box<dyn Monitor>| {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })
         };
-        Monitors(monitors.into_iter().map(slot).collect())
+        Monitors { slots: monitors.into_iter().map(slot).collect(), hear_exchanges }
     }
 
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Monitor> {
-        self.0.iter().map(|slot| &*slot.monitor)
+        self.slots.iter().map(|slot| &*slot.monitor)
     }
 
     /// Whether none of them was told anything since one set was cloned from the other.
     pub fn is_shared_with(&self, other: &Monitors) -> bool {
-        self.0.iter().zip(&other.0).all(|(one, other)| one.is_shared_with(other))
+        self.slots.iter().zip(&other.slots).all(|(one, other)| one.is_shared_with(other))
     }
 
     /// Whether any of them takes notice of this event.
@@ -92,7 +111,7 @@ impl Monitors {
     /// How far back those look that both engines have ([`Asked::Everywhere`]). Where one looks at all of the
     /// history, states that differ in its past only are not the same.
     pub fn look_back(&self) -> LooksBack {
-        let asked = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
+        let asked = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
@@ -101,8 +120,32 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let mut concerned = self.0.iter_mut().filter(|slot| slot.monitor.concerns(event));
+        let mut concerned = self.slots.iter_mut().filter(|slot| slot.monitor.concerns(event));
         concerned.try_for_each(|slot| slot.make_mut().event(view, event))
+    }
+
+    /// Whether any of them hears what passes client machines.
+    pub fn hear_exchanges(&self) -> bool {
+        self.hear_exchanges
+    }
+
+    /// Tells those that hear what passes client machines.
+    ///
+    /// # Errors
+    /// The first objection.
+    pub fn exchange(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        exchange: &Exchange,
+    ) -> Result<(), Objection> {
+        let mut hearing = self.slots.iter_mut().filter(|slot| slot.monitor.hears_exchanges());
+        hearing.try_for_each(|slot| {
+            let slot = slot.make_mut();
+            slot.ask(slot.looks_back, view, |monitor, view| {
+                monitor.exchange(view, client, exchange)
+            })
+        })
     }
 
     /// Tells all that nothing can happen any more but that time passes.
@@ -110,7 +153,7 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
+        self.slots.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
     }
 
     /// Tells all that the run has ended.
@@ -118,13 +161,13 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
+        self.slots.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
     }
 
     /// Of the states of those that both engines have ([`Asked::Everywhere`]).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = StableHasher::new();
-        let hashed = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
+        let hashed = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
         whole.finished()
     }

@@ -1,6 +1,7 @@
 //! What a step leaves for the engine to do: steps that became due, timers, events for monitors.
 
 use crate::client::ClientEffect;
+use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::StableHasher;
 use crate::vocabulary::id::{CallId, ClientId, Machine, ServerId};
@@ -71,6 +72,10 @@ pub struct Effects {
     pub effects: Vec<Effect>,
     /// For the monitors, in order.
     pub events: Vec<Event>,
+    /// What passed client machines, in order; only where a monitor hears it.
+    pub(crate) exchanges: Vec<(ClientId, Exchange)>,
+    /// Whether one does. The world sets it.
+    pub(crate) hears_exchanges: bool,
     /// Room for what a client machine wants done, so that it need not be made anew in each step.
     pub(crate) client_effects: Vec<ClientEffect>,
     /// For people, in order, in ZooKeeper's words; only where somebody reads along.
@@ -99,6 +104,7 @@ impl Effects {
     pub fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
+        self.exchanges.clear();
         self.keep_alive = false;
         if let Some(notes) = &mut self.notes {
             notes.clear();
@@ -132,6 +138,13 @@ impl Effects {
     /// already, as a packet, an effect, or a program's input or output.
     pub fn event(&mut self, event: Event) {
         self.events.push(event);
+    }
+
+    /// Something passed a client machine; only built where a monitor hears it.
+    pub(crate) fn exchange(&mut self, client: ClientId, exchange: impl FnOnce() -> Exchange) {
+        if self.hears_exchanges {
+            self.exchanges.push((client, exchange()));
+        }
     }
 
     /// A line for people; only built where somebody reads along.

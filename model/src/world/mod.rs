@@ -12,6 +12,7 @@ mod standstill;
 pub mod witnesses;
 
 use crate::ensemble::Ensemble;
+use crate::program::exchange::Exchange;
 use crate::program::host::{self, Host, Output};
 use crate::program::machines::ProgramState;
 use crate::property::{Monitor, Monitors, Objection};
@@ -123,6 +124,7 @@ impl<H: Host, G: Grain> World<H, G> {
         step: &Step,
         effects: &mut Effects,
     ) -> Result<Status, Objection> {
+        effects.hears_exchanges = self.witnesses.hear_exchanges();
         let status = match *step {
             Step::Input(client) => match self.grain.take_input(client) {
                 Ok(told) => {
@@ -130,6 +132,7 @@ impl<H: Host, G: Grain> World<H, G> {
                     let input = told.input;
                     effects.absorb(&(at, step));
                     effects.note(|| format!("{client}'s program is told: {input}"));
+                    effects.exchange(client, || Exchange::Told(input.clone()));
                     self.host.feed(client, input, &mut self.outputs);
                     let over = over.filter(|_| !for_listeners || !self.outputs.is_empty());
                     self.carry_out(client, at, effects);
@@ -160,6 +163,7 @@ impl<H: Host, G: Grain> World<H, G> {
             effects.absorb(&(at, step));
         }
         self.witnesses.witness(at, &mut effects.events)?;
+        self.witnesses.exchanges(at, &effects.exchanges)?;
         Ok(Status::Done)
     }
 

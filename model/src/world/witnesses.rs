@@ -1,9 +1,10 @@
 //! What is no part of ZooKeeper and watches it: the committed history, what is proposed, the monitors.
 
+use crate::program::exchange::Exchange;
 use crate::property::{Commit, Monitors, Objection, View, check_commit};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher};
-use crate::vocabulary::id::ServerId;
+use crate::vocabulary::id::{ClientId, ServerId};
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
@@ -75,6 +76,26 @@ impl Witnesses {
         let result = events.iter().try_for_each(|event| self.one_event(at, event, &mut added));
         events.append(&mut added);
         result
+    }
+
+    /// Whether any of them hears what passes client machines.
+    pub fn hear_exchanges(&self) -> bool {
+        self.monitors.hear_exchanges()
+    }
+
+    /// Takes in what passed client machines in a step.
+    ///
+    /// # Errors
+    /// A monitor's objection.
+    pub fn exchanges(
+        &mut self,
+        at: Time,
+        exchanges: &[(ClientId, Exchange)],
+    ) -> Result<(), Objection> {
+        let view = View::new(at, &self.history);
+        exchanges
+            .iter()
+            .try_for_each(|(client, exchange)| self.monitors.exchange(view, *client, exchange))
     }
 
     /// Nothing can happen any more but that time passes.

@@ -17,6 +17,7 @@ pub(crate) use resource::FencedResource;
 
 use crate::client::{ClientEffect, ClientMachine};
 use crate::network::Delivered;
+use crate::program::exchange::Exchange;
 use crate::program::host::{Input, Message, Operation, Outcome, Output};
 use crate::vocabulary::effect::{Effect, Effects, Status};
 use crate::vocabulary::event::Event;
@@ -121,6 +122,7 @@ impl<W: Wire> Machines<'_, W> {
         at: Time,
         effects: &mut Effects,
     ) {
+        effects.exchange(client, || Exchange::Asked { call, operation: operation.clone() });
         let node = self.nodes[client.index()].make_mut();
         match operation {
             Operation::Request { .. }
@@ -166,6 +168,7 @@ impl<W: Wire> Machines<'_, W> {
 
     /// The call's slot is free: nothing that was on its way to it is an input any more.
     fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
+        effects.exchange(client, || Exchange::Abandoned { call });
         let node = self.nodes[client.index()].make_mut();
         node.machine.abandon(call);
         node.inbox.retain(|told| told.input.call() != Some(call));
@@ -187,6 +190,7 @@ impl<W: Wire> Machines<'_, W> {
             effects.disarm(Timer::Sleep(client, call));
         }
         self.nodes[client.index()].make_mut().program = state;
+        effects.exchange(client, || Exchange::Ended);
         self.with_machine(client, effects, |machine, out| machine.kill(out));
         let node = self.nodes[client.index()].make_mut();
         node.forget_calls();
@@ -202,6 +206,7 @@ impl<W: Wire> Machines<'_, W> {
         match *step {
             Step::Start(client) => self.start_program(client, effects),
             Step::Fire(Timer::Client(client, timer)) => {
+                effects.exchange(client, || Exchange::Fired(timer));
                 self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
             }
             Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
@@ -221,6 +226,7 @@ impl<W: Wire> Machines<'_, W> {
     fn start_program(&mut self, client: ClientId, effects: &mut Effects) {
         self.nodes[client.index()].make_mut().program = ProgramState::Running;
         effects.event(Event::Started { client });
+        effects.exchange(client, || Exchange::Started);
         self.with_machine(client, effects, |machine, out| machine.start(out));
         self.push_input(client, Input::Start, effects);
     }
@@ -244,6 +250,9 @@ impl<W: Wire> Machines<'_, W> {
 
     fn client_effect(&mut self, client: ClientId, effect: ClientEffect, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
+        if node.program == ProgramState::Running {
+            passing(client, &effect, effects);
+        }
         match effect {
             ClientEffect::Open { server } => {
                 debug_assert!(node.connection.is_none(), "one connection in use at a time");
@@ -284,9 +293,11 @@ impl<W: Wire> Machines<'_, W> {
         }
         match delivered {
             Delivered::Packet(packet) => {
+                effects.exchange(client, || Exchange::Read(packet.clone()));
                 self.with_machine(client, effects, |machine, out| machine.packet(packet, out));
             }
             Delivered::End { .. } => {
+                effects.exchange(client, || Exchange::Broke);
                 self.nodes[client.index()].make_mut().connection = None;
                 self.with_machine(client, effects, |machine, out| machine.disconnected(out));
             }
@@ -363,5 +374,20 @@ impl<W: Wire> Machines<'_, W> {
             effects.event(Event::Cancelled { client, call });
             self.push_input(client, Input::Reply { call, outcome: Outcome::Cancelled }, effects);
         }
+    }
+}
+
+/// What a client machine does passes it, and is told.
+fn passing(client: ClientId, effect: &ClientEffect, effects: &mut Effects) {
+    match effect {
+        ClientEffect::Open { server } => {
+            effects.exchange(client, || Exchange::Opened { server: *server });
+        }
+        ClientEffect::Send(packet) => effects.exchange(client, || Exchange::Wrote(packet.clone())),
+        ClientEffect::Close => effects.exchange(client, || Exchange::HungUp),
+        ClientEffect::Arm { .. }
+        | ClientEffect::Disarm(_)
+        | ClientEffect::Input(_)
+        | ClientEffect::Event(_) => {}
     }
 }

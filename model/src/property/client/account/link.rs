@@ -1,0 +1,223 @@
+//! What a client machine does with its connection, and what becomes of it.
+
+use super::{Account, Duties, Judged, Stage};
+use crate::program::host::{Input, Outcome};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::id::{ServerId, Xid};
+use crate::vocabulary::op::{Request, SessionState};
+use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::timer::ClientTimer;
+use crate::vocabulary::zxid::Zxid;
+use std::mem::take;
+use std::sync::Arc;
+
+use super::super::watches::Watches;
+
+impl Account {
+    /// A new session, as that of a new `ZooKeeper` object: neither zxid nor watches nor identities are kept.
+    pub(super) fn begin(&mut self) {
+        self.stage = Stage::Waiting;
+        self.next_server = 0;
+        (self.session, self.is_known) = (None, false);
+        (self.seen, self.last_xid) = (Zxid::ZERO, None);
+        self.identities.clear();
+        self.watches = Watches::default();
+        self.closing = false;
+        self.duties.open = !self.servers.is_empty();
+    }
+
+    pub(in crate::property::client) fn opened(&mut self, server: ServerId) -> Judged {
+        if self.duties.hang_up || self.stage != Stage::Waiting {
+            return Err(format!("opens a connection to {server} beside the one that it has"));
+        }
+        if !take(&mut self.duties.open) {
+            return Err(format!("opens a connection to {server}, though it is not time to"));
+        }
+        let next = self.servers[self.next_server];
+        if server != next {
+            return Err(format!("tries {server}, and its list says {next}"));
+        }
+        self.next_server = (self.next_server + 1) % self.servers.len();
+        self.stage = Stage::Connecting;
+        self.duties.connect = true;
+        Ok(())
+    }
+
+    pub(in crate::property::client) fn wrote(&mut self, packet: &ClientPacket) -> Judged {
+        let is_connected = self.stage == Stage::Connected;
+        match packet {
+            ClientPacket::Connect { last_zxid_seen, timeout, session, read_only } => {
+                if !take(&mut self.duties.connect) {
+                    return Err("sends a ConnectRequest that does not open a connection".into());
+                }
+                let own = (self.seen, self.timeout, self.session.filter(|_| self.is_known));
+                let says = (*last_zxid_seen, *timeout, *session);
+                if says != own || *read_only != self.read_only {
+                    return Err(format!(
+                        "says in its ConnectRequest (zxid, timeout, session) {says:?}, and it is {own:?}"
+                    ));
+                }
+                Ok(())
+            }
+            _ if self.duties.connect || !is_connected => {
+                Err("sends something else before it is connected".into())
+            }
+            ClientPacket::Auth { scheme, auth } => match self.duties.auths.pop_front() {
+                Some((its, proof)) if (&its, &proof) == (scheme, auth) => Ok(()),
+                _ => Err(format!("proves an identity by {scheme} out of its turn")),
+            },
+            ClientPacket::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child,
+                persistent,
+                recursive,
+            } => self.set_watches(*relative_zxid, [data, exist, child, persistent, recursive]),
+            ClientPacket::Request { xid, request } => self.wrote_request(*xid, request),
+            ClientPacket::Ping if take(&mut self.duties.ping) => Ok(()),
+            ClientPacket::Ping => Err("sends a ping, though it is not time to".into()),
+        }
+    }
+
+    fn set_watches(&mut self, relative: Zxid, lists: [&Vec<Arc<str>>; 5]) -> Judged {
+        const NAMES: [&str; 5] = ["data", "exist", "child", "persistent", "recursive"];
+        let Some((zxid, due)) = &mut self.duties.watches else {
+            return Err("tells a server of its watches, which it has or which there are not".into());
+        };
+        if !self.duties.auths.is_empty() {
+            return Err("tells a server of its watches before its identities".into());
+        }
+        if *zxid != relative {
+            return Err(format!("sets its watches again as of {relative}, and has seen {zxid}"));
+        }
+        for ((list, due), name) in lists.into_iter().zip(due.iter_mut()).zip(NAMES) {
+            if let Some(path) = list.iter().find(|path| !due.remove(*path)) {
+                return Err(format!("tells a server of a {name} watch on {path}, and has none"));
+            }
+        }
+        if due.iter().all(|paths| paths.is_empty()) {
+            self.duties.watches = None;
+        }
+        Ok(())
+    }
+
+    fn wrote_request(&mut self, xid: Xid, request: &Arc<Request>) -> Judged {
+        if !self.duties.auths.is_empty() || self.duties.watches.is_some() {
+            return Err(format!("sends {request} before its identities and its watches"));
+        }
+        match self.requests.get_mut(self.sent) {
+            Some(taken) if taken.request == *request => taken.xid = Some(xid),
+            Some(taken) => {
+                return Err(format!(
+                    "sends {request}, and the next to be sent is {}",
+                    taken.request
+                ));
+            }
+            None => return Err(format!("sends {request}, for which nobody has asked")),
+        }
+        if self.last_xid.is_some_and(|last| last >= xid) {
+            return Err(format!("sends {request} with the number {}, which is used", xid.0));
+        }
+        self.last_xid = Some(xid);
+        self.sent += 1;
+        Ok(())
+    }
+
+    pub(in crate::property::client) fn hung_up(&mut self) -> Judged {
+        if take(&mut self.duties.hang_up) {
+            return Ok(());
+        }
+        Err("closes its connection without a reason".into())
+    }
+
+    pub(in crate::property::client) fn broke(&mut self) {
+        self.lost();
+    }
+
+    pub(in crate::property::client) fn fired(&mut self, timer: ClientTimer) -> Judged {
+        let may = match timer {
+            ClientTimer::Reconnect => self.stage == Stage::Waiting,
+            ClientTimer::Connect => self.stage == Stage::Connecting,
+            ClientTimer::Read | ClientTimer::Ping | ClientTimer::Probe => {
+                self.stage == Stage::Connected
+            }
+            ClientTimer::Expiry => {
+                let is_alive = !matches!(self.stage, Stage::Over(_) | Stage::Down);
+                self.expires_locally && self.session.is_some() && is_alive
+            }
+        };
+        if !may {
+            return Err(format!("lets {timer:?} strike where it waits for nothing of the kind"));
+        }
+        match timer {
+            ClientTimer::Reconnect => self.duties.open = true,
+            ClientTimer::Ping => self.duties.ping = true,
+            ClientTimer::Connect | ClientTimer::Read | ClientTimer::Probe => {
+                self.duties.hang_up = true;
+                self.lost();
+            }
+            ClientTimer::Expiry => self.given_up(),
+        }
+        Ok(())
+    }
+
+    /// The connection, or the attempt at one, is over (rule 2.8.4).
+    pub(super) fn lost(&mut self) {
+        let was_connected = self.stage == Stage::Connected;
+        self.stage = Stage::Waiting;
+        self.fail(Error::ConnectionLoss);
+        if was_connected {
+            self.owe(Input::Session(SessionState::Disconnected));
+        }
+        if self.closing {
+            self.over(SessionState::Closed);
+        }
+    }
+
+    /// It has heard nothing for so long that it takes its session for over (rule 2.8.3).
+    fn given_up(&mut self) {
+        let how = if self.closing { SessionState::Closed } else { SessionState::Expired };
+        match self.stage {
+            Stage::Connected => {
+                self.duties.hang_up = true;
+                self.closing = false;
+                self.lost();
+            }
+            Stage::Connecting => self.duties.hang_up = true,
+            _ => {}
+        }
+        self.over(how);
+    }
+
+    /// The session is over: everything that is pending on it fails.
+    pub(super) fn over(&mut self, how: SessionState) {
+        let refused = how == SessionState::AuthFailed;
+        let error = if refused { Error::AuthFailed } else { Error::SessionExpired };
+        self.stage = Stage::Over(error);
+        self.owe(Input::Session(how));
+        self.fail(error);
+        let turn = self.next_turn();
+        for call in self.watches.end() {
+            let input = Input::Reply { call, outcome: Outcome::Watch(Err(error)) };
+            self.owed.push_back((turn, self.now, input));
+        }
+        for call in take(&mut self.closes) {
+            self.owe(Input::Reply { call, outcome: Outcome::Closed });
+        }
+        self.closing = false;
+        if !self.connects.is_empty() {
+            self.begin();
+        }
+    }
+
+    /// Every request fails, those in flight and the others, in their order.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.sent = 0;
+        for taken in take(&mut self.requests) {
+            self.finish(taken, &Err(error));
+        }
+        let Duties { hang_up, .. } = self.duties;
+        self.duties = Duties { hang_up, ..Duties::default() };
+    }
+}

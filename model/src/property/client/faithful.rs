@@ -1,0 +1,107 @@
+//! H15: a client machine is faithful.
+//!
+//! To its program it tells all that its server has said and that has become of the connection, in that order, and
+//! nothing else: each call has its own answer, once (rules 2.8.4, 2.8.5 and 2.8.8); a watch hears of the events that
+//! are meant for it, or of its removal, or of the end of its session (rule 3.3); the session's states are those of
+//! `ClientCnxn`. To its server it says what its program has asked, in order, by whole paths, and to one to which it
+//! comes back, what it has seen and what it watches, of this session (rules 2.8.6, 2.8.7 and 3.4.1). It has one
+//! connection at a time, and a reason to close it.
+
+use super::account::Account;
+use crate::program::exchange::Exchange;
+use crate::property::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ClientId;
+use crate::vocabulary::time::Time;
+use std::sync::Arc;
+
+/// The monitor of H15. Asked in sweeps: it judges each step of a client machine, which searches take in fewer orders.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct FaithfulClient {
+    accounts: Vec<Account>,
+}
+
+impl FaithfulClient {
+    /// No client runs.
+    pub fn new() -> FaithfulClient {
+        FaithfulClient::default()
+    }
+
+    fn passed(&mut self, at: Time, client: ClientId, exchange: &Exchange) -> Result<(), String> {
+        let account = &mut self.accounts[client.index()];
+        account.at(at);
+        match exchange {
+            Exchange::Opened { server } => return account.opened(*server),
+            Exchange::Wrote(packet) => return account.wrote(packet),
+            Exchange::HungUp => return account.hung_up(),
+            _ => account.settled()?,
+        }
+        match exchange {
+            Exchange::Started => account.started(),
+            Exchange::Ended => account.ended(),
+            Exchange::Paused => account.paused(true),
+            Exchange::Resumed => account.paused(false),
+            Exchange::Asked { call, operation } => account.asked(*call, operation),
+            Exchange::Abandoned { call } => account.abandoned(*call),
+            Exchange::Told(input) => return account.told(input),
+            Exchange::Read(packet) => account.read(packet),
+            Exchange::Broke => account.broke(),
+            Exchange::Fired(timer) => return account.fired(*timer),
+            Exchange::Opened { .. } | Exchange::Wrote(_) | Exchange::HungUp => {}
+        }
+        Ok(())
+    }
+}
+
+impl Monitor for FaithfulClient {
+    fn name(&self) -> &'static str {
+        "H15 a client machine is faithful"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.accounts = config.clients.iter().map(Account::new).collect();
+    }
+
+    fn concerns(&self, _event: &Event) -> bool {
+        false
+    }
+
+    fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
+        Ok(())
+    }
+
+    fn hears_exchanges(&self) -> bool {
+        true
+    }
+
+    fn exchange(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        exchange: &Exchange,
+    ) -> Result<(), Objection> {
+        let judged = self.passed(view.at(), client, exchange);
+        judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        for (client, account) in self.accounts.iter().enumerate() {
+            let judged = account.settled().and_then(|()| account.end(view.at()));
+            let client = format!("client {}", client + 1);
+            judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
