@@ -71,7 +71,7 @@ impl Monitors {
     /// # Panics
     /// If one of [`Asked::Everywhere`] wants to hear what searches do not tell.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
-        let hears = |monitor: &Box<dyn Monitor>| {
+        let hears = |monitor: &dyn Monitor| {
             let hears = monitor.hears_exchanges();
             assert!(
                 !hears || monitor.asked() == Asked::InSweeps,
@@ -80,7 +80,7 @@ impl Monitors {
             );
             hears
         };
-        let hear_exchanges = monitors.iter().filter(|monitor| hears(monitor)).count() > 0;
+        let hear_exchanges = monitors.iter().filter(|monitor| hears(&***monitor)).count() > 0;
         let slot = |monitor: Box<dyn Monitor>| {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })

@@ -5,6 +5,7 @@ mod chroot;
 mod connecting;
 mod ending;
 mod giving_up;
+mod judged;
 mod persistent;
 mod random;
 mod read_only;

@@ -61,6 +61,9 @@ struct Watched {
     since: Time,
     sent: Time,
     heard: Time,
+    /// When it had heard before its last packet, until something else passes: a packet for which it hangs up is none
+    /// that it has heard.
+    before: Option<Time>,
     /// When it was last connected to a read-only server, and for how long it stays at one.
     at_read_only: Time,
     stay: Duration,
@@ -161,6 +164,7 @@ impl Watched {
 
     fn read(&mut self, now: Time, packet: &ServerPacket) {
         let answers = matches!(packet, ServerPacket::Connected { .. } | ServerPacket::Expired);
+        self.before = Some(self.heard);
         if !answers && self.link != Link::Attempt {
             self.heard = now;
         }
@@ -210,6 +214,7 @@ impl Watched {
             _ => {}
         }
         self.in_time(now)?;
+        let before = self.before.take();
         match exchange {
             Exchange::Asked { call, operation: Operation::Sleep(span) } => {
                 self.sleeps.insert(*call, now + *span);
@@ -232,7 +237,11 @@ impl Watched {
             Exchange::Wrote(ClientPacket::Connect { .. }) => {}
             Exchange::Wrote(_) => self.sent = now,
             Exchange::Read(packet) => self.read(now, packet),
-            Exchange::HungUp | Exchange::Broke => (self.link, self.since) = (Link::None, now),
+            Exchange::HungUp => {
+                self.heard = before.unwrap_or(self.heard);
+                (self.link, self.since) = (Link::None, now);
+            }
+            Exchange::Broke => (self.link, self.since) = (Link::None, now),
             Exchange::Fired(timer) => return self.fired(now, *timer),
             _ => {}
         }
