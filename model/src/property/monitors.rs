@@ -13,8 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[derive(Clone)]
 pub struct Monitors {
     slots: Vec<Tracked<Slot>>,
-    /// Whether any of them hears what passes client machines. Follows from them.
-    hear_exchanges: bool,
+    /// Where those are that hear what passes client machines. Follows from them.
+    hearing: Vec<usize>,
 }
 
 #[derive(Clone, Hash)]
@@ -80,12 +80,13 @@ impl Monitors {
             );
             hears
         };
-        let hear_exchanges = monitors.iter().filter(|monitor| hears(&***monitor)).count() > 0;
+        let all = monitors.iter().enumerate();
+        let hearing = all.filter(|(_, monitor)| hears(&***monitor)).map(|(at, _)| at).collect();
         let slot = |monitor: Box<dyn Monitor>| {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })
         };
-        Monitors { slots: monitors.into_iter().map(slot).collect(), hear_exchanges }
+        Monitors { slots: monitors.into_iter().map(slot).collect(), hearing }
     }
 
     /// Each of them.
@@ -126,24 +127,24 @@ impl Monitors {
 
     /// Whether any of them hears what passes client machines.
     pub fn hear_exchanges(&self) -> bool {
-        self.hear_exchanges
+        !self.hearing.is_empty()
     }
 
-    /// Tells those that hear what passes client machines.
+    /// Tells those that hear it what passed client machines in a step.
     ///
     /// # Errors
     /// The first objection.
-    pub fn exchange(
+    pub fn exchanges(
         &mut self,
         view: View<'_>,
-        client: ClientId,
-        exchange: &Exchange,
+        exchanges: &[(ClientId, Exchange)],
     ) -> Result<(), Objection> {
-        let mut hearing = self.slots.iter_mut().filter(|slot| slot.monitor.hears_exchanges());
-        hearing.try_for_each(|slot| {
-            let slot = slot.make_mut();
+        let Monitors { slots, hearing } = self;
+        hearing.iter().try_for_each(|at| {
+            let slot = slots[*at].make_mut();
             slot.ask(slot.looks_back, view, |monitor, view| {
-                monitor.exchange(view, client, exchange)
+                let mut told = exchanges.iter();
+                told.try_for_each(|(client, exchange)| monitor.exchange(view, *client, exchange))
             })
         })
     }

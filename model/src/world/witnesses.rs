@@ -92,10 +92,10 @@ impl Witnesses {
         at: Time,
         exchanges: &[(ClientId, Exchange)],
     ) -> Result<(), Objection> {
-        let view = View::new(at, &self.history);
-        exchanges
-            .iter()
-            .try_for_each(|(client, exchange)| self.monitors.exchange(view, *client, exchange))
+        match exchanges {
+            [] => Ok(()),
+            exchanges => self.monitors.exchanges(View::new(at, &self.history), exchanges),
+        }
     }
 
     /// Nothing can happen any more but that time passes.

@@ -80,7 +80,8 @@ impl Life {
     }
 
     fn passes(&mut self, exchange: Exchange) {
-        let judged = self.monitors.exchange(View::new(self.now, &self.history), CLIENT, &exchange);
+        let view = View::new(self.now, &self.history);
+        let judged = self.monitors.exchanges(view, &[(CLIENT, exchange)]);
         judged.unwrap_or_else(|objection| panic!("{objection}"));
     }
 

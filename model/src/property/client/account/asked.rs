@@ -62,6 +62,7 @@ impl Account {
         match self.refusal(scope) {
             None => {
                 self.closing = *taken.request == Request::CloseSession;
+                self.last_made = self.last_made.next();
                 self.requests.push_back(taken);
             }
             // The session still has its watches: they can be taken away here.

@@ -19,7 +19,7 @@ impl Account {
         self.stage = Stage::Waiting;
         self.next_server = 0;
         (self.session, self.is_known) = (None, false);
-        (self.seen, self.last_xid) = (Zxid::ZERO, None);
+        (self.seen, self.last_xid, self.last_made) = (Zxid::ZERO, None, Xid(0));
         self.identities.clear();
         self.watches = Watches::default();
         self.closing = false;
@@ -116,8 +116,12 @@ impl Account {
             }
             None => return Err(format!("sends {request}, for which nobody has asked")),
         }
-        if self.last_xid.is_some_and(|last| last >= xid) {
-            return Err(format!("sends {request} with the number {}, which is used", xid.0));
+        let used = self.last_xid.unwrap_or(Xid(0));
+        if xid <= used || xid > self.last_made {
+            return Err(format!(
+                "sends {request} with the number {}, and one above {} and up to {} is due",
+                xid.0, used.0, self.last_made.0
+            ));
         }
         self.last_xid = Some(xid);
         self.sent += 1;

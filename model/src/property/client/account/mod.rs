@@ -84,6 +84,8 @@ pub(super) struct Account {
     is_known: bool,
     seen: Zxid,
     last_xid: Option<Xid>,
+    /// As if each request that it has taken had the next number.
+    last_made: Xid,
     identities: Vec<(Arc<str>, Data)>,
     /// In the order in which they were made; the first `sent` of them are in flight.
     requests: VecDeque<Taken>,
