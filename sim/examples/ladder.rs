@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! cargo run --release -p vivarium-sim --features explore --example ladder -- [options]
-//!   --rung N/T/C[/B[/O[/F]]]   servers, transactions, crashes, breaks, timeouts, fsync errors
+//!   --rung N/T/C[/B[/O[/F[/U]]]]   servers, transactions, crashes, breaks, timeouts, fsync errors, upsets
 //!                          (repeatable)
 //!   --seconds S            limit for each search (60)
 //!   --threads T            (2)
 //!   --only on|off          with or without reductions only
 //!   --bug NAME             one of the servers' bugs (repeatable); --head: all of them
 //!   --fast                 the election of the code instead of the oracle's
+//!   --any                  any member of a quorum is elected, instead of the oracle's choice
 //!   --steps                print the steps to a violation
 //! ```
 
@@ -38,8 +39,8 @@ fn budget(text: &str) -> Budget {
     let numbers: Vec<u8> =
         text.split('/').map(|it| it.parse().expect("numbers between slashes")).collect();
     let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
-    let (breaks, timeouts, fsync_errors) = (at(3), at(4), at(5));
-    Budget { breaks, timeouts, fsync_errors, ..Budget::new(at(0), at(1), at(2)) }
+    let (breaks, timeouts, fsync_errors, upsets) = (at(3), at(4), at(5), at(6));
+    Budget { breaks, timeouts, fsync_errors, upsets, ..Budget::new(at(0), at(1), at(2)) }
 }
 
 fn arguments() -> Arguments {
@@ -66,6 +67,7 @@ fn arguments() -> Arguments {
                 found.bugs = found.bugs.with(bug);
             }
             "--fast" => found.election = Election::Fast,
+            "--any" => found.election = Election::Any,
             "--steps" => found.steps = true,
             word => panic!("what is {word}?"),
         }
@@ -96,7 +98,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
     options.max_memory = Some(8 << 30);
     let outcome = search(&model, &options, &Silent);
     let figures = &outcome.statistics;
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
     let verdict = match &outcome.ending {
         Ending::Exhausted { .. } => "exhausted".to_owned(),
         Ending::Bounded { by, .. } => format!("bounded by {by}"),
@@ -105,7 +107,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         }
     };
     println!(
-        "{servers}/{txns}/{crashes}/{breaks}/{timeouts}/{fsync_errors} {:7} {:>11} generated {:>10} distinct depth {:>3} \
+        "{servers}/{txns}/{crashes}/{breaks}/{timeouts}/{fsync_errors}/{upsets} {:7} {:>11} generated {:>10} distinct depth {:>3} \
          {:>7.2} s {:>8.0}/s {:>4.0}+{:.0} B/state  {verdict}",
         if reductions { "reduced" } else { "plain" },
         figures.generated,

@@ -20,12 +20,23 @@ use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, Stat
 /// Slots of connections that are asked about: under the oracle the lowest are taken.
 const SLOTS: u8 = 6;
 
-fn model(servers: u8, reductions: bool) -> EnsembleModel {
+fn election(any: bool) -> Election {
+    if any { Election::Any } else { Election::Oracle }
+}
+
+fn model(servers: u8, election: Election, reductions: bool) -> EnsembleModel {
     let mut config = Config::new(servers, 0);
     (config.snap_count, config.snapshot_piece) = (4, 2);
-    let plenty =
-        Budget { servers, txns: 250, crashes: 250, breaks: 250, timeouts: 250, fsync_errors: 250 };
-    EnsembleModel::new(config, plenty, Election::Oracle, reductions, property::servers())
+    let plenty = Budget {
+        servers,
+        txns: 250,
+        crashes: 250,
+        breaks: 250,
+        timeouts: 250,
+        fsync_errors: 250,
+        upsets: 250,
+    };
+    EnsembleModel::new(config, plenty, election, reductions, property::servers())
 }
 
 /// Every step that one can think of. Not there, because a search means something else by them or knows
@@ -135,8 +146,8 @@ proptest! {
 
     /// Without reductions: what is allowed is offered, and what is offered is allowed.
     #[test]
-    fn offers_are_what_is_allowed(seed: u64, servers in 2_u8..=3) {
-        let model = model(servers, false);
+    fn offers_are_what_is_allowed(seed: u64, servers in 2_u8..=3, any: bool) {
+        let model = model(servers, election(any), false);
         let (mut allowed, mut refused) = (0, 0);
         walk(&model, seed, |state, actions| {
             let ensemble = model.ensemble(state);
@@ -154,8 +165,8 @@ proptest! {
 
     /// With reductions and eager steps: what is offered is allowed, and can be taken to the end.
     #[test]
-    fn reduced_offers_are_allowed(seed: u64, servers in 2_u8..=3) {
-        let model = model(servers, true);
+    fn reduced_offers_are_allowed(seed: u64, servers in 2_u8..=3, any: bool) {
+        let model = model(servers, election(any), true);
         walk(&model, seed, |state, actions| {
             let ensemble = model.ensemble(state);
             assert!(actions.iter().all(|action| ensemble.can(&model.chosen(action)[0])));

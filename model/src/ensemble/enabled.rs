@@ -141,7 +141,7 @@ impl Ensemble {
         }
         let looking = |id: ServerId| self.server(id).is_some_and(Server::is_looking);
         let vote = |id: ServerId| self.vote_of(id).filter(|_| looking(id));
-        let elects = elected_by(self.config(), followers.with(leader), vote) == Some(leader);
+        let elects = elected_by(self.config(), followers.with(leader), leader, vote).is_some();
         let joins = followers.len() == 1 && followers.iter().all(looking);
         elects || joins && self.can_be_joined(leader)
     }

@@ -14,6 +14,7 @@ mod durable_ack;
 mod early_expiry;
 mod ended_session;
 pub mod invariants;
+mod led_by_quorum;
 mod live_owners;
 mod livelock;
 mod measure;
@@ -43,6 +44,7 @@ pub use complete_leader::CompleteLeader;
 pub use durable_ack::DurableAck;
 pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
+pub use led_by_quorum::LedByQuorum;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
@@ -205,6 +207,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(DurableAck::new()),
         Box::new(OneLeader::new()),
+        Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),
         Box::new(CommittedPrefix::new()),
         Box::new(NoPhantom::new()),
@@ -240,6 +243,7 @@ pub fn servers() -> Vec<Box<dyn Monitor>> {
         Box::new(NoExit),
         Box::new(DurableAck::new()),
         Box::new(OneLeader::new()),
+        Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),
         Box::new(CommittedPrefix::new()),
         Box::new(NoPhantom::new()),

@@ -66,6 +66,7 @@ impl Event {
             Event::Synchronising { .. } | Event::AckedNewLeader { .. } => true,
             Event::TakenForExpired { .. } | Event::AcksStalled { .. } => true,
             Event::Elected { .. }
+            | Event::Followed { .. }
             | Event::Heard { .. }
             | Event::TouchesForwarded { .. }
             | Event::Touched { .. }

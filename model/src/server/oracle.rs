@@ -12,7 +12,9 @@
 //! quorum, or no leader, and is LOOKING again after its time limits; a search reaches the same by a
 //! server that leaves its role, which takes one of its timeouts. Two things are out of reach: a
 //! leader that is not the largest of its quorum (a vote overtaken by a crash), and the delays of
-//! elections themselves. The election as in the code is searched apart ([`Election::Fast`]).
+//! elections themselves. The election as in the code is searched apart ([`Election::Fast`]); and
+//! [`Election::Any`] lets every member of a quorum be elected, which is more than votes can come to: ZAB does
+//! not rest on them (rule 6.3.3).
 //!
 //! Under the oracle nothing may depend on how often something was tried before, or equal states
 //! would be kept apart: rounds and votes stay as they were at the start, attempts to connect are
@@ -21,29 +23,51 @@
 //! and a learner's connections are numbered anew as soon as older ones are gone.
 //!
 //! [`Election::Fast`]: crate::vocabulary::config::Election::Fast
+//! [`Election::Any`]: crate::vocabulary::config::Election::Any
 
 use super::election::Decision;
 use super::{Context, Role, Server};
-use crate::vocabulary::config::Config;
+use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::zxid::Epoch;
 
-/// The leader that these servers elect, if they are a quorum and all of them are LOOKING: the one with
-/// the largest vote. `vote` is a LOOKING server's for itself.
+/// What an election by the oracle makes of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elected {
+    /// It has the largest vote of its quorum.
+    Largest,
+    /// It has not, but those that are not ahead of it, by (currentEpoch, zxid), are a quorum by themselves.
+    Backed,
+    /// An upset: it needs somebody who is ahead of it.
+    Upset,
+}
+
+/// Whether a quorum of LOOKING servers can elect one of them, and as what: only the one with the largest vote,
+/// or, under [`Election::Any`](crate::vocabulary::config::Election::Any), every one. `vote` is a LOOKING server's for itself.
 pub fn elected_by(
     config: &Config,
     servers: ServerSet,
+    leader: ServerId,
     vote: impl Fn(ServerId) -> Option<Vote>,
-) -> Option<ServerId> {
-    if !config.is_quorum(servers.len()) {
+) -> Option<Elected> {
+    if !config.is_quorum(servers.len()) || !servers.contains(leader) {
         return None;
     }
-    let mut best = None;
+    let own = vote(leader)?;
+    let (mut best, mut not_ahead) = (own, 0);
     for server in servers.iter() {
-        best = best.max(Some(vote(server)?));
+        let other = vote(server)?;
+        best = best.max(other);
+        not_ahead += usize::from((other.peer_epoch, other.zxid) <= (own.peer_epoch, own.zxid));
     }
-    best.map(|vote| vote.leader)
+    let elected = match best == own {
+        true => Elected::Largest,
+        false if config.is_quorum(not_ahead) => Elected::Backed,
+        false => Elected::Upset,
+    };
+    let may = elected == Elected::Largest || config.election == config::Election::Any;
+    may.then_some(elected)
 }
 
 impl Server {

@@ -20,12 +20,15 @@ pub enum Election {
     /// than of what they lead to. A run under the oracle has no clients' timers to miss either, so
     /// whatever only a clock could tell apart is dropped (see [`crate::server::oracle`]).
     Oracle,
+    /// The oracle's, whose leader is *any* of the quorum, whatever its epoch and zxid: then ZAB's own guards
+    /// decide who comes to lead (rules 6.3.2 to 6.3.4), and not the election.
+    Any,
 }
 
 impl Election {
-    /// Whether it is the oracle.
+    /// Whether leaders come from a [`crate::vocabulary::step::Step::Elect`]: the oracle's, or any.
     pub fn is_oracle(self) -> bool {
-        self == Election::Oracle
+        matches!(self, Election::Oracle | Election::Any)
     }
 }
 

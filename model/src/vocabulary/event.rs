@@ -53,6 +53,8 @@ pub enum Event {
         /// Why, in words.
         reason: &'static str,
     },
+    /// A leader that is not activated yet read a learner's acknowledgement of its NEWLEADER (rule 6.7.1).
+    Followed { leader: ServerId, learner: ServerId, epoch: Epoch },
     /// The leader of an epoch was activated: all of its history is committed (rule 6.7.1).
     Established {
         leader: ServerId,
@@ -323,6 +325,7 @@ impl Event {
             | Event::ResourceWrite { client, .. } => Some(*client),
             Event::Elected { .. }
             | Event::LeftRole { .. }
+            | Event::Followed { .. }
             | Event::Established { .. }
             | Event::Synchronising { .. }
             | Event::AcksStalled { .. }

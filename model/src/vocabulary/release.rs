@@ -185,6 +185,19 @@ named! {
             "planted: SetWatches asks when a znode was created, not when its children changed",
         /// Planted: whose session is closing can still create.
         PlantedClosingSessionWrites => "planted: a session that is closing can write",
+
+        // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
+        // among five servers ----
+        /// Planted: a leader asks nobody to acknowledge the new epoch, and goes on to synchronise.
+        PlantedEpochWithoutQuorum =>
+            "planted: a leader needs no quorum of servers that acknowledge its epoch",
+        /// Planted: a leader counts a learner whose history is ahead of its own.
+        PlantedAheadCounts => "planted: a follower that is ahead of its leader counts",
+        /// Planted: a leader's currentEpoch is the new one as soon as it has accepted it itself.
+        PlantedHastyEpoch =>
+            "planted: a leader's currentEpoch is new before a quorum has acknowledged that epoch",
+        /// Planted: the NEWLEADER that a learner acknowledges once more after it has reconnected counts twice.
+        PlantedAckedTwice => "planted: a learner that reconnects acknowledges NEWLEADER twice",
     }
 }
 
@@ -220,9 +233,19 @@ impl Bug {
         Bug::PlantedClosingSessionWrites,
     ];
 
+    /// Guards of ZAB that are left out, to see whether elections that choose anybody find it.
+    pub const PLANTED_GUARDS: [Bug; 4] = [
+        Bug::PlantedEpochWithoutQuorum,
+        Bug::PlantedAheadCounts,
+        Bug::PlantedHastyEpoch,
+        Bug::PlantedAckedTwice,
+    ];
+
     /// Whether no release has it.
     pub fn is_planted(self) -> bool {
-        Bug::PLANTED.contains(&self) || Bug::PLANTED_FOR_SWEEPS.contains(&self)
+        Bug::PLANTED.contains(&self)
+            || Bug::PLANTED_FOR_SWEEPS.contains(&self)
+            || Bug::PLANTED_GUARDS.contains(&self)
     }
 
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All

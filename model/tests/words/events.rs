@@ -49,6 +49,7 @@ fn the_ensemble() {
         Event::Elected { server: SERVER, leader: SERVER, round: 4 },
         Event::Elected { server: ServerId(1), leader: SERVER, round: 4 },
         Event::LeftRole { server: SERVER, reason: "no quorum of synchronised followers" },
+        Event::Followed { leader: SERVER, learner: ServerId(1), epoch: Epoch(3) },
         Event::Established { leader: SERVER, epoch: Epoch(3), last_zxid: zxid(0) },
         Event::Synchronising { leader: SERVER, learner, mode: SyncMode::Trunc },
         Event::AcksStalled { leader: SERVER, learner },

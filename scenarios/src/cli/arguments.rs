@@ -243,7 +243,11 @@ pub(super) struct ExploreArguments {
     /// How many fsyncs of servers' logs may fail [default: 0]
     #[arg(long, value_name = "F", allow_hyphen_values = true)]
     pub(super) fsync_errors: Option<String>,
-    /// How leaders are elected: oracle or fast, as in the code [default: the scenario's]
+    /// How many elections may choose a server that needs the vote of one ahead of it, with --election any [default: 1]
+    #[arg(long, value_name = "U", allow_hyphen_values = true)]
+    pub(super) upsets: Option<String>,
+    /// How leaders are elected: oracle, the largest vote of each quorum; fast, as in the code; any, whomever a quorum
+    /// could be made to follow [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]
     pub(super) election: Option<String>,
     /// Make one step of two, which makes a search smaller and leaves something out; commit-apply: a server applies

@@ -88,6 +88,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--breaks", &arguments.breaks),
         ("--timeouts", &arguments.timeouts),
         ("--fsync-errors", &arguments.fsync_errors),
+        ("--upsets", &arguments.upsets),
         ("--election", &arguments.election),
         ("--coarse", &arguments.coarse),
     ];
@@ -150,6 +151,9 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     if arguments.fsync_errors.is_some() {
         let number = small("--fsync-errors", &arguments.fsync_errors)?;
         exploration = exploration.fsync_errors(number);
+    }
+    if arguments.upsets.is_some() {
+        exploration = exploration.upsets(small("--upsets", &arguments.upsets)?);
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);

@@ -115,8 +115,9 @@ pub(super) fn election(name: &str) -> Result<Election, String> {
     match name {
         "oracle" => Ok(Election::Oracle),
         "fast" => Ok(Election::Fast),
+        "any" => Ok(Election::Any),
         other => {
-            let suggestion = suggestion(other, ["oracle", "fast"], "there are");
+            let suggestion = suggestion(other, ["oracle", "fast", "any"], "there are");
             Err(format!("unknown election `{other}`: {suggestion}"))
         }
     }

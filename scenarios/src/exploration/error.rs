@@ -38,6 +38,9 @@ pub enum ExploreError {
         /// The grain at which it is explored.
         grain: GrainKind,
     },
+    /// Upsets are asked for, and elections choose the largest vote.
+    #[error("`upsets`: only `--election any` elects others than the largest of a quorum; add it")]
+    UpsetsWithoutAny,
     /// A defect is switched on that such a search cannot come upon: that it finds nothing would say nothing.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {
@@ -46,7 +49,7 @@ pub enum ExploreError {
         /// The scenario's name.
         scenario: String,
         /// Why not, and what can find it, as a clause.
-        why: &'static str,
+        why: String,
     },
     /// The scenario has no version with as few clients as a search takes.
     #[error(

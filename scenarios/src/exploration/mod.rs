@@ -6,6 +6,7 @@
 //! the search and the parts of the report.
 
 mod error;
+mod needs;
 mod programs;
 mod servers;
 mod unseen;
@@ -25,10 +26,11 @@ use vivarium_model::setup::{Setup, SetupError};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::bounds::{OutOfBounds, some_time, within};
 use vivarium_sim::every::programs::{Budget, MOST};
+use vivarium_sim::every::servers::Budget as EnsembleBudget;
 use vivarium_sim::every::trie::ToldAgain;
 use vivarium_sim::every::{Observer, Options, Silent, Statistics, Strategy};
 use vivarium_sim::service::ServiceReplay;
-use vivarium_sim::{Explored, Scenario};
+use vivarium_sim::{Explored, Scenario, Servers};
 
 /// How far to explore, and how.
 ///
@@ -72,12 +74,34 @@ pub(crate) struct Ensemble {
     breaks: Option<u8>,
     timeouts: Option<u8>,
     fsync_errors: Option<u8>,
+    upsets: Option<u8>,
     election: Option<Election>,
     applies_at_once: bool,
 }
 
 /// What may go wrong in programs where nobody says what.
 const UNASKED: Budget = Budget { lost: 0, expiries: 0, cancels: 0, timers: 0, kills: 0, delays: 1 };
+
+impl Ensemble {
+    fn election_of(&self, smallest: Servers) -> Election {
+        self.election.unwrap_or(smallest.election)
+    }
+
+    /// What may happen on a path.
+    fn budget(&self, smallest: Servers) -> EnsembleBudget {
+        // One upset where any server can be elected, unless another number is given.
+        let usual_upsets = u8::from(self.election_of(smallest) == Election::Any);
+        EnsembleBudget {
+            servers: self.servers.unwrap_or(smallest.servers),
+            txns: self.txns.unwrap_or(smallest.txns),
+            crashes: self.crashes.unwrap_or(smallest.crashes),
+            breaks: self.breaks.unwrap_or(0),
+            timeouts: self.timeouts.unwrap_or(0),
+            fsync_errors: self.fsync_errors.unwrap_or(0),
+            upsets: self.upsets.unwrap_or(usual_upsets),
+        }
+    }
+}
 
 /// So many states are looked at where nobody says how many: a test should not run for ever.
 const MAX_STATES: u64 = 10_000_000;
@@ -234,6 +258,14 @@ impl Exploration {
     #[must_use]
     pub fn fsync_errors(mut self, fsync_errors: u8) -> Exploration {
         self.ensemble.fsync_errors = Some(fsync_errors);
+        self
+    }
+
+    /// How many elections may choose a server that needs the vote of one that is ahead of it, with [`Election::Any`]: 1
+    /// unless this is called.
+    #[must_use]
+    pub fn upsets(mut self, upsets: u8) -> Exploration {
+        self.ensemble.upsets = Some(upsets);
         self
     }
 

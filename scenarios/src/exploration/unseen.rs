@@ -1,6 +1,6 @@
 //! Defects that a search cannot come upon. It would say "held" of them, and that would say nothing.
 
-use super::{Ensemble, Exploration, ExploreError};
+use super::{Ensemble, Exploration, ExploreError, needs};
 use vivarium_model::release::Bug;
 use vivarium_sim::{Explored, Scenario, Servers};
 
@@ -15,13 +15,14 @@ pub(super) fn check(
     exploration: &Exploration,
 ) -> Result<(), ExploreError> {
     let why = |bug: Bug| match scenario.explored {
-        Explored::Programs { .. } if Bug::AMONG_SERVERS.contains(&bug) => Some(
-            "the service grain has no servers; sweep it with that defect, or explore `broadcast`",
+        Explored::Programs { .. } if is_among_servers(bug) => Some(
+            "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
+                .to_string(),
         ),
         Explored::Programs { .. } => {
-            Some("the service grain has no servers; sweep it with that defect")
+            Some("the service grain has no servers; sweep it with that defect".to_string())
         }
-        Explored::Servers(smallest) => exploration.ensemble.hides(bug, smallest),
+        Explored::Servers(smallest) => exploration.ensemble.hides(bug, names, smallest),
         Explored::No(_) => None,
     };
     let named = Bug::ALL.into_iter().filter(|bug| names.iter().any(|name| name == bug.name()));
@@ -31,39 +32,39 @@ pub(super) fn check(
     })
 }
 
+/// Whether servers alone can show it.
+fn is_among_servers(bug: Bug) -> bool {
+    Bug::AMONG_SERVERS.contains(&bug) || Bug::PLANTED_GUARDS.contains(&bug)
+}
+
 impl Ensemble {
-    /// Why a search over servers with these bounds cannot come upon a defect, as a clause. `None` if it may: how
-    /// much of each fault that takes is not asked here.
-    fn hides(&self, bug: Bug, smallest: Servers) -> Option<&'static str> {
-        if bug == Bug::PlantedLeaderNotCounted {
-            return Some("every server comes back in it; sweep `churn` with it");
-        }
-        if !Bug::AMONG_SERVERS.contains(&bug) {
-            return Some(
+    /// Why a search over servers with these bounds cannot come upon a defect, or is not known to, as a clause. `None`
+    /// if it does.
+    fn hides(&self, bug: Bug, names: &[String], smallest: Servers) -> Option<String> {
+        let kind = match bug {
+            Bug::PlantedLeaderNotCounted => {
+                Some("every server comes back in it; sweep `churn` with it")
+            }
+            bug if !is_among_servers(bug) => Some(
                 "it takes clients, and here are servers alone; sweep `churn` or `lock` with it",
-            );
-        }
-        if self.servers.unwrap_or(smallest.servers) == 1 {
-            return Some("it takes a learner; add `--servers 3`");
-        }
-        // Epochs alone go wrong without a transaction; all else is about what a log holds.
-        let of_epochs = matches!(bug, Bug::RefuseNewerZxid | Bug::LeaderIgnoresNewerEpoch);
-        if self.txns.unwrap_or(smallest.txns) == 0 && !of_epochs {
-            return Some("it takes a transaction; add `--txns 1`");
-        }
-        match bug {
+            ),
             Bug::SnapshotAheadOfLog => {
                 Some("it takes no background snapshots; sweep `churn` or `lock` with it")
+            }
+            Bug::SnapKeepsOldLog | Bug::TruncUnsynced => {
+                Some("no search that ends is known to show it; sweep `churn` with it")
+            }
+            Bug::GapsAreReplayed if names.len() == 1 => {
+                Some("no log has a gap unless another defect leaves one; sweep `churn` with both")
             }
             Bug::TruncCutsCommitted | Bug::MissedWakeUp if self.applies_at_once => {
                 Some("to commit and to apply must be two steps; leave out `--coarse commit-apply`")
             }
-            Bug::FsyncErrorKeepsMemory | Bug::TornRecordHidesLog | Bug::FailedWriteComesLater
-                if self.fsync_errors.unwrap_or(0) == 0 =>
-            {
-                Some("no fsync fails in it; add `--fsync-errors 1`")
-            }
             _ => None,
-        }
+        };
+        kind.map(str::to_string).or_else(|| {
+            let flags = needs::missing(bug, self.budget(smallest), self.election_of(smallest))?;
+            Some(format!("so little is not known to show it; add `{flags}`"))
+        })
     }
 }

@@ -247,6 +247,7 @@ impl Monitor for Bridge {
                 | Event::AckedNewLeader { .. }
                 | Event::Serving { .. }
                 | Event::Elected { .. }
+                | Event::Followed { .. }
                 | Event::Synchronising { .. }
                 | Event::AcksStalled { .. }
                 | Event::Heard { .. }

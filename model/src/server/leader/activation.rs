@@ -34,6 +34,11 @@ impl Leading<'_> {
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
         } else if zxid == leader.epoch.opening() {
+            let (id, learner, epoch) = (context.id, connection.learner, leader.epoch);
+            context.effects.event(Event::Followed { leader: id, learner, epoch });
+            let again = leader.new_leader_acks.contains(connection.learner);
+            leader.acked_again +=
+                u8::from(again && context.config.bugs.has(Bug::PlantedAckedTwice));
             leader.new_leader_acks.insert(connection.learner);
             self.consider_activation(context);
         }
@@ -43,7 +48,7 @@ impl Leading<'_> {
         let leader = &*self.leader;
         if leader.phase == Phase::Synchronization
             && leader.new_leader_acks.contains(context.id)
-            && context.config.is_quorum(leader.new_leader_acks.len())
+            && context.config.is_quorum(leader.new_leader_votes())
         {
             self.activate(context);
         }
@@ -57,6 +62,7 @@ impl Leading<'_> {
         let history = tree.last_processed();
         leader.phase = Phase::Broadcast;
         leader.new_leader_acks = ServerSet::default();
+        leader.acked_again = 0;
         leader.last_committed = epoch.opening();
         tree.set_last_processed(epoch.opening());
         leader.prep = Some(Box::new(Prep::new(epoch, tree)));

@@ -57,6 +57,10 @@ impl Leading<'_> {
     pub(super) fn epoch_accepted(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
         context.disk.make_mut().write_accepted_epoch(leader.epoch);
+        if context.config.bugs.has(Bug::PlantedHastyEpoch) {
+            context.disk.make_mut().write_current_epoch_tmp(leader.epoch);
+            context.disk.make_mut().rename_current_epoch();
+        }
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
         // Nobody asks any more who was counted, and who comes later is not: to be forgotten, so that
@@ -92,7 +96,8 @@ impl Leading<'_> {
         if !leader.election_finished
             && let Some(current_epoch) = current_epoch
         {
-            if (current_epoch, last_zxid) > leader.summary {
+            let is_ahead = (current_epoch, last_zxid) > leader.summary;
+            if is_ahead && !context.config.bugs.has(Bug::PlantedAheadCounts) {
                 context.effects.note(|| format!("{} is ahead of its leader", connection.learner));
                 self.drop_handler(connection, context);
                 return;
@@ -112,10 +117,9 @@ impl Leading<'_> {
     /// main thread writes the current epoch.
     fn consider_election(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
-        if leader.election_finished
-            || !leader.electing.contains(context.id)
-            || !context.config.is_quorum(leader.electing.len())
-        {
+        let is_quorum = context.config.is_quorum(leader.electing.len())
+            || context.config.bugs.has(Bug::PlantedEpochWithoutQuorum);
+        if leader.election_finished || !leader.electing.contains(context.id) || !is_quorum {
             return;
         }
         leader.election_finished = true;

@@ -189,6 +189,8 @@ pub struct Leader {
     pub(super) election_finished: bool,
     /// Acks of NEWLEADER.
     pub(super) new_leader_acks: ServerSet,
+    /// Those that count once more ([`Bug::PlantedAckedTwice`]).
+    pub(super) acked_again: u8,
     pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
     pub(super) outstanding: VecDeque<Proposal>,
     pub(super) last_proposed: Zxid,
@@ -213,6 +215,7 @@ impl Leader {
             electing: ServerSet::default(),
             election_finished: false,
             new_leader_acks: ServerSet::default(),
+            acked_again: 0,
             handlers: BTreeMap::new(),
             outstanding: VecDeque::new(),
             last_proposed: Zxid::ZERO,
@@ -291,7 +294,13 @@ impl Leader {
 
     /// Whether its own vote for its NEWLEADER would be the last that it needs.
     pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
-        self.new_leader_acks.with(id).len() > usize::from(self.servers) / 2
+        let others = self.new_leader_acks.with(id).len() - self.new_leader_acks.len();
+        self.new_leader_votes() + others > usize::from(self.servers) / 2
+    }
+
+    /// How many votes for its NEWLEADER there are.
+    pub(super) fn new_leader_votes(&self) -> usize {
+        self.new_leader_acks.len() + usize::from(self.acked_again)
     }
 
     /// Whether it sends away whoever has accepted this epoch, and does no more about it.

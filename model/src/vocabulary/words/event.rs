@@ -30,6 +30,9 @@ fn sentence(event: &Event) -> String {
             format!("{client} (session {session}) reads that its identity was accepted")
         }
         Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
+        Event::Followed { leader, learner, epoch } => {
+            format!("{leader} reads that {learner} follows it into epoch {epoch}")
+        }
         Event::Established { leader, epoch, last_zxid } => {
             format!("{leader} is established as leader of epoch {epoch}, history up to {last_zxid}")
         }

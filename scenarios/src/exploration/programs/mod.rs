@@ -1,6 +1,7 @@
 //! Programs over the service grain, explored.
 
 mod handover;
+mod left_out;
 mod timers;
 mod values;
 
@@ -203,7 +204,7 @@ impl Question {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: dimensions(self.drawn.clients, &self.exploration, &did, &told),
+            dimensions: self.dimensions(&did, &told),
             properties,
             unasked: name(Asked::InSweeps),
             figures: figures(&outcome.statistics, Some(programs)),
@@ -214,6 +215,12 @@ impl Question {
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }
+    }
+
+    fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
+        let mut all = dimensions(self.drawn.clients, &self.exploration, did, told);
+        all.extend(left_out::rows(&self.scenario, &self.drawn));
+        all
     }
 
     /// What the verdict rests on and nobody has proven.

@@ -40,15 +40,11 @@ impl<'a> Question<'a> {
         exploration: &'a Exploration,
     ) -> Result<Question<'a>, ExploreError> {
         let said = exploration.ensemble;
-        let budget = Budget {
-            servers: said.servers.unwrap_or(smallest.servers),
-            txns: said.txns.unwrap_or(smallest.txns),
-            crashes: said.crashes.unwrap_or(smallest.crashes),
-            breaks: said.breaks.unwrap_or(0),
-            timeouts: said.timeouts.unwrap_or(0),
-            fsync_errors: said.fsync_errors.unwrap_or(0),
-        };
-        let election = said.election.unwrap_or(smallest.election);
+        let budget = said.budget(smallest);
+        let election = said.election_of(smallest);
+        if election != Election::Any && said.upsets.is_some() {
+            return Err(ExploreError::UpsetsWithoutAny);
+        }
         let servers = budget.servers;
         within(&format!("servers({servers})"), servers.into(), 1, SEARCHED_SERVERS.into())?;
         Ok(Question { scenario, bugs, exploration, budget, election })

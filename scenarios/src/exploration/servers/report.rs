@@ -28,7 +28,7 @@ pub(super) fn properties() -> Vec<String> {
 
 /// What was asked for, as a line.
 pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -> String {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
     let budget = [
         plural(txns.into(), "transaction"),
         match crashes {
@@ -38,10 +38,13 @@ pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -
         plural(breaks.into(), "broken connection"),
         plural(timeouts.into(), "timeout"),
         plural(fsync_errors.into(), "fsync error"),
+        plural(upsets.into(), "upset"),
     ];
+    let budget = &budget[..budget.len() - usize::from(election != Election::Any)];
     let servers = plural(servers.into(), "server");
     let election = match election {
         Election::Oracle => "elections by oracle",
+        Election::Any => "any member of a quorum elected",
         Election::Fast => "elections as in the code",
     };
     let coarse = if applies_at_once { ", what is committed applied at once" } else { "" };
@@ -50,7 +53,7 @@ pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -
 
 /// The budget as a case notes it.
 pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
     let kinds = [
         ("servers", servers),
         ("txns", txns),
@@ -58,6 +61,7 @@ pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
         ("breaks", breaks),
         ("timeouts", timeouts),
         ("fsync_errors", fsync_errors),
+        ("upsets", upsets),
     ];
     kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
 }
@@ -68,7 +72,7 @@ pub(super) fn dimensions(
     election: Election,
     applies_at_once: bool,
 ) -> Vec<Dimension> {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = budget;
+    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
     let order = "every order in which packets, disk operations and starts take turns";
     let proposed = "proposed by an established leader at any moment";
     let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
@@ -78,11 +82,19 @@ pub(super) fn dimensions(
                    does so anyway)";
     let failed = "an fsync of a log fails, with each part of the unsynced log lost, and its server \
                   leaves its role";
+    let upset = "a server is elected that needs the vote of one that is ahead of it";
     let elections = match election {
         Election::Oracle => Dimension::new(
             "elections",
             true,
-            "by oracle: each quorum elects whom it would; --election fast brings in the votes",
+            "by oracle: each quorum elects whom it would; --election fast brings in the votes, --election \
+             any whomever it could be made to follow",
+        ),
+        Election::Any => Dimension::new(
+            "elections",
+            true,
+            "each quorum elects any of its members, whatever their epochs and zxids; --election fast brings in \
+             the votes",
         ),
         Election::Fast => Dimension::new(
             "elections",
@@ -102,6 +114,10 @@ pub(super) fn dimensions(
         faults("timeouts", timeouts, "--timeouts", timeout),
         faults("fsync errors", fsync_errors, "--fsync-errors", failed),
         elections,
+        match election {
+            Election::Any => faults("upsets", upsets, "--upsets", upset),
+            _ => Dimension::new("upsets", false, "--election any brings it in"),
+        },
         Dimension::new("commit and apply", !applies_at_once, applied),
         Dimension::new("background snapshots", false, "snapCount is never reached"),
         Dimension::new("clients, sessions", false, "only at the service grain"),

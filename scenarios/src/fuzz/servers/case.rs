@@ -50,8 +50,9 @@ impl Case {
 
     /// Servers, what may happen to them, and defects: what a smaller case has fewer of.
     pub fn size(&self) -> usize {
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = self.budget;
-        let counted = [servers, txns, crashes, breaks, timeouts, fsync_errors].map(usize::from);
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
+        let counted =
+            [servers, txns, crashes, breaks, timeouts, fsync_errors, upsets].map(usize::from);
         counted.iter().sum::<usize>() + self.bugs.len() + usize::from(self.snap_count.is_some())
     }
 
@@ -62,12 +63,15 @@ impl Case {
         if self.snap_count.is_some() || kept != (plain.commit_log_count, plain.txn_log_sync) {
             return None;
         }
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors } = self.budget;
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
         let name = if self.election.is_oracle() { "broadcast" } else { "election" };
         let mut command = format!(
             "vivarium explore {name} --servers {servers} --txns {txns} --crashes {crashes} --breaks \
              {breaks} --timeouts {timeouts} --fsync-errors {fsync_errors}"
         );
+        if self.election == Election::Any {
+            let _ = write!(command, " --election any --upsets {upsets}");
+        }
         for bug in &self.bugs {
             let _ = write!(command, " --bug {bug}");
         }

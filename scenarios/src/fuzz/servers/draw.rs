@@ -24,7 +24,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
     };
     let plain = Config::new(servers, 0);
     let kept = plain.commit_log_count;
-    Case {
+    let case = Case {
         budget: budget(&mut dice, servers, fast, faults),
         election: if fast { Election::Fast } else { Election::Oracle },
         bugs: bugs(&mut dice),
@@ -32,7 +32,23 @@ pub fn draw(seed: u64, number: u64) -> Case {
         commit_log_count: [kept, kept, 1, 0][dice.below(4) as usize],
         watched: [Watched::States, Watched::Commits, Watched::Order][dice.below(3) as usize],
         txn_log_sync: *dice.pick(&[plain.txn_log_sync, TxnLogSync::Unlimited]),
+    };
+    of_any(case, &mut Seeds::new(seed).stream("anybody is elected", number))
+}
+
+/// In a third of the cases that have an oracle anybody is elected in its place, in some of them with a guard of ZAB left
+/// out.
+fn of_any(case: Case, dice: &mut Random) -> Case {
+    if case.election != Election::Oracle || dice.below(3) != 0 {
+        return case;
     }
+    let budget = Budget { upsets: dice.below(3) as u8, ..case.budget };
+    let mut bugs = case.bugs;
+    if dice.below(4) == 0 {
+        bugs.push(*dice.pick(&Bug::PLANTED_GUARDS));
+        bugs.sort_unstable();
+    }
+    Case { budget, bugs, election: Election::Any, ..case }
 }
 
 fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {

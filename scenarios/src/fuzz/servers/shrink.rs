@@ -19,13 +19,14 @@ fn smaller(case: &Case) -> Vec<Case> {
             all.push(other);
         }
     };
-    let accounts: [fn(&mut Budget) -> &mut u8; 6] = [
+    let accounts: [fn(&mut Budget) -> &mut u8; 7] = [
         |budget| &mut budget.servers,
         |budget| &mut budget.txns,
         |budget| &mut budget.crashes,
         |budget| &mut budget.breaks,
         |budget| &mut budget.timeouts,
         |budget| &mut budget.fsync_errors,
+        |budget| &mut budget.upsets,
     ];
     for account in accounts {
         with(&|case| {
@@ -39,7 +40,10 @@ fn smaller(case: &Case) -> Vec<Case> {
     with(&|case| case.snap_count = None);
     with(&|case| case.commit_log_count = Config::new(1, 0).commit_log_count);
     with(&|case| case.txn_log_sync = Config::new(1, 0).txn_log_sync);
-    with(&|case| case.election = Election::Oracle);
+    with(&|case| {
+        case.election = Election::Oracle;
+        case.budget.upsets = 0;
+    });
     with(&|case| case.watched = Watched::States);
     all
 }

@@ -23,6 +23,8 @@ pub enum Charge {
     Timeout,
     /// An fsync that fails.
     FsyncError,
+    /// The election of a server that needs the vote of one that is ahead of it.
+    Upset,
 }
 
 impl Charge {
@@ -35,6 +37,7 @@ impl Charge {
             Charge::Break => Some(&mut left.breaks),
             Charge::Timeout => Some(&mut left.timeouts),
             Charge::FsyncError => Some(&mut left.fsync_errors),
+            Charge::Upset => Some(&mut left.upsets),
         }
     }
 

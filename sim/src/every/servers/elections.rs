@@ -1,5 +1,6 @@
-//! Who can be elected by whom, under the oracle.
+//! Who can be elected by whom, under the oracle, or by an upset.
 
+use super::actions::Charge;
 use super::state::MAX_SERVERS;
 use super::state::Number;
 use super::view::{Unfolded, View};
@@ -7,17 +8,27 @@ use super::{Action, EnsembleModel};
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
-use vivarium_model::server::oracle::elected_by;
+use vivarium_model::server::oracle::{Elected, elected_by};
 use vivarium_model::zxid::Epoch;
+
+/// What it costs to elect a server: an upset is counted, because its leader may come to nothing and be elected again,
+/// each time into a new epoch.
+fn price(elected: Elected) -> Charge {
+    match elected {
+        Elected::Largest | Elected::Backed => Charge::Free,
+        Elected::Upset => Charge::Upset,
+    }
+}
 
 impl EnsembleModel {
     /// Every quorum of LOOKING servers elects, and every LOOKING server can join a leader. A quorum
     /// larger than it must be is one that the rest has joined, so with reductions only the smallest
-    /// are tried.
+    /// are tried: those that cost this.
     pub(super) fn elections(
         &self,
         state: &Unfolded<'_>,
         numbers: &[Number],
+        charge: Charge,
         actions: &mut Vec<Action>,
     ) {
         let servers = || self.config.server_ids();
@@ -31,17 +42,25 @@ impl EnsembleModel {
             return;
         }
         let mut push = |leader, followers| {
-            let choice: Number = self.election(state, numbers, leader, followers);
+            let choice: Number = self.election(state, numbers, charge, (leader, followers));
             actions.push(Action(choice));
         };
         for chosen in 1..1_u32 << servers().count() {
             let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
             let vote = |id: ServerId| view(id).looking.map(|(vote, _)| vote);
-            let Some(leader) = elected_by(&self.config, quorum, vote) else { continue };
-            let is_smallest = !self.config.is_quorum(quorum.len() - 1);
-            if is_smallest || !self.reductions.quorums {
-                push(leader, quorum.iter().filter(|id| *id != leader).collect());
+            let is_smallest = !quorum.is_empty() && !self.config.is_quorum(quorum.len() - 1);
+            if !is_smallest && self.reductions.quorums {
+                continue;
             }
+            for leader in quorum.iter() {
+                let elected = elected_by(&self.config, quorum, leader, vote);
+                if elected.is_some_and(|elected| price(elected) == charge) {
+                    push(leader, quorum.iter().filter(|id| *id != leader).collect());
+                }
+            }
+        }
+        if charge != Charge::Free {
+            return;
         }
         if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {
             return;

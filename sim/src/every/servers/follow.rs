@@ -1,6 +1,6 @@
 //! From state to state by what was worked out before.
 
-use super::actions::Kind;
+use super::actions::{Charge, Kind};
 use super::pieces::Witnessed;
 use super::state::Number;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
@@ -78,6 +78,9 @@ impl EnsembleModel {
                 self.add(kind, &here, &views, actions);
             }
         }
+        if self.config.election.is_oracle() && Charge::Upset.can_be_paid(&state.left) {
+            self.elections(&here, self.of_servers(&views), Charge::Upset, actions);
+        }
     }
 
     /// Whether nothing free can happen but that somebody loses patience: what was under way has come
@@ -102,8 +105,12 @@ impl EnsembleModel {
     fn add_free(&self, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
         self.add(Kind::Free, here, views, actions);
         if self.config.election.is_oracle() {
-            self.elections(here, &views[..usize::from(self.config.servers)], actions);
+            self.elections(here, self.of_servers(views), Charge::Free, actions);
         }
+    }
+
+    fn of_servers<'a>(&self, views: &'a [Number]) -> &'a [Number] {
+        &views[..usize::from(self.config.servers)]
     }
 
     fn add(&self, kind: Kind, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {

@@ -11,6 +11,7 @@
 //! | `breaks` | a learner's connection breaks, with every number of packets that still arrive |
 //! | `timeouts` | a server leaves its role though nothing is wrong: too slow, a long collection, an exception |
 //! | `fsync_errors` | an fsync of the log fails, with every part of the unsynced log: the server leaves its role |
+//! | `upsets` | under [`Election::Any`], a quorum elects a server that needs the vote of one that is ahead of it |
 //!
 //! **Time.** No clock runs here. A time limit that ends a role is [`Step::Rejoin`] and is counted,
 //! because it can come at any moment; but it is free where it is the only way on: for a leader that
@@ -18,7 +19,7 @@
 //! happen at all, for every server that leads or follows and does not serve (initLimit). Pings do
 //! nothing else than put such limits off, so there are none; sessions do not exist.
 //!
-//! **Elections** are those of the oracle ([`vivarium_model::server::oracle`]) or those of the code. The rounds of
+//! **Elections** are those of the oracle ([`vivarium_model::server::oracle`]), any, or those of the code. The rounds of
 //! the latter have no end, so of these a search sees the first three and is bounded by that.
 //!
 //! **Reductions** ([`vivarium_model::server::eager`], `reduction`) leave out orders of steps that nobody can
@@ -84,6 +85,8 @@ pub struct Budget {
     pub timeouts: u8,
     /// Fsyncs of logs that fail.
     pub fsync_errors: u8,
+    /// Elections of a server that needs the vote of one that is ahead of it, under [`Election::Any`].
+    pub upsets: u8,
 }
 
 impl Budget {
@@ -139,7 +142,7 @@ pub struct EnsembleModel {
     first_witnesses: Witnesses,
     tables: Tables,
     /// What one unit of each account of the budget adds to a fingerprint, by [`Charge`].
-    prices: [Fingerprint; 6],
+    prices: [Fingerprint; 7],
 }
 
 impl EnsembleModel {
@@ -153,7 +156,7 @@ impl EnsembleModel {
         budget: Budget,
         election: Election,
         reductions: bool,
-        monitors: Vec<Box<dyn Monitor>>,
+        mut monitors: Vec<Box<dyn Monitor>>,
     ) -> EnsembleModel {
         assert!(
             usize::from(budget.servers) <= MAX_SERVERS,
@@ -166,14 +169,16 @@ impl EnsembleModel {
             config.snap_count = u32::MAX;
         }
         config.election = election;
+        let config = Arc::new(config);
+        monitors.iter_mut().for_each(|monitor| monitor.begin(&config));
         EnsembleModel {
-            config: Arc::new(config),
+            config,
             budget,
             reductions: if reductions { Reductions::ALL } else { Reductions::NONE },
             flaw: None,
             first_witnesses: Witnesses::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),
-            prices: [0, 1, 2, 3, 4, 5].map(|account: u8| Fingerprint::of(&("budget", account))),
+            prices: [0, 1, 2, 3, 4, 5, 6].map(|account: u8| Fingerprint::of(&("budget", account))),
         }
     }
 

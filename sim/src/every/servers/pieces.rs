@@ -218,6 +218,7 @@ impl EnsembleModel {
             (Charge::Break, left.breaks),
             (Charge::Timeout, left.timeouts),
             (Charge::FsyncError, left.fsync_errors),
+            (Charge::Upset, left.upsets),
         ];
         let mut whole = Fingerprint::default();
         for (charge, left) in accounts {

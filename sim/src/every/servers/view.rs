@@ -167,8 +167,8 @@ impl EnsembleModel {
         &self,
         state: &Unfolded<'_>,
         views: &[Number],
-        leader: ServerId,
-        followers: ServerSet,
+        charge: Charge,
+        (leader, followers): (ServerId, ServerSet),
     ) -> Number {
         let members = || followers.with(leader).iter();
         let mut key = [0; 1 + PLACES];
@@ -183,7 +183,7 @@ impl EnsembleModel {
         if let Some(choice) = self.tables.elections.find(key) {
             return choice;
         }
-        let offer = Offer::free(Step::Elect { leader, followers });
+        let offer = Offer { step: Step::Elect { leader, followers }, then: None, charge };
         let may_change = self.reach(followers.with(leader), state.numbers);
         let choice = self.choice(state.scene(self), state.numbers, offer, &may_change);
         self.tables.elections.number(key, || choice)

@@ -1,0 +1,138 @@
+//! S16: a leader is established by a quorum.
+//!
+//! Whoever is established has read, in this stint as a leader, acknowledgements of its NEWLEADER by so many
+//! different servers that they are a quorum with itself (`waitForNewLeaderAck`; rule 6.7.1). One that
+//! reconnects and acknowledges again is one server.
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ServerId, ServerSet};
+use crate::vocabulary::zxid::Epoch;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The monitor of S16.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct LedByQuorum {
+    servers: u8,
+    /// Of each leader that is not established yet: its epoch, and who follows it into that.
+    followed: BTreeMap<ServerId, (Epoch, ServerSet)>,
+}
+
+impl LedByQuorum {
+    /// Nobody leads yet.
+    pub fn new() -> LedByQuorum {
+        LedByQuorum::default()
+    }
+}
+
+impl Monitor for LedByQuorum {
+    fn name(&self) -> &'static str {
+        "S16 a leader has a quorum"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Nothing
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Followed { .. }
+                | Event::Established { .. }
+                | Event::LeftRole { .. }
+                | Event::Crashed { .. }
+        )
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.servers = config.servers;
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Followed { leader, learner, epoch } => {
+                let (its, followers) = self.followed.entry(*leader).or_default();
+                if *its != *epoch {
+                    (*its, *followers) = (*epoch, ServerSet::default());
+                }
+                followers.insert(*learner);
+            }
+            Event::LeftRole { server, .. } | Event::Crashed { server, .. } => {
+                self.followed.remove(server);
+            }
+            Event::Established { leader, epoch, .. } => {
+                let followed = self.followed.remove(leader).filter(|(its, _)| its == epoch);
+                let quorum = followed.unwrap_or_default().1.with(*leader).len();
+                if quorum * 2 <= usize::from(self.servers) {
+                    return Err(Objection::new(
+                        self.name(),
+                        format!(
+                            "{leader} was established as the leader of epoch {epoch} by {quorum} of {} \
+                             servers.",
+                            self.servers
+                        ),
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{ONE, THREE, TWO, Trial, z};
+
+    fn five() -> Trial<LedByQuorum> {
+        let mut trial = Trial::new(LedByQuorum::new());
+        trial.monitor.begin(&Arc::new(Config::new(5, 0)));
+        trial
+    }
+
+    fn followed(learner: ServerId, epoch: u32) -> Event {
+        Event::Followed { leader: ONE, learner, epoch: Epoch(epoch) }
+    }
+
+    fn established(epoch: u32) -> Event {
+        Event::Established { leader: ONE, epoch: Epoch(epoch), last_zxid: z(0, 0) }
+    }
+
+    #[test]
+    fn two_followers_are_a_quorum_of_five() {
+        let mut trial = five();
+        trial.accepts(followed(TWO, 1));
+        trial.accepts(followed(THREE, 1));
+        trial.accepts(established(1));
+    }
+
+    #[test]
+    fn one_server_counts_once() {
+        let mut trial = five();
+        trial.accepts(followed(TWO, 1));
+        trial.accepts(followed(TWO, 1));
+        assert_eq!(
+            trial.objects(established(1)),
+            "S16 a leader has a quorum: server 1 was established as the leader of epoch 1 by 2 of 5 servers."
+        );
+    }
+
+    #[test]
+    fn followers_of_another_stint_do_not_count() {
+        let left = Event::LeftRole { server: ONE, reason: "a test" };
+        for ends in [vec![left], vec![Event::Crashed { server: ONE, lost: 0 }], Vec::new()] {
+            let mut trial = five();
+            trial.accepts(followed(TWO, 1));
+            ends.into_iter().for_each(|event| trial.accepts(event));
+            trial.accepts(followed(THREE, 2));
+            trial.objects(established(2));
+        }
+    }
+}

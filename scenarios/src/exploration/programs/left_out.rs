@@ -1,0 +1,38 @@
+//! What a search of programs does without, though the scenario may ask for it: rows of its report.
+
+use vivarium_model::release::Bugs;
+use vivarium_model::words::plural;
+use vivarium_reports::exploration::Dimension;
+use vivarium_sim::{Drawn, Scenario};
+
+/// The rows.
+pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
+    let out = |name: &str, why: String| Dimension::new(name, false, why);
+    let containers =
+        drawn.config.setup.znodes().iter().filter(|znode| znode.container.is_some()).count();
+    let containers = match containers {
+        0 => "no leader deletes a container that has become empty".to_string(),
+        some => format!(
+            "{} of the setup: no leader deletes one that has become empty",
+            plural(some, "container")
+        ),
+    };
+    let defects = match scenario.bugs {
+        Bugs::NONE => "the service grain has no servers to have any".to_string(),
+        bugs => {
+            let many = plural(bugs.iter().count(), "defect");
+            format!("the service grain has no servers to have the {many} of the scenario: sweep it")
+        }
+    };
+    vec![
+        out("deletion of containers", containers),
+        out(
+            "counters at their end",
+            "sequence numbers begin low, and never reach 2147483647".to_string(),
+        ),
+        out("TTL znodes", "extendedTypesEnabled is off: creating one is refused".to_string()),
+        out("servers' defects", defects),
+        out("server options", "ZooKeeper's own defaults; session timeouts end nothing".to_string()),
+        out("client options", "chroots are kept; session timeouts end nothing".to_string()),
+    ]
+}
