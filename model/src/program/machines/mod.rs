@@ -206,7 +206,10 @@ impl<W: Wire> Machines<'_, W> {
         match *step {
             Step::Start(client) => self.start_program(client, effects),
             Step::Fire(Timer::Client(client, timer)) => {
-                effects.exchange(client, || Exchange::Fired(timer));
+                // One that was disarmed while its machine stood still is no timer any more.
+                if self.nodes[client.index()].machine.is_armed(timer) {
+                    effects.exchange(client, || Exchange::Fired(timer));
+                }
                 self.with_machine(client, effects, |machine, out| machine.timer(timer, out));
             }
             Step::Fire(Timer::Sleep(client, call)) => self.slept(client, call, effects),
