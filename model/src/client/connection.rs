@@ -1,13 +1,15 @@
 //! The life of a connection, and of the session behind it: attempt, handshake, loss, end
 //! (rules 2.1, 2.8.1, 2.8.2, 2.8.3, 2.8.4, 2.8.7 and 2.8.9).
 
+use super::watches::WatchKind;
 use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
 use crate::program::host::{Input, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientConnection, ServerId, SessionId};
-use crate::vocabulary::op::{Data, SessionState, WatchedEvent};
+use crate::vocabulary::op::{Data, EventType, SessionState, WatchedEvent};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
 use std::sync::Arc;
@@ -22,7 +24,11 @@ impl ClientMachine {
     /// Begins a new session, as a new `ZooKeeper` object: nothing of an old one is left, and the
     /// first attempt has no delay (rule 2.8.2).
     pub(super) fn begin_session(&mut self, out: &mut Vec<ClientEffect>) {
+        let seen = self.session.last_zxid;
         self.session = Session::new(self.session_timeout);
+        if self.bugs.has(Bug::PlantedZxidOutlivesSession) {
+            self.session.last_zxid = seen;
+        }
         self.next_server = 0;
         self.attempt(out);
     }
@@ -58,7 +64,10 @@ impl ClientMachine {
         self.disarm(None, out);
         self.state = state;
         self.session.id = Some(session);
-        self.session.timeout = timeout;
+        self.session.timeout = match self.bugs.has(Bug::PlantedLongerTimeout) {
+            true => timeout + timeout / 2,
+            false => timeout,
+        };
         self.arm_read(out);
         self.arm_ping(out);
         match state {
@@ -82,7 +91,9 @@ impl ClientMachine {
         for (scheme, auth) in &self.session.auth {
             self.authenticate(session, scheme, auth, out);
         }
-        self.rearm(session, out);
+        if !self.bugs.has(Bug::PlantedWatchesNotSetAgain) {
+            self.rearm(session, out);
+        }
         self.flush(out);
     }
 
@@ -268,7 +279,11 @@ impl ClientMachine {
 
     /// Something was sent.
     pub(super) fn arm_ping(&self, out: &mut Vec<ClientEffect>) {
-        arm(ClientTimer::Ping, (self.read_timeout() / 2).min(MAX_SEND_PING_INTERVAL), out);
+        let interval = match self.bugs.has(Bug::PlantedLatePings) {
+            true => self.read_timeout(),
+            false => self.read_timeout() / 2,
+        };
+        arm(ClientTimer::Ping, interval.min(MAX_SEND_PING_INTERVAL), out);
     }
 
     /// Disarms the timers of the present state, except the one that has just `fired`.
@@ -298,8 +313,15 @@ impl ClientMachine {
             let event = event.clone();
             out.push(ClientEffect::Event(Event::Notified { client: self.id, session, event }));
         }
-        let fired = self.session.watches.fire(&event);
-        let event = self.chroot.event(event);
+        let mut fired = self.session.watches.fire(&event);
+        let is_deletion = event.kind == EventType::NodeDeleted;
+        if is_deletion && self.bugs.has(Bug::PlantedDeletionMissesChildWatch) {
+            fired.retain(|(kind, _)| *kind != WatchKind::Child);
+        }
+        let event = match self.bugs.has(Bug::PlantedWholePathsTold) {
+            true => event,
+            false => self.chroot.event(event),
+        };
         for (kind, call) in fired {
             let event = event.clone();
             if kind.stays() {

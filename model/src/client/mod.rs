@@ -62,6 +62,7 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::release::Bugs;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
 use crate::vocabulary::zxid::Zxid;
@@ -109,6 +110,8 @@ pub enum ClientEffect {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientMachine {
     id: ClientId,
+    /// What is planted in it.
+    bugs: Bugs,
     /// What it asks for in every `ConnectRequest`.
     session_timeout: Duration,
     /// The list, already shuffled.
@@ -176,9 +179,10 @@ impl Session {
 
 impl ClientMachine {
     /// A machine without a process; [`ClientMachine::start`] gives it one.
-    pub fn new(id: ClientId, config: &ClientConfig) -> ClientMachine {
+    pub fn new(id: ClientId, config: &ClientConfig, bugs: Bugs) -> ClientMachine {
         ClientMachine {
             id,
+            bugs,
             session_timeout: config.session_timeout,
             servers: config.servers.as_slice().into(),
             can_be_read_only: config.can_be_read_only,

@@ -9,6 +9,7 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
@@ -76,7 +77,8 @@ impl ClientMachine {
     /// Why a request is not taken. Behind a closeSession that has no reply yet it is
     /// ConnectionLoss, not SessionExpired (`ClientCnxn.queuePacket`: closing, but still alive).
     fn refusal(&self, scope: Option<SessionId>) -> Option<Error> {
-        let foreign = scope.is_some() && scope != self.session.id;
+        let is_pinned = scope.is_some() && !self.bugs.has(Bug::PlantedScopeIgnored);
+        let foreign = is_pinned && scope != self.session.id;
         if self.state == ClientState::AuthFailed && !foreign {
             Some(Error::AuthFailed)
         } else if !self.state.is_alive() || foreign {
@@ -273,7 +275,10 @@ impl ClientMachine {
     /// Fails everything in flight, then everything queued.
     pub(super) fn fail_requests(&mut self, error: Error, out: &mut Vec<ClientEffect>) {
         let in_flight = std::mem::take(&mut self.session.in_flight);
-        let queued = std::mem::take(&mut self.session.queued);
+        let mut queued = std::mem::take(&mut self.session.queued);
+        if self.bugs.has(Bug::PlantedNewestFailsFirst) {
+            queued.make_contiguous().reverse();
+        }
         for pending in in_flight.iter().chain(&queued) {
             self.finish(pending, Err(error), out);
         }

@@ -2,7 +2,7 @@
 //! and at last a decision out.
 
 use super::context::Context;
-use crate::vocabulary::config::Config;
+use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::time::Duration;
@@ -97,7 +97,7 @@ impl Election {
     /// Starts to look for a leader with this vote for itself (rule 5.3.1).
     pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
         self.round += 1;
-        self.proposal = own;
+        self.proposal = self.own_vote(own, context.config);
         self.received.clear();
         self.established.clear();
         self.finalizing = false;
@@ -163,7 +163,7 @@ impl Election {
         if round > self.round {
             self.round = round;
             self.received.clear();
-            self.proposal = vote.max(own);
+            self.proposal = vote.max(self.own_vote(own, context.config));
             self.broadcast(context);
         } else if round < self.round {
             return;
@@ -173,6 +173,14 @@ impl Election {
         }
         self.received.insert(from, Received { vote, round, state });
         self.consider_quorum(context);
+    }
+
+    /// The vote for itself in this round: what says how far its history goes, unless lots are drawn.
+    fn own_vote(&self, own: Vote, config: &Config) -> Vote {
+        match config.election {
+            config::Election::ByLot => Vote::by_lot(self.id, self.round),
+            config::Election::Fast | config::Election::Oracle | config::Election::Any => own,
+        }
     }
 
     /// Another server follows or leads already.

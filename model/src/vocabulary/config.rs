@@ -23,6 +23,9 @@ pub enum Election {
     /// The oracle's, whose leader is *any* of the quorum, whatever its epoch and zxid: then ZAB's own guards
     /// decide who comes to lead (rules 6.3.2 to 6.3.4), and not the election.
     Any,
+    /// The election of the code, in which a server votes by lot: in each round one for each server, which says
+    /// nothing of its history. ZAB's guards decide here too, among servers with clocks and clients.
+    ByLot,
 }
 
 impl Election {

@@ -3,6 +3,7 @@
 
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
+use crate::vocabulary::fingerprint::StableHasher;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
 use crate::vocabulary::path::ZnodePath;
@@ -11,6 +12,7 @@ use crate::vocabulary::txn::Txn;
 use crate::vocabulary::znode::Znode;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use serde::{Deserialize, Serialize};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// From a client machine to a server.
@@ -211,6 +213,16 @@ pub struct Vote {
     pub zxid: Zxid,
     /// The proposed leader.
     pub leader: ServerId,
+}
+
+impl Vote {
+    /// A server's vote for itself in a round, by lot: it says nothing of the server's history
+    /// ([`Election::ByLot`](crate::vocabulary::config::Election::ByLot)).
+    pub fn by_lot(leader: ServerId, round: u32) -> Vote {
+        let mut lot = StableHasher::new();
+        (leader, round).hash(&mut lot);
+        Vote { peer_epoch: Epoch(0), zxid: Zxid(lot.finish()), leader }
+    }
 }
 
 /// An election notification (rule 5.1.1).

@@ -183,6 +183,22 @@ named! {
         /// Planted: SetWatches compares the znode's czxid where the children's pzxid counts.
         PlantedChildByCzxid =>
             "planted: SetWatches asks when a znode was created, not when its children changed",
+        /// Planted: a client does not tell a server to which it comes back what it watches.
+        PlantedWatchesNotSetAgain => "planted: clients do not set their watches again",
+        /// Planted: a client's new session goes on from what the old one has seen.
+        PlantedZxidOutlivesSession => "planted: a new session says what the old one has seen",
+        /// Planted: a deletion is not told to those who watch the znode's children.
+        PlantedDeletionMissesChildWatch => "planted: clients tell child watches of no deletion",
+        /// Planted: of the requests that wait for a connection the newest fails first.
+        PlantedNewestFailsFirst => "planted: of requests that were not sent the newest fails first",
+        /// Planted: a call that is pinned to a session is taken by the next one.
+        PlantedScopeIgnored => "planted: calls of an older session go to the new one",
+        /// Planted: a client below a chroot tells its program the whole paths of events.
+        PlantedWholePathsTold => "planted: events name whole paths to clients with a chroot",
+        /// Planted: a client pings after two thirds of its timeout, when it should have heard already.
+        PlantedLatePings => "planted: clients ping too late",
+        /// Planted: a client takes its timeout for half as long again as it is.
+        PlantedLongerTimeout => "planted: clients take their timeout for longer than it is",
         /// Planted: whose session is closing can still create.
         PlantedClosingSessionWrites => "planted: a session that is closing can write",
         /// Planted: a leader answers no request of a session of its own clients that was created since it leads.
@@ -258,6 +274,18 @@ impl Bug {
         Bug::PlantedLeaderAckBeforeFsync,
     ];
 
+    /// Mistakes of a client machine that are planted to see whether what its program is told shows them.
+    pub const PLANTED_IN_CLIENTS: [Bug; 8] = [
+        Bug::PlantedWatchesNotSetAgain,
+        Bug::PlantedZxidOutlivesSession,
+        Bug::PlantedDeletionMissesChildWatch,
+        Bug::PlantedNewestFailsFirst,
+        Bug::PlantedScopeIgnored,
+        Bug::PlantedWholePathsTold,
+        Bug::PlantedLatePings,
+        Bug::PlantedLongerTimeout,
+    ];
+
     /// Guards of ZAB that are left out, to see whether elections that choose anybody find it.
     pub const PLANTED_GUARDS: [Bug; 4] = [
         Bug::PlantedEpochWithoutQuorum,
@@ -270,6 +298,7 @@ impl Bug {
     pub fn is_planted(self) -> bool {
         Bug::PLANTED.contains(&self)
             || Bug::PLANTED_FOR_SWEEPS.contains(&self)
+            || Bug::PLANTED_IN_CLIENTS.contains(&self)
             || Bug::PLANTED_GUARDS.contains(&self)
     }
 

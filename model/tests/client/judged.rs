@@ -7,7 +7,10 @@ use vivarium_model::config::Config;
 use vivarium_model::exchange::Exchange;
 use vivarium_model::history::History;
 use vivarium_model::op::CreateMode;
-use vivarium_model::property::{FaithfulClient, Monitor, Monitors, PunctualClient, View};
+use vivarium_model::property::{
+    FaithfulClient, Monitor, Monitors, Objection, PunctualClient, View,
+};
+use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::time::Time;
 
 const CLIENT: ClientId = ClientId(1);
@@ -45,10 +48,12 @@ struct Life {
     calls: u16,
     sessions: u64,
     zxid: u64,
+    /// The first.
+    objection: Option<Objection>,
 }
 
 impl Life {
-    fn new(seed: u64) -> Life {
+    fn new(seed: u64, bugs: Bugs) -> Life {
         let mut dice = Dice(seed);
         let chroot = if dice.roll(2) == 0 { "" } else { "/app/x" };
         let mut config = Config::new(3, 1);
@@ -56,7 +61,7 @@ impl Life {
         client.chroot = chroot.into();
         client.can_be_read_only = dice.roll(2) == 0;
         client.expires_locally = dice.roll(2) == 0;
-        let machine = ClientMachine::new(CLIENT, client);
+        let machine = ClientMachine::new(CLIENT, client, bugs);
         let mut monitors: Vec<Box<dyn Monitor>> =
             vec![Box::new(FaithfulClient::new()), Box::new(PunctualClient::new())];
         let config = Arc::new(config);
@@ -76,13 +81,14 @@ impl Life {
             calls: 0,
             sessions: 0,
             zxid: 0,
+            objection: None,
         }
     }
 
     fn passes(&mut self, exchange: Exchange) {
         let view = View::new(self.now, &self.history);
         let judged = self.monitors.exchanges(view, &[(CLIENT, exchange)]);
-        judged.unwrap_or_else(|objection| panic!("{objection}"));
+        self.objection = self.objection.take().or(judged.err());
     }
 
     /// The machine does something.
@@ -286,17 +292,35 @@ impl Life {
     }
 }
 
+/// What is said against one life.
+fn judged(seed: u64, bugs: Bugs) -> Option<Objection> {
+    let mut life = Life::new(seed, bugs);
+    life.passes(Exchange::Started);
+    life.act(|machine, out| machine.start(out));
+    life.inbox.push_front(Input::Start);
+    for _ in 0..150 {
+        life.turn();
+        if life.objection.is_some() {
+            return life.objection;
+        }
+    }
+    life.monitors.end(View::new(life.now, &life.history)).err()
+}
+
 #[test]
 fn random_lives_are_faithful_and_punctual() {
     for seed in 0..2_000 {
-        let mut life = Life::new(seed);
-        life.passes(Exchange::Started);
-        life.act(|machine, out| machine.start(out));
-        life.inbox.push_front(Input::Start);
-        for _ in 0..150 {
-            life.turn();
-        }
-        let end = life.monitors.end(View::new(life.now, &life.history));
-        end.unwrap_or_else(|objection| panic!("seed {seed}: {objection}"));
+        let objection = judged(seed, Bugs::NONE);
+        assert_eq!(objection, None, "seed {seed}");
+    }
+}
+
+#[test]
+fn random_lives_show_what_is_planted() {
+    for bug in Bug::PLANTED_IN_CLIENTS {
+        let found = (0..500).find_map(|seed| judged(seed, Bugs::NONE.with(bug)));
+        let found = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
+        let late = matches!(bug, Bug::PlantedLatePings | Bug::PlantedLongerTimeout);
+        assert!(found.property.starts_with(if late { "H16" } else { "H15" }), "{bug:?}: {found}");
     }
 }

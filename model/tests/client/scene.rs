@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 pub(crate) use std::sync::Arc;
-pub(crate) use vivarium_model::client::{ClientEffect, ClientMachine};
+use vivarium_model::client::{ClientEffect, ClientMachine};
 pub(crate) use vivarium_model::config::ClientConfig;
 pub(crate) use vivarium_model::error::Error;
 pub(crate) use vivarium_model::event::Event;
@@ -12,6 +12,7 @@ pub(crate) use vivarium_model::op::{
     AddWatchMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent, WatcherType,
 };
 pub(crate) use vivarium_model::packet::{ClientPacket, ServerPacket};
+pub(crate) use vivarium_model::release::Bugs;
 pub(crate) use vivarium_model::stat::Stat;
 pub(crate) use vivarium_model::time::Duration;
 pub(crate) use vivarium_model::timer::ClientTimer;
@@ -37,7 +38,10 @@ impl Scene {
         let servers = [1, 2, 3].map(ServerId).to_vec();
         let mut config = ClientConfig::new(Duration::from_secs(6), servers);
         configure(&mut config);
-        Scene { machine: ClientMachine::new(ClientId(1), &config), transcript: String::new() }
+        Scene {
+            machine: ClientMachine::new(ClientId(1), &config, Bugs::NONE),
+            transcript: String::new(),
+        }
     }
 
     /// Connected to server 1; how it came to that is not in the transcript.

@@ -38,6 +38,9 @@ pub enum ExploreError {
         /// The grain at which it is explored.
         grain: GrainKind,
     },
+    /// Servers are to vote by lot, which is for sweeps.
+    #[error("elections by lot are for sweeps; a search tries every outcome: say `--election any`")]
+    ByLot,
     /// Upsets are asked for, and elections choose the largest vote.
     #[error("`upsets`: only `--election any` elects others than the largest of a quorum; add it")]
     UpsetsWithoutAny,

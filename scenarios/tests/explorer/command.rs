@@ -221,7 +221,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     };
     too_little(&["broadcast", "--txns", "0"], "TruncCutsCommitted", "--txns 1");
     too_little(&["broadcast", "--servers", "1"], "TruncCutsCommitted", "--servers 2");
-    too_little(&["broadcast"], "LeaderIgnoresNewerEpoch", "--breaks 1");
+    too_little(&["broadcast"], "LeaderIgnoresNewerEpoch", "--crashes 2");
     too_little(
         &["broadcast", "--timeouts", "1", "--crashes", "0"],
         "LeaderIgnoresNewerEpoch",

@@ -2,13 +2,14 @@
 
 use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::Containers;
+use crate::seeded::faults::Fault;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::timings::Timings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, Election};
 use vivarium_model::time::Duration;
 
 /// The options of one run.
@@ -74,6 +75,17 @@ impl Drawn {
         self.search.is_some()
     }
 
+    /// The kinds of faults that hold throughout this run.
+    pub fn throughout(&self) -> impl Iterator<Item = Fault> {
+        let by_lot = self.votes_by_lot().then_some(Fault::ElectionByLot);
+        let Drawn { pace, containers, aftermath, .. } = self;
+        pace.kinds().chain(containers.kinds()).chain(aftermath.kinds()).chain(by_lot)
+    }
+
+    fn votes_by_lot(&self) -> bool {
+        self.config.election == Election::ByLot
+    }
+
     /// What a replay must know beside the configuration, by name, as text.
     pub fn parameters(&self) -> BTreeMap<String, String> {
         let rounds = ("rounds".to_string(), self.rounds.to_string());
@@ -119,13 +131,16 @@ impl fmt::Display for Drawn {
         }
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
-        let none = self.plan.is_empty() && self.pace.is_empty() && self.containers.is_empty();
-        if none && self.aftermath.left_down.is_empty() {
+        if self.plan.is_empty() && self.throughout().next().is_none() {
             writeln!(f, "faults             none")?;
         }
         self.plan.fmt(f)?;
         self.pace.fmt(f)?;
         self.containers.fmt(f)?;
-        self.aftermath.fmt(f)
+        self.aftermath.fmt(f)?;
+        if self.votes_by_lot() {
+            writeln!(f, "fault              {}", Fault::ElectionByLot)?;
+        }
+        Ok(())
     }
 }

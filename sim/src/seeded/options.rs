@@ -8,12 +8,12 @@ use crate::scenario::drawn::{Drawn, Search};
 use crate::scenario::{Limits, Scenario};
 use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::{self, Containers};
-use crate::seeded::faults::FaultSet;
+use crate::seeded::faults::{Fault, FaultSet};
 use crate::seeded::pace::Pace;
-use crate::seeded::plan::Plan;
+use crate::seeded::plan::{Plan, purpose};
 use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::{Outlier, Timings};
-use vivarium_model::config::{ClientConfig, Config, TxnLogSync};
+use vivarium_model::config::{ClientConfig, Config, Election, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
 
@@ -40,6 +40,7 @@ impl Drawn {
             timings.disk_outlier = Outlier::NONE;
         }
         let aftermath = Aftermath::draw(scenario, &config, &seeds);
+        config.election = draw_election(scenario, servers, &seeds);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -67,6 +68,16 @@ impl Drawn {
         let timings = Timings::draw(1, clients, &mut Seeds::new(0).stream("timings", 0));
         let search = Some(search);
         Drawn { clients, rounds: 1, config, timings, search, ..Drawn::draw(&quiet, 0) }
+    }
+}
+
+/// Who is alone elects itself.
+fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
+    let kind = Fault::ElectionByLot;
+    let on = seeds.stream(&purpose(kind), 0).chance(scenario.faults.rate(kind).share(kind));
+    match on && servers > 1 && scenario.faults.has(kind) {
+        true => Election::ByLot,
+        false => Election::Fast,
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct ClientNode {
 impl ClientNode {
     pub(crate) fn new(config: &Config, client: ClientId) -> ClientNode {
         ClientNode {
-            machine: ClientMachine::new(client, &config.clients[client.index()]),
+            machine: ClientMachine::new(client, &config.clients[client.index()], config.bugs),
             program: ProgramState::NotStarted,
             paused: false,
             connection: None,

@@ -13,6 +13,7 @@ use vivarium_model::op::{
     AddWatchMode, EventType, Request, Response, SessionState, WatchedEvent, WatcherType,
 };
 use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::release::Bugs;
 use vivarium_model::stat::Stat;
 use vivarium_model::time::Duration;
 use vivarium_model::timer::ClientTimer;
@@ -106,7 +107,7 @@ impl Surroundings {
         config.can_be_read_only = configuration.can_be_read_only;
         config.expires_locally = configuration.expires_locally;
         Surroundings {
-            machine: ClientMachine::new(ClientId(1), &config),
+            machine: ClientMachine::new(ClientId(1), &config, Bugs::NONE),
             slots: BTreeMap::new(),
             connection: None,
             established: false,

@@ -42,6 +42,9 @@ impl<'a> Question<'a> {
         let said = exploration.ensemble;
         let budget = said.budget(smallest);
         let election = said.election_of(smallest);
+        if election == Election::ByLot {
+            return Err(ExploreError::ByLot);
+        }
         if election != Election::Any && said.upsets.is_some() {
             return Err(ExploreError::UpsetsWithoutAny);
         }

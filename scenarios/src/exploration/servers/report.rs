@@ -46,6 +46,7 @@ pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -
         Election::Oracle => "elections by oracle",
         Election::Any => "any member of a quorum elected",
         Election::Fast => "elections as in the code",
+        Election::ByLot => "elections by lot",
     };
     let coarse = if applies_at_once { ", what is committed applied at once" } else { "" };
     format!("{servers} over the ensemble grain, {election}{coarse}; budget: {}", budget.join(", "))
@@ -96,7 +97,7 @@ pub(super) fn dimensions(
             "each quorum elects any of its members, whatever their epochs and zxids; --election fast brings in \
              the votes",
         ),
-        Election::Fast => Dimension::new(
+        Election::Fast | Election::ByLot => Dimension::new(
             "elections",
             true,
             "as in the code: each order of votes and timers, up to the third round",

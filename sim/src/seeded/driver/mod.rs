@@ -102,8 +102,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         for turn in &self.drawn.plan.turns {
             self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
         }
-        let Drawn { pace, containers, aftermath, .. } = self.drawn;
-        for kind in pace.kinds().chain(containers.kinds()).chain(aftermath.kinds()) {
+        for kind in self.drawn.throughout() {
             self.record.fault(kind);
         }
     }

@@ -81,6 +81,9 @@ named! {
         /// A minority of the servers hears nobody, and nobody hears it, when all other faults have ended, for good
         /// ([`crate::seeded::aftermath`]).
         LeftCutOff = "servers left cut off",
+        /// Servers vote by lot, whatever their histories ([`Election::ByLot`](vivarium_model::config::Election::ByLot)):
+        /// what keeps one that lacks commits from leading is ZAB alone.
+        ElectionByLot = "elections by lot",
     }
 }
 
@@ -124,6 +127,7 @@ impl Fault {
                 | Fault::ContainerDeletion
                 | Fault::LeftDown
                 | Fault::LeftCutOff
+                | Fault::ElectionByLot
         )
     }
 
@@ -132,6 +136,8 @@ impl Fault {
     pub(crate) fn usual_share(self) -> u32 {
         match self {
             Fault::FsyncError | Fault::SyncFsyncError | Fault::LoneFsyncError => 8,
+            // Most of what elections do wrong shows only where they are as in the code.
+            Fault::ElectionByLot => 16,
             kind if kind.holds_throughout() => 3,
             _ => 2,
         }

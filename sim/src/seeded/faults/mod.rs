@@ -126,7 +126,8 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::CounterWrap
         | Fault::ContainerDeletion
         | Fault::LeftDown
-        | Fault::LeftCutOff => unreachable!("{kind} takes no turns"),
+        | Fault::LeftCutOff
+        | Fault::ElectionByLot => unreachable!("{kind} takes no turns"),
     }
 }
 
