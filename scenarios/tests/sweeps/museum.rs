@@ -269,6 +269,17 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("calm", "PlantedTimeoutTold", "S15", 0, 50),
     exhibit("churn", "PlantedAckBeforeFsync", "S3", 0, 400),
     exhibit("churn", "PlantedLeaderAckBeforeFsync", "S3", 0, 400),
+    exhibit("churn", "PlantedEpochWithoutQuorum", "S3", 0, 400),
+    exhibit("churn", "PlantedAheadCounts", "S3", 0, 400),
+    exhibit("churn", "PlantedHastyEpoch", "S3", 500, 600),
+    exhibit("churn", "PlantedAckedTwice", "S16", 0, 200),
+    exhibit("churn", "PlantedWatchesNotSetAgain", "H15", 0, 20),
+    exhibit("churn", "PlantedZxidOutlivesSession", "H15", 0, 20),
+    exhibit("watches", "PlantedDeletionMissesChildWatch", "H15", 0, 20),
+    exhibit("churn", "PlantedNewestFailsFirst", "H15", 100, 400),
+    exhibit("leader", "PlantedScopeIgnored", "H15", 0, 200),
+    exhibit("churn", "PlantedLatePings", "H16", 0, 20),
+    exhibit("watches", "PlantedLongerTimeout", "S15", 0, 50),
     exhibit("watches", "PlantedExistForgotten", "H7", 0, 50),
     exhibit("watches", "PlantedChildByCzxid", "H7", 0, 50),
     exhibit("watches", "PlantedExistEvent", "H7", 0, 20),
@@ -358,7 +369,8 @@ fn every_defect_and_every_mutant_has_its_place() {
     // falls, and healing makes that likely: 4,000 seeds of `churn` did not show it.
     // And that an ack outlives a reconnect takes two crashes within moments of each other to do harm.
     // The explorer shows both (`sim/tests/servers.rs`). `churn` takes nobody's right away: `vivarium findings` shows the
-    // third. Two of the planted deviations are in what no monitor states once more. And what other releases do
+    // third. Two of the planted deviations are in what no monitor states once more, and one takes a chroot, which
+    // no scenario has: random lives of a client machine show it. And what other releases do
     // otherwise is no defect: the comparison with a real server shows it.
     let not_shown = [
         Bug::LeaderIgnoresNewerEpoch,
@@ -366,6 +378,7 @@ fn every_defect_and_every_mutant_has_its_place() {
         Bug::OutstandingAclIsOld,
         Bug::PlantedCversion,
         Bug::PlantedDeleteAcl,
+        Bug::PlantedWholePathsTold,
     ];
     let to_show = |bug: &Bug| !not_shown.contains(bug) && !Bug::OF_3_8_0.contains(bug);
     for bug in Bug::ALL.into_iter().filter(to_show) {
