@@ -263,7 +263,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "PlantedOwnerStays", "H14", 0, 50),
     exhibit("calm", "PlantedNewSessionsUnanswered", "L", 0, 200),
     exhibit("calm", "PlantedSyncForgotten", "L3", 0, 200),
-    exhibit("calm", "PlantedReadsWait", "L3", 0, 200),
+    exhibit("calm", "PlantedReadsWait", "L", 0, 200),
     exhibit("calm", "PlantedHealthyHungUp", "L7", 0, 200),
     exhibit("calm", "PlantedSlowPings", "L9", 0, 200),
     exhibit("calm", "PlantedTimeoutTold", "S15", 0, 50),
