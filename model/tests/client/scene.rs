@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 pub(crate) use std::sync::Arc;
-use vivarium_model::client::{ClientEffect, ClientMachine};
+pub(crate) use vivarium_model::client::{ClientEffect, ClientMachine};
 pub(crate) use vivarium_model::config::ClientConfig;
 pub(crate) use vivarium_model::error::Error;
 pub(crate) use vivarium_model::event::Event;
@@ -12,7 +12,7 @@ pub(crate) use vivarium_model::op::{
     AddWatchMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent, WatcherType,
 };
 pub(crate) use vivarium_model::packet::{ClientPacket, ServerPacket};
-pub(crate) use vivarium_model::release::Bugs;
+use vivarium_model::release::Bugs;
 pub(crate) use vivarium_model::stat::Stat;
 pub(crate) use vivarium_model::time::Duration;
 pub(crate) use vivarium_model::timer::ClientTimer;
