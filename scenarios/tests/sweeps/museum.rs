@@ -241,7 +241,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "TruncKeepsNewerSnapshot", "S5", 150, 1_000),
     exhibit("churn", "TruncKeepsRecordBeyond", "S5", 350, 1_400),
     exhibit("churn", "SnapKeepsOldLog", "S5", 292, 1_500),
-    exhibit("churn", "InterruptedTruncKeepsTree", "S7", 30_500, 100),
+    exhibit("churn", "InterruptedTruncKeepsTree", "S12", 61_000, 50),
     exhibit("churn", "TruncSnapshotUnsynced", "S12", 200, 1_200),
     exhibit("churn", "TruncUnsynced", "S6", 0, 1_000),
     exhibit("churn", "SnapshotAheadOfLog", "S6", 37, 200),

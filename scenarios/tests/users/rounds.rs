@@ -92,7 +92,9 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
                 assert!(saw.contains("gave up"), "{saw}");
                 continue;
             }
-            assert_eq!(property, "a function of its inputs", "{place}: {saw}");
+            // What a program keeps elsewhere can come up as two steps of which one must not come first.
+            let either = ["a function of its inputs", "a reduction's condition"];
+            assert!(either.contains(&property), "{place}: {property}: {saw}");
             assert!(saw.contains("depends on something other than its handle"), "{saw}");
         }
     }

@@ -115,7 +115,8 @@ impl ProgramModel {
                     REDUCTION,
                     format!(
                         "`{}` was taken for a step that `{}` can as well come before, which is not so: a \
-                         monitor that minds the order of clients' events must say so (`minds_order`)",
+                         monitor that minds the order of clients' events must say so (`minds_order`), or a program \
+                         depends on something other than its handle",
                         took.step, theirs.step
                     ),
                 ));
