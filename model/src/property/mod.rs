@@ -108,7 +108,7 @@ pub trait Monitor: MonitorState + Send + Sync {
 
     /// Whether an event of this kind can ever move this monitor or make it object. One that says
     /// no is not told, and a step that causes nothing else need not be tried in every order: the
-    /// explorer relies on this.
+    /// explorer relies on this. Checks tell it, now and then, all the same: it must stay as it is.
     fn concerns(&self, event: &Event) -> bool {
         let _ = event;
         true

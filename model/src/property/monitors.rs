@@ -105,6 +105,28 @@ impl Monitors {
         concerned.try_for_each(|slot| slot.make_mut().event(view, event))
     }
 
+    /// Tells a copy of each monitor that this event does not concern, as it says, of the event all the same.
+    ///
+    /// # Errors
+    /// The name of a monitor that moves or objects, with what it said. One that panics with `unreachable!` has
+    /// only repeated that it is never told.
+    pub fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        for slot in self.0.iter().filter(|slot| !slot.monitor.concerns(event)) {
+            let mut copy = slot.clone();
+            let asked = copy.make_mut().event(view, event);
+            let name = slot.monitor.name();
+            match asked {
+                Err(objection) if objection.saw.contains("entered unreachable code") => {}
+                Err(objection) => return Err(Objection::new(name, objection.saw)),
+                Ok(()) if copy.fingerprint() != slot.fingerprint() => {
+                    return Err(Objection::new(name, "its state is another one then"));
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Tells all that nothing can happen any more but that time passes.
     ///
     /// # Errors

@@ -21,6 +21,23 @@ pub struct Witnesses {
     monitors: Monitors,
 }
 
+/// What monitors were shown beside an event.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    history: Arc<History>,
+    is_new: bool,
+}
+
+impl Shown {
+    /// As they were shown it.
+    pub fn view(&self, at: Time) -> View<'_> {
+        match self.is_new {
+            true => View::of_new(at, &self.history),
+            false => View::new(at, &self.history),
+        }
+    }
+}
+
 impl Witnesses {
     /// With this history, and nothing proposed.
     pub fn new(history: Arc<History>, monitors: Monitors) -> Witnesses {
@@ -75,6 +92,30 @@ impl Witnesses {
         let result = events.iter().try_for_each(|event| self.one_event(at, event, &mut added));
         events.append(&mut added);
         result
+    }
+
+    /// Takes in a copy the events of a step, as [`Witnesses::witness`] does, and tells of each also the monitors
+    /// that it does not concern. Returns what monitors are shown beside each event.
+    ///
+    /// # Errors
+    /// The name of a monitor that an event moves of which it says that it does not concern it, and the event.
+    pub fn audit(&self, at: Time, events: &[Event]) -> Result<Vec<Shown>, Objection> {
+        let (mut copy, mut all) = (self.clone(), Vec::new());
+        for event in events {
+            let known = copy.history.last();
+            // The objection is told by whoever took the step.
+            if copy.one_event(at, event, &mut Vec::new()).is_err() {
+                break;
+            }
+            let is_new = copy.history.last() != known;
+            let shown = Shown { history: Arc::clone(&copy.history), is_new };
+            copy.monitors.unconcerned(shown.view(at), event).map_err(|objection| {
+                let Objection { property, saw } = objection;
+                Objection::new(property, format!("told that {event}: {saw}"))
+            })?;
+            all.push(shown);
+        }
+        Ok(all)
     }
 
     /// Nothing can happen any more but that time passes.

@@ -112,6 +112,10 @@ impl Monitor for Recorder {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        // A check tells it of others too.
+        if !self.concerns(event) {
+            return Ok(());
+        }
         if let Event::Committed { txn, .. } = event {
             self.write(None, committed(txn));
             return Ok(());

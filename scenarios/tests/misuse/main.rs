@@ -11,6 +11,8 @@ mod numbers;
 mod panics;
 mod places;
 mod setup;
+#[cfg(feature = "explore")]
+mod untrue;
 
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;

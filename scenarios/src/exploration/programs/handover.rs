@@ -2,7 +2,7 @@
 //! where a program can be explored.
 
 use super::super::{Exploration, ExploreError};
-use super::{Question, on_watch};
+use super::{Checked, Question, on_watch};
 use crate::sweeping::quiet;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
@@ -105,7 +105,7 @@ fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> 
     if !is_same(objection, &counterexample.objection) {
         return None;
     }
-    let mut report = question.report(&outcome, 0);
+    let mut report = question.report(&outcome, 0, Checked::default());
     let case = question.violated(counterexample, &Silent, &mut report);
     Some((report.finding?, case))
 }

@@ -14,20 +14,22 @@ use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::property::Asked;
+use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
+use vivarium_model::property::{Asked, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
+use vivarium_reports::numbers::grouped;
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::every::Shortest;
-use vivarium_sim::every::programs::{Action, Budget, DELAYS, ProgramModel};
-use vivarium_sim::every::trie::{Deeds as Did, Told, ToldAgain};
+use vivarium_sim::every::programs::{Action, Audited, Budget, DELAYS, ProgramModel};
+use vivarium_sim::every::trie::{Again, Deeds as Did, Told, ToldAgain};
 use vivarium_sim::every::{
-    Counterexample, Observer, Options, Outcome, search, serve as serve_model,
+    Counterexample, Ending, Observer, Options, Outcome, search, serve as serve_model,
 };
 use vivarium_sim::service::{monitors, replay_steps};
 use vivarium_sim::steps::Replayed;
@@ -37,6 +39,9 @@ use vivarium_sim::{Drawn, Scenario, Search};
 /// that the same search always tells the same way.
 const LOOK_FOR_SHORTER: u64 = 2_000_000;
 
+/// What a search rests on is checked for this long after it had to stop for time.
+const TO_CHECK: Duration = Duration::from_millis(300);
+
 /// Everything about the question but the search itself.
 struct Question {
     scenario: Scenario,
@@ -44,6 +49,13 @@ struct Question {
     drawn: Drawn,
     exploration: Exploration,
     model: ProgramModel,
+}
+
+/// How much was checked of what a search rests on.
+#[derive(Clone, Copy, Default)]
+struct Checked {
+    monitors: Audited,
+    programs: Again,
 }
 
 impl Question {
@@ -167,10 +179,26 @@ impl Question {
 
     /// Searches, and tells what was found.
     fn answer(&self, observer: &dyn Observer) -> Answer {
-        let outcome = search(&self.model, &self.exploration.options, observer);
+        let time = self.exploration.options.max_time;
+        let until = time.and_then(|time| Instant::now().checked_add(time + TO_CHECK));
+        self.model.rehearse();
+        let mut outcome = search(&self.model, &self.exploration.options, observer);
         // Taken now: looking for a shorter way adds to it.
         let programs = self.model.trie().statistics().nodes;
-        let mut report = self.report(&outcome, programs);
+        let checked = match outcome.ending {
+            Ending::Violated(_) => Checked::default(),
+            _ => self.checked(until).unwrap_or_else(|objection| {
+                outcome.ending = Ending::Violated(Box::new(Counterexample {
+                    objection,
+                    initial: 0,
+                    path: Vec::new(),
+                    length: 0,
+                    shortest: false,
+                }));
+                Checked::default()
+            }),
+        };
+        let mut report = self.report(&outcome, programs, checked);
         let case = match outcome.verdict() {
             Ok(verdict) => {
                 report.verdict = verdict;
@@ -183,8 +211,25 @@ impl Question {
         Answer { report, case, told_again, is_stopped }
     }
 
+    /// Checks, behind a search without a violation, what it rests on, until some time.
+    ///
+    /// # Errors
+    /// A property is not what its hash says, or a program is no function of its inputs.
+    fn checked(&self, until: Option<Instant>) -> Result<Checked, Objection> {
+        let monitors = self.model.audit(until)?;
+        let fresh = || (self.scenario.programs)(&self.drawn);
+        let programs = self.model.trie().again(&fresh, until);
+        let programs = programs.map_err(|saw| Objection::new(FUNCTION_OF_ITS_INPUTS, saw))?;
+        Ok(Checked { monitors, programs })
+    }
+
     /// The report, yet without a verdict.
-    fn report(&self, outcome: &Outcome<Action>, programs: u64) -> ExplorationReport {
+    fn report(
+        &self,
+        outcome: &Outcome<Action>,
+        programs: u64,
+        checked: Checked,
+    ) -> ExplorationReport {
         let name = |class: Asked| {
             let all = (self.scenario.monitors)(&self.drawn).into_iter();
             let named = all.filter(|monitor| monitor.asked() == class);
@@ -208,7 +253,7 @@ impl Question {
             unasked: name(Asked::InSweeps),
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
-            claims: self.claims(&told),
+            claims: self.claims(outcome, checked, &told),
             unseen: deeds.missing(&(self.scenario.monitors)(&self.drawn)),
             observed: deeds.observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
@@ -216,23 +261,39 @@ impl Question {
         }
     }
 
-    /// What the verdict rests on and nobody has proven.
-    fn claims(&self, told: &ToldAgain) -> Vec<String> {
+    /// What the verdict rests on and nobody has proven, and how much of it was checked.
+    fn claims(&self, outcome: &Outcome<Action>, checked: Checked, told: &ToldAgain) -> Vec<String> {
         let mut claims = vec![values::claim(told)];
         let all = (self.scenario.monitors)(&self.drawn);
         let asks = all.iter().any(|monitor| monitor.asked() == Asked::Everywhere);
+        let Checked { monitors, programs } = checked;
         if asks {
-            claims.push(
-                "if copies of a property share nothing: what one is told, no other one knows"
-                    .to_string(),
-            );
+            claims.push(format!(
+                "if copies of a property share nothing, and all that it goes by is in its hash (checked on {})",
+                counted(monitors.walks, "walk")
+            ));
+            claims.push(format!(
+                "if each property is concerned with events as it says (checked at {})",
+                counted(monitors.steps, "step")
+            ));
         }
         if asks && self.exploration.reductions {
-            claims.push(
-                "if each property minds the order of events as it says (checked in a sample of states)"
-                    .to_string(),
-            );
+            let distinct = outcome.statistics.distinct;
+            claims.push(format!(
+                "if each property minds the order of events as it says (checked in {})",
+                some_of(monitors.states, distinct, "state")
+            ));
         }
+        let mut shared = format!(
+            "if programs share nothing but ZooKeeper, such as an `Arc` or a static ({} through them taken again in \
+             another order and by fresh programs",
+            some_of(programs.ways, programs.of, "way")
+        );
+        if programs.walks > 0 {
+            let walks = counted(programs.walks, "walk");
+            shared.push_str(&format!("; {walks} through rounds that were begun another way"));
+        }
+        claims.push(shared + ")");
         if self.exploration.interchangeable {
             claims.push(
                 "if the clients are interchangeable, as was claimed: no property goes by a client's id, \
@@ -307,12 +368,7 @@ impl Question {
         format!("{clients}{roles} over the service grain; budget: {budget}")
     }
 
-    fn case(
-        &self,
-        steps: Vec<Step>,
-        hash: Fingerprint,
-        objection: vivarium_model::property::Objection,
-    ) -> Case {
+    fn case(&self, steps: Vec<Step>, hash: Fingerprint, objection: Objection) -> Case {
         Case {
             version: Case::VERSION,
             scenario: self.scenario.name.clone(),
@@ -346,6 +402,19 @@ fn clock(delays: u8, did: &Did) -> Dimension {
             };
             Dimension::new("clock", true, format!("{sleeps}; {times} a reading is {late}"))
         }
+    }
+}
+
+/// "1 step", "1,024 steps".
+fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// "all 61 states", "10,000 of 61,204 states".
+fn some_of(number: u64, of: u64, what: &str) -> String {
+    match number >= of {
+        true => format!("all {}", counted(of, what)),
+        false => format!("{} of {}", grouped(number), counted(of, what)),
     }
 }
 

@@ -1,6 +1,6 @@
-//! Privacy, checked while it is used: in one state of so many, each private step of each client, at each
-//! place of its blocks, is held against each step that another client can take behind it, at each place of
-//! that one's blocks.
+//! Privacy, checked while it is used: in the first states, and then in one of so many, each private step of each
+//! client, at each place of its blocks, is held against each step that another client can take behind it, at each
+//! place of that one's blocks.
 //!
 //! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
 //! one that says no and does mind the order is caught here.
@@ -16,7 +16,7 @@ use vivarium_model::property::Objection;
 /// The property that a reduction's condition holds.
 pub const REDUCTION: &str = "a reduction's condition";
 
-/// One state in so many is checked, unless somebody asks for all.
+/// After the first ones, one state in so many is checked, unless somebody asks for all.
 pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
 
 impl ProgramModel {
@@ -25,10 +25,16 @@ impl ProgramModel {
     /// # Errors
     /// Two steps that were taken for independent, and are not.
     pub(super) fn check(&self, state: &State) -> Result<(), Objection> {
-        let is_chosen = (state.fingerprint.0 >> 64).is_multiple_of(self.rarity);
-        if !is_chosen || !self.reductions.blocks || state.objection.is_some() {
+        if !self.reductions.blocks
+            || state.objection.is_some()
+            || !self.audit.takes(state.fingerprint, self.rarity)
+        {
             return Ok(());
         }
+        self.check_all(state).inspect_err(|_| self.audit.objects(state.fingerprint))
+    }
+
+    fn check_all(&self, state: &State) -> Result<(), Objection> {
         for client in self.clients() {
             for place in self.places_of_blocks(state, client) {
                 self.check_at(&state.at(client, place), client)?;

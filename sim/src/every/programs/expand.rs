@@ -67,7 +67,7 @@ impl ProgramModel {
         clients.bytes() + shared.bytes() + witnesses.bytes() + steps.bytes() + choices.bytes()
     }
 
-    pub(super) fn clients(&self) -> impl Iterator<Item = ClientId> + use<> {
+    pub(super) fn clients(&self) -> impl DoubleEndedIterator<Item = ClientId> + use<> {
         (0..self.config.clients.len()).map(ClientId::at)
     }
 

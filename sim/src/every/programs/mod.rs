@@ -32,6 +32,7 @@
 //! timers: a timer that fires before everything else is an unlikely schedule, not a fault, so a search
 //! that had to leave one out is not exhaustive.
 
+mod audit;
 mod blocks;
 mod budget;
 mod check;
@@ -39,6 +40,7 @@ mod expand;
 mod model;
 mod pieces;
 mod reductions;
+mod rehearsal;
 mod renewal;
 pub(in crate::every) mod scene;
 mod shorten;
@@ -47,6 +49,7 @@ mod steps;
 mod told;
 mod trace;
 
+pub use audit::Audited;
 pub use budget::{Budget, MOST};
 pub use check::REDUCTION;
 pub use expand::Pieces;
@@ -87,6 +90,8 @@ pub struct ProgramModel {
     flaw: Option<Flaw>,
     /// One state in so many is held against what reductions rest on.
     rarity: u128,
+    /// What was checked, by this model and those that are made from it.
+    audit: Arc<audit::Audit>,
     /// How far back monitors look in the history.
     looks_back: LooksBack,
     /// Whether a monitor takes notice of what clients are told.
@@ -126,6 +131,7 @@ impl ProgramModel {
             reductions: Reductions::ALL,
             flaw: None,
             rarity: check::RARITY,
+            audit: Arc::default(),
             tables: expand::Tables::new(),
             beginning_of_each: None,
         }

@@ -104,7 +104,9 @@ impl stateright::Model for ProgramModel {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        vec![self.fold(&self.beginning(), None)]
+        let mut state = self.fold(&self.beginning(), None);
+        state.objection = self.check(&state).err().map(Arc::new);
+        vec![state]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
@@ -191,8 +193,11 @@ impl Model for ProgramModel {
         }
         let mut scene = self.scene(state);
         all_have_finished(&scene.world)?;
+        let before = scene.world.witnesses().clone();
         scene.world.at_rest(Time::ZERO)?;
-        scene.world.end(Time::ZERO)
+        scene.world.end(Time::ZERO)?;
+        self.audit.ends(&before);
+        Ok(())
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {

@@ -53,6 +53,7 @@ impl ProgramModel {
             monitors: self.monitors.clone(),
             delays: Arc::clone(&self.delays),
             tables: renewal.new,
+            audit: Arc::clone(&self.audit),
             beginning_of_each,
             ..*self
         }

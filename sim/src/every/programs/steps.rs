@@ -92,7 +92,7 @@ impl ProgramModel {
         }
     }
 
-    fn ordinary_of(&self, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
+    pub(super) fn ordinary_of(&self, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
         let service = scene.world.grain();
         service.enabled(client, self.prefixes(), steps);
         let drawn = service.numbers_drawn(client);
@@ -118,6 +118,11 @@ impl ProgramModel {
         let mut to = self.transition(here, scene, &mut next, client, step, &mut effects)?;
         if let Err(objection) = self.check_told(scene.world.monitors(), &effects.events) {
             to.objection = Some(Arc::new(objection));
+        }
+        if to.objection.is_none() && self.audit.takes_step(here.place(client).key()) {
+            let after = next.world.monitors();
+            let audited = self.audit.step(scene.world.witnesses(), &effects.events, after);
+            to.objection = audited.err().map(Arc::new);
         }
         let invisible = self.is_invisible(scene, &effects.events);
         let private = invisible && self.is_private(here.place(client), scene, client, &step, &to);

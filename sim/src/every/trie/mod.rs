@@ -31,6 +31,7 @@
 //! assert_eq!(trie.statistics().nodes, 2);
 //! ```
 
+mod again;
 mod foreign;
 mod node;
 mod normal;
@@ -42,6 +43,7 @@ mod table;
 mod tests;
 mod values;
 
+pub use again::Again;
 pub use node::{Edge, Node, NodeId, NodeState};
 pub use values::{ToldAgain, Valued};
 

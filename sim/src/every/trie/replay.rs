@@ -11,8 +11,8 @@ use super::node::Origin;
 use super::{Edge, Node, NodeId, NodeState, Trie};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use vivarium_model::handle::Process;
 use vivarium_model::handle::executor::Began;
+use vivarium_model::handle::{Process, Program};
 use vivarium_model::host::{Input, Output, woken_from_outside};
 use vivarium_model::id::ClientId;
 
@@ -102,9 +102,13 @@ impl Trie {
 
     /// A new process that stands at a root or at the beginning of a round.
     pub(super) fn begun(&self, start: NodeId) -> Result<Process, String> {
+        self.begun_by(&self.lane(self.node(start).client).program, start)
+    }
+
+    /// The same, of this program.
+    pub(super) fn begun_by(&self, program: &Program, start: NodeId) -> Result<Process, String> {
         self.replays.fetch_add(1, Ordering::Relaxed);
         let start = self.node(start);
-        let program = &self.lane(start.client).program;
         let Origin::Round(beginning) = &start.origin else {
             return Ok(Process::new(start.client, program));
         };

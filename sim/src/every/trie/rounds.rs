@@ -54,7 +54,7 @@ pub(super) struct Rounds {
     /// Of two rounds, how one leads to the other, and in how many ways.
     laps: BTreeMap<(NodeId, NodeId), (Lap, usize)>,
     /// Some of the ways to each.
-    arrivals: BTreeMap<NodeId, Vec<Lap>>,
+    pub(super) arrivals: BTreeMap<NodeId, Vec<Lap>>,
     /// The first way to each.
     first: BTreeMap<NodeId, Lap>,
 }
@@ -274,6 +274,6 @@ fn alike(client: ClientId) -> String {
 }
 
 /// What a process did that had been through other rounds.
-fn other_rounds(why: String) -> String {
+pub(super) fn other_rounds(why: String) -> String {
     format!("{why}; it had been through other rounds, and what they hand on does not tell all")
 }

@@ -12,8 +12,8 @@
 
 use super::node::Origin;
 use super::renaming::{Renaming, does_the_same, random_number};
-use super::replay::{difference, parted};
-use super::{Node, NodeId, Trie, lock};
+use super::replay::parted;
+use super::{Edge, Node, NodeId, Trie, lock};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -217,7 +217,7 @@ impl Variation {
         let time = |zxid: Zxid, now: u64| match self.times {
             Times::Zero => now,
             Times::Up => 10_000 * u64::from(zxid.counter()),
-            Times::Down => 10_000_000_000 - 10_000 * u64::from(zxid.counter()),
+            Times::Down => (1 << 50) - 10_000 * u64::from(zxid.counter()),
         };
         Stat {
             ctime: time(stat.czxid, stat.ctime),
@@ -343,10 +343,10 @@ impl Others {
 }
 
 /// A history from a program's beginning, and what the program does behind it.
-struct History<'a> {
+struct History {
     client: ClientId,
-    /// Each input, and what the program did.
-    turns: Vec<(&'a Input, &'a [Output])>,
+    /// The last one leads to where nobody has been yet.
+    edges: Vec<Arc<Edge>>,
 }
 
 impl Trie {
@@ -393,10 +393,9 @@ impl Trie {
         if !is_chosen || lock(&others.goes_by).len() == others.valued.len() {
             return Ok(());
         }
-        let Some(edges) = self.edges_from_root(from) else { return Ok(()) };
-        let turns = edges.iter().map(|edge| (&edge.input, &*edge.outputs));
-        let turns = turns.chain([(input, outputs)]).collect();
-        let history = History { client: from.client, turns };
+        let Some(mut edges) = self.edges_from_root(from) else { return Ok(()) };
+        edges.push(Edge::new(input.clone(), outputs.into(), false, from.id));
+        let history = History { client: from.client, edges };
         others.told_again.fetch_add(1, Ordering::Relaxed);
         if others.all().iter().any(|variation| self.parts(variation, &history).is_some()) {
             self.control(others, &history)?;
@@ -415,29 +414,21 @@ impl Trie {
 
     /// A program that did something else with other values is told the same ones, again and again, the first times that
     /// this happens: if it does not always do the same, it is not the values that it goes by.
-    fn control(&self, others: &Others, history: &History<'_>) -> Result<(), String> {
+    fn control(&self, others: &Others, history: &History) -> Result<(), String> {
         match others.controlled.fetch_add(1, Ordering::Relaxed) < CONTROLLED {
             true => (0..CONTROLS).try_for_each(|_| self.same_again(history)),
             false => Ok(()),
         }
     }
 
-    fn same_again(&self, history: &History<'_>) -> Result<(), String> {
-        let mut process = Process::new(history.client, &self.lane(history.client).program);
-        for (number, (input, outputs)) in (1..).zip(&history.turns) {
-            let mut done = Vec::new();
-            process.feed((*input).clone(), &mut done);
-            if done != **outputs {
-                let (input, outputs) = ((*input).clone(), outputs.to_vec().into());
-                let edge = super::Edge::new(input, outputs, false, self.root(history.client));
-                return Err(difference(history.client, number, &edge, &done));
-            }
-        }
-        Ok(())
+    fn same_again(&self, history: &History) -> Result<(), String> {
+        let History { client, edges } = history;
+        let mut process = self.begun(self.root(*client))?;
+        self.follow(&mut process, *client, edges, 1)
     }
 
     /// Which values it was that made the difference: those that make one alone, or all together.
-    fn attribute(&self, others: &Others, history: &History<'_>) {
+    fn attribute(&self, others: &Others, history: &History) {
         let mut found = BTreeMap::new();
         for (kind, variation) in others.each() {
             if let Some(sentence) = self.parts(variation, history) {
@@ -454,21 +445,22 @@ impl Trie {
     }
 
     /// What is different when the history is told with other values, as a sentence; `None` if nothing is.
-    fn parts(&self, variation: &Variation, history: &History<'_>) -> Option<String> {
-        let History { client, turns } = history;
-        let told: Vec<Input> = turns.iter().map(|(input, _)| variation.told(input)).collect();
-        if told.iter().zip(turns).all(|(told, (input, _))| told == *input) {
+    fn parts(&self, variation: &Variation, history: &History) -> Option<String> {
+        let History { client, edges } = history;
+        let told: Vec<Input> = edges.iter().map(|edge| variation.told(&edge.input)).collect();
+        if told.iter().zip(edges).all(|(told, edge)| *told == edge.input) {
             return None;
         }
         let mut process = Process::new(*client, &self.lane(*client).program);
         let (mut done, mut has_read) = (Vec::new(), false);
-        for (at, (told, (input, outputs))) in told.iter().zip(turns).enumerate() {
+        for (at, (told, edge)) in told.iter().zip(edges).enumerate() {
+            let (input, outputs) = (&edge.input, &edge.outputs);
             done.clear();
             process.feed(told.clone(), &mut done);
             has_read |= is_a_reading(input);
             // A program that does something else waits for something else: it cannot be told the rest. What it says in
             // between was compared when that was new.
-            let same = match at + 1 == turns.len() {
+            let same = match at + 1 == edges.len() {
                 true => self.is_same(variation, *client, outputs, &mut done, has_read),
                 false => is_alike(outputs, &done),
             };
@@ -500,7 +492,7 @@ impl Trie {
     }
 
     /// All edges from the program's beginning to a node; `None` where they are not known.
-    fn edges_from_root(&self, node: &Node) -> Option<Vec<Arc<super::Edge>>> {
+    fn edges_from_root(&self, node: &Node) -> Option<Vec<Arc<Edge>>> {
         let mut parts = Vec::new();
         let mut way = self.way(node);
         loop {

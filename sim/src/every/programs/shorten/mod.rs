@@ -80,6 +80,7 @@ impl ProgramModel {
             reductions,
             flaw: self.flaw,
             rarity: self.rarity,
+            audit: Arc::default(),
             tables: super::expand::Tables::new(),
             beginning_of_each: None,
         }

@@ -1,0 +1,202 @@
+//! What programs did is done once more when a search is over, in another order.
+//!
+//! A replay on the way to a new edge shows a program that has something else to go by than its handle, if
+//! that something has changed in between. A flag that one program sets and another one reads can escape: what
+//! was told to the reader before may never be told to it again. So at the end each way through each program is
+//! taken again, up to a bound: the last client's first and the longest first; then by programs made anew, one
+//! client's alone, as if the others had never run; and then some ways by programs of their own. What a program
+//! shares with the others through something that was made with it is fresh then.
+//!
+//! What was set once and for all by the first program that ever ran, in a static or in something that was there
+//! before the programs were made, is not found; what one sets later is, as a rule, because all have run once side by
+//! side before the search began ([`rehearse`](crate::every::programs::ProgramModel::rehearse)).
+//!
+//! A round is the state that it began with, told by its `Eq`. So each round is gone into from each of the ways
+//! that led there, as far as they are remembered, and some of what is known of it, and of the rounds after it,
+//! is done by the process that came so.
+//!
+//! What a program does with other values is asked while the search goes on (`values.rs`), along the same edges.
+
+use super::node::Origin;
+use super::replay::Way;
+use super::rounds::other_rounds;
+use super::{Edge, Node, NodeId, Trie, lock};
+use std::sync::Arc;
+use std::time::Instant;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::handle::Program;
+use vivarium_model::id::ClientId;
+
+/// Inputs that are told again at most, in each of the passes.
+const INPUTS: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
+
+/// Ways that are taken by programs of their own, for each client.
+const ALONE: usize = 256;
+
+/// How many walks are taken from the beginning of a round, for each way there.
+const WALKS: usize = 16;
+
+/// How many inputs such a walk has at most.
+const STRIDES: usize = 32;
+
+/// How much was done again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Again {
+    /// Ways through programs that end somewhere, all or some of them.
+    pub ways: u64,
+    /// Of so many.
+    pub of: u64,
+    /// Walks through rounds that were begun another way.
+    pub walks: u64,
+}
+
+/// The last edge of a way through a program.
+struct Last<'a> {
+    from: &'a Node,
+    edge: Arc<Edge>,
+}
+
+impl Trie {
+    /// Does again what the programs have done, until some time; `fresh` makes them anew.
+    ///
+    /// # Errors
+    /// The sentence that tells which program does something else when it is told the same, and what.
+    pub fn again(
+        &self,
+        fresh: &dyn Fn() -> Vec<Program>,
+        until: Option<Instant>,
+    ) -> Result<Again, String> {
+        let mut again = Again::default();
+        let is_late = || until.is_some_and(|until| Instant::now() >= until);
+        let result = self.all_again(fresh, &is_late, &mut again);
+        if let Err(sentence) = &result {
+            let _ = self.dependence.set(sentence.clone());
+        }
+        result.map(|()| again)
+    }
+
+    fn all_again(
+        &self,
+        fresh: &dyn Fn() -> Vec<Program>,
+        is_late: &dyn Fn() -> bool,
+        again: &mut Again,
+    ) -> Result<(), String> {
+        for index in (0..self.clients()).rev() {
+            let client = ClientId::at(index);
+            let lasts = self.lasts(client);
+            again.of += lasts.len() as u64;
+            let chosen = chosen(&lasts, INPUTS / self.clients());
+            for last in chosen.iter().take_while(|_| !is_late()) {
+                self.takes(&self.lane(client).program, last).map_err(in_another_order)?;
+            }
+            let programs = fresh();
+            for last in chosen.iter().take_while(|_| !is_late()) {
+                self.takes(&programs[index], last).map_err(in_another_order)?;
+                again.ways += 1;
+            }
+            let alone = chosen.iter().step_by(chosen.len().div_ceil(ALONE).max(1));
+            for last in alone.take_while(|_| !is_late()) {
+                self.takes(&fresh()[index], last).map_err(in_another_order)?;
+            }
+            self.rounds_again(client, is_late, again).map_err(other_rounds)?;
+        }
+        Ok(())
+    }
+
+    /// The edges behind which nothing more is known of a program, the longest ways first.
+    fn lasts(&self, client: ClientId) -> Vec<Last<'_>> {
+        let mut lasts = Vec::new();
+        for from in self.nodes.iter().filter(|node| node.client == client) {
+            let goes_on = |edge: &Arc<Edge>| {
+                let child = self.node(edge.child);
+                let is_inner = matches!(child.origin, Origin::Node(..));
+                is_inner && child.edges.known().iter().any(|edge| edge.child != child.id)
+            };
+            let edges = from.edges.known().into_iter();
+            let edges = edges.filter(|edge| edge.child != from.id && !goes_on(edge));
+            lasts.extend(edges.map(|edge| Last { from, edge }));
+        }
+        lasts.sort_by_cached_key(|last| {
+            let name = Fingerprint::of(&(last.from.fingerprint, &last.edge.input));
+            (u32::MAX - last.from.inputs, name)
+        });
+        lasts
+    }
+
+    /// Whether a process of this program does on its way what was done before.
+    fn takes(&self, program: &Program, last: &Last<'_>) -> Result<(), String> {
+        let client = last.from.client;
+        let mut way = self.way(last.from);
+        way.edges.push(Arc::clone(&last.edge));
+        self.told(client, &last.edge.input, || {
+            let mut process = self.begun_by(program, way.start)?;
+            self.follow(&mut process, client, &way.edges, 1)
+        })
+    }
+
+    /// Rounds, begun by processes that came there in other ways.
+    fn rounds_again(
+        &self,
+        client: ClientId,
+        is_late: &dyn Fn() -> bool,
+        again: &mut Again,
+    ) -> Result<(), String> {
+        let arrivals: Vec<(NodeId, Way)> = {
+            let rounds = lock(&self.lane(client).rounds);
+            let all = rounds.arrivals.iter();
+            all.flat_map(|(at, laps)| laps.iter().map(|lap| (*at, self.lap(lap)))).collect()
+        };
+        let mut left = INPUTS / self.clients();
+        for walk in 0..WALKS {
+            for (at, before) in &arrivals {
+                let edges = self.long_walk(*at, walk);
+                let inputs = before.edges.len() + edges.len();
+                if edges.is_empty() || left < inputs || is_late() {
+                    continue;
+                }
+                left -= inputs;
+                again.walks += 1;
+                self.told(client, &edges[0].input, || {
+                    let mut process = self.begun(before.start)?;
+                    self.follow(&mut process, client, &before.edges, 1)?;
+                    self.follow(&mut process, client, &edges, before.edges.len() + 1)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the walks from the beginning of a round, through any rounds behind it, one: different numbers mostly
+    /// give different ones.
+    fn long_walk(&self, start: NodeId, number: usize) -> Vec<Arc<Edge>> {
+        let (mut node, mut walk) = (self.node(start), Vec::new());
+        while walk.len() < STRIDES {
+            let mut edges = node.edges.known();
+            edges.retain(|edge| edge.child != node.id);
+            if edges.is_empty() {
+                break;
+            }
+            edges.sort_by_cached_key(|edge| Fingerprint::of(&edge.input));
+            let draw = Fingerprint::of(&(number / edges.len(), walk.len())).0 as usize;
+            let at = if walk.is_empty() { number } else { draw };
+            let edge = edges.swap_remove(at % edges.len());
+            node = self.node(edge.child);
+            walk.push(edge);
+        }
+        walk
+    }
+}
+
+/// As many of them as have no more inputs together than this, from the first to the last.
+fn chosen<'a, 'b>(lasts: &'b [Last<'a>], most: usize) -> Vec<&'b Last<'a>> {
+    let inputs: usize = lasts.iter().map(|last| last.from.inputs as usize + 1).sum();
+    lasts.iter().step_by(inputs.div_ceil(most).max(1)).collect()
+}
+
+/// What a program did when its turn came at another time.
+fn in_another_order(why: String) -> String {
+    format!(
+        "{why}; the later one ran when other programs had run, or had not: programs share something (an `Arc`, \
+         a static)"
+    )
+}
