@@ -44,7 +44,7 @@ pub use ended_session::EndedSession;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
-pub use monitors::Monitors;
+pub use monitors::{Monitors, OF_ITSELF, Telling, is_concerned};
 pub use monotone_zxid::MonotoneZxid;
 pub use moved_session::MovedSession;
 pub use no_exit::NoExit;

@@ -9,7 +9,34 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The monitors of a world. Cloning shares each until it is next told something.
 #[derive(Clone)]
-pub struct Monitors(Vec<Tracked<Slot>>);
+pub struct Monitors {
+    slots: Vec<Tracked<Slot>>,
+    telling: Telling,
+}
+
+/// Who is told of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// Each monitor that it concerns, as the monitor says.
+    #[default]
+    Concerned,
+    /// All monitors: one that is moved by an event that does not concern it, as it says, is another one at the end.
+    Everyone,
+    /// Each monitor that it concerns, and a copy of each other one, which must stay as it is.
+    Copies,
+}
+
+/// The property that a monitor is what it says of itself.
+pub const OF_ITSELF: &str = "what a property says of itself";
+
+/// The sentence about a monitor that an event moves of which it says that it does not concern it: what
+/// [`Monitors::unconcerned`] has seen.
+pub fn is_concerned(seen: &Objection) -> String {
+    let Objection { property, saw } = seen;
+    format!(
+        "`{property}` says of an event that it does not concern it, and it does (`concerns`): {saw}"
+    )
+}
 
 #[derive(Clone, Hash)]
 struct Slot {
@@ -54,7 +81,7 @@ impl Monitors {
     /// What they measured.
     pub fn measured(&self) -> Vec<Measure> {
         let mut all = Vec::new();
-        for slot in &self.0 {
+        for slot in &self.slots {
             Measure::add_all(&mut all, &slot.monitor.measured());
         }
         all
@@ -66,17 +93,29 @@ impl Monitors {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })
         };
-        Monitors(monitors.into_iter().map(slot).collect())
+        let slots = monitors.into_iter().map(slot).collect();
+        Monitors { slots, telling: Telling::default() }
+    }
+
+    /// From now on, events are told like this.
+    pub fn tell(&mut self, telling: Telling) {
+        self.telling = telling;
+    }
+
+    /// The name of each and the fingerprint of its state.
+    pub fn states(&self) -> Vec<(String, Fingerprint)> {
+        let state = |slot: &Tracked<Slot>| (slot.monitor.name().to_string(), slot.fingerprint());
+        self.slots.iter().map(state).collect()
     }
 
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Monitor> {
-        self.0.iter().map(|slot| &*slot.monitor)
+        self.slots.iter().map(|slot| &*slot.monitor)
     }
 
     /// Whether none of them was told anything since one set was cloned from the other.
     pub fn is_shared_with(&self, other: &Monitors) -> bool {
-        self.0.iter().zip(&other.0).all(|(one, other)| one.is_shared_with(other))
+        self.slots.iter().zip(&other.slots).all(|(one, other)| one.is_shared_with(other))
     }
 
     /// Whether any of them takes notice of this event.
@@ -92,7 +131,7 @@ impl Monitors {
     /// How far back those look that both engines have ([`Asked::Everywhere`]). Where one looks at all of the
     /// history, states that differ in its past only are not the same.
     pub fn look_back(&self) -> LooksBack {
-        let asked = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
+        let asked = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
@@ -101,23 +140,35 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let mut concerned = self.0.iter_mut().filter(|slot| slot.monitor.concerns(event));
-        concerned.try_for_each(|slot| slot.make_mut().event(view, event))
+        for slot in &mut self.slots {
+            if slot.monitor.concerns(event) {
+                slot.make_mut().event(view, event)?;
+            } else if self.telling == Telling::Everyone {
+                slot.make_mut().event(view, event).or_else(unless_unreachable)?;
+            }
+        }
+        match self.telling {
+            Telling::Copies => self.unconcerned(view, event).map_err(|objection| {
+                let Objection { property, saw } = objection;
+                let seen = Objection::new(&property, format!("told that {event}: {saw}"));
+                Objection::new(OF_ITSELF, is_concerned(&seen))
+            }),
+            Telling::Concerned | Telling::Everyone => Ok(()),
+        }
     }
 
     /// Tells a copy of each monitor that this event does not concern, as it says, of the event all the same.
     ///
     /// # Errors
-    /// The name of a monitor that moves or objects, with what it said. One that panics with `unreachable!` has
-    /// only repeated that it is never told.
+    /// The name of a monitor that moves or objects, with what it said.
     pub fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for slot in self.0.iter().filter(|slot| !slot.monitor.concerns(event)) {
+        for slot in self.slots.iter().filter(|slot| !slot.monitor.concerns(event)) {
             let mut copy = slot.clone();
             let asked = copy.make_mut().event(view, event);
             let name = slot.monitor.name();
             match asked {
-                Err(objection) if objection.saw.contains("entered unreachable code") => {}
-                Err(objection) => return Err(Objection::new(name, objection.saw)),
+                Err(objection) => unless_unreachable(objection)
+                    .map_err(|objection| Objection::new(name, objection.saw))?,
                 Ok(()) if copy.fingerprint() != slot.fingerprint() => {
                     return Err(Objection::new(name, "its state is another one then"));
                 }
@@ -132,7 +183,7 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
+        self.slots.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
     }
 
     /// Tells all that the run has ended.
@@ -140,14 +191,22 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
+        self.slots.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
     }
 
     /// Of the states of those that both engines have ([`Asked::Everywhere`]).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = StableHasher::new();
-        let hashed = self.0.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
+        let hashed = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
         whole.finished()
+    }
+}
+
+/// A monitor that panics with `unreachable!` has only repeated that it is never told.
+fn unless_unreachable(objection: Objection) -> Result<(), Objection> {
+    match objection.saw.contains("entered unreachable code") {
+        true => Ok(()),
+        false => Err(objection),
     }
 }
