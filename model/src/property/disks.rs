@@ -16,7 +16,33 @@ use crate::world::history::History;
 /// What was seen of the servers' disks.
 #[derive(Clone, Debug)]
 pub struct Disks {
+    asked: AskedOfDisks,
     seen: Vec<Outline>,
+}
+
+/// Which properties of disks are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedOfDisks {
+    /// S6.
+    pub recovery: bool,
+    /// S7.
+    pub log: bool,
+}
+
+impl AskedOfDisks {
+    /// Both.
+    pub const ALL: AskedOfDisks = AskedOfDisks { recovery: true, log: true };
+    /// None.
+    pub const NONE: AskedOfDisks = AskedOfDisks { recovery: false, log: false };
+
+    fn log(self, server: ServerId, disk: &Disk, from: usize) -> Result<(), Objection> {
+        if self.log { contiguous_log(server, disk, from) } else { Ok(()) }
+    }
+
+    fn whole(self, server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
+        self.log(server, disk, 0)?;
+        if self.recovery { recoverable(server, disk, history) } else { Ok(()) }
+    }
 }
 
 /// By what one step's change of a disk is noticed: no step replaces records or snapshots by as many
@@ -53,9 +79,9 @@ impl Outline {
 
 impl Disks {
     /// Before the first step.
-    pub fn new(ensemble: &Ensemble) -> Disks {
+    pub fn new(ensemble: &Ensemble, asked: AskedOfDisks) -> Disks {
         let outline = |server| Outline::of(ensemble.disk(server));
-        Disks { seen: ensemble.config().server_ids().map(outline).collect() }
+        Disks { asked, seen: ensemble.config().server_ids().map(outline).collect() }
     }
 
     /// A step was done.
@@ -77,24 +103,19 @@ impl Disks {
             return Ok(());
         }
         if before.has_only_grown(&now, disk) && !starts {
-            return contiguous_log(server, disk, before.records.saturating_sub(1));
+            return self.asked.log(server, disk, before.records.saturating_sub(1));
         }
-        whole(server, disk, history)
+        self.asked.whole(server, disk, history)
     }
 
     /// The run is over.
     ///
     /// # Errors
     /// The first objection.
-    pub fn end(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+    pub fn end(&self, ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
         let mut servers = ensemble.config().server_ids();
-        servers.try_for_each(|server| whole(server, ensemble.disk(server), history))
+        servers.try_for_each(|server| self.asked.whole(server, ensemble.disk(server), history))
     }
-}
-
-fn whole(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
-    contiguous_log(server, disk, 0)?;
-    recoverable(server, disk, history)
 }
 
 #[cfg(test)]
@@ -121,7 +142,7 @@ mod tests {
     /// Server 1 with the first so many of these on its disk, durable, and the look that saw them.
     fn scene(history: &History, count: usize) -> (Ensemble, Disks) {
         let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
-        let mut disks = Disks::new(&ensemble);
+        let mut disks = Disks::new(&ensemble, AskedOfDisks::ALL);
         for txn in &history.txns()[..count] {
             disk(&mut ensemble).append(Arc::clone(txn));
             assert_eq!(disks.after(&Step::Append(ONE), &ensemble, history), Ok(()));
@@ -195,7 +216,7 @@ mod tests {
         assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
         let objection = disks.after(&Step::Restart(ONE), &ensemble, &history);
         assert_eq!(property(objection), "S6 durable recovery");
-        assert_eq!(property(Disks::end(&ensemble, &history)), "S6 durable recovery");
+        assert_eq!(property(disks.end(&ensemble, &history)), "S6 durable recovery");
     }
 
     #[test]
@@ -216,5 +237,17 @@ mod tests {
             disk(&mut ensemble).append(txn(zxid, 0, body));
         }
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_asked() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 1);
+        disks.asked.log = false;
+        disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
+        assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
+        assert_eq!(property(disks.end(&ensemble, &history)), "S6 durable recovery");
+        disks.asked.recovery = false;
+        assert_eq!(disks.end(&ensemble, &history), Ok(()));
     }
 }

@@ -13,7 +13,7 @@ use vivarium_model::host::{Host, Input, Operation, Output};
 use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::property::Objection;
-use vivarium_model::property::disks::Disks;
+use vivarium_model::property::disks::{AskedOfDisks, Disks};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
@@ -141,7 +141,7 @@ impl<H: Host> Engine<H> {
         monitors.retain(|monitor| !monitor.name().starts_with("S14"));
         let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
-            disks: Disks::new(world.ensemble()),
+            disks: Disks::new(world.ensemble(), AskedOfDisks::ALL),
             world,
             due: Vec::new(),
             timers: BTreeMap::new(),

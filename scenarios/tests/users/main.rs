@@ -6,5 +6,6 @@ mod detectors;
 mod directories;
 mod helpers;
 mod program;
+mod release;
 mod roles;
 mod rounds;

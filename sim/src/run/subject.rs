@@ -22,7 +22,7 @@ use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use vivarium_model::machines::ProgramState;
-use vivarium_model::property::disks::Disks;
+use vivarium_model::property::disks::{AskedOfDisks, Disks};
 use vivarium_model::property::{Measure, Monitor, Objection, Telling};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -132,7 +132,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
 struct Run<W> {
     config: Arc<Config>,
     monitors: Vec<Box<dyn Monitor>>,
-    disks: bool,
+    disks: AskedOfDisks,
     spent: Option<Rc<Cell<Duration>>>,
     with: W,
 }
@@ -160,10 +160,11 @@ impl<H: Host> Watched<H> {
         config: Arc<Config>,
         host: H,
         monitors: Vec<Box<dyn Monitor>>,
-        disks: bool,
+        disks: AskedOfDisks,
     ) -> Watched<H> {
         let world = World::new(config, host, monitors);
-        Watched { disks: disks.then(|| Disks::new(world.ensemble())), world }
+        let is_asked = disks != AskedOfDisks::NONE;
+        Watched { disks: is_asked.then(|| Disks::new(world.ensemble(), disks)), world }
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -186,8 +187,8 @@ impl<H: Host> Subject for Watched<H> {
 
     fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.world.end(at)?;
-        match self.disks {
-            Some(_) => Disks::end(self.world.ensemble(), self.world.history()),
+        match &self.disks {
+            Some(disks) => disks.end(self.world.ensemble(), self.world.history()),
             None => Ok(()),
         }
     }
