@@ -23,7 +23,7 @@
 //! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
 //! | `observed` | an object: how often programs made an observation, by its name |
 //! | `measured` | an object: what monitors measured, by name; times in seconds |
-//! | `verdict` | `"held"`, `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
+//! | `verdict` | `"held"`, `"unreached"` (held, but marks are missing at the scenario's own number of seeds), `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
 //! | `says` | the verdict as a sentence |
 //! | `unreached` | what a sweep which held did not reach: names of marks, and what its properties are about and no program did |
 //! | `violations` | how many runs ended with a violation; at most 1 unless `kept_going` |
@@ -134,7 +134,7 @@ pub fn json_report(reports: &[ScenarioReport]) -> String {
 
 fn scenario(report: &ScenarioReport) -> Scenario<'_> {
     let unreached: &[String] = match &report.verdict {
-        Verdict::Held { unreached, .. } => unreached,
+        Verdict::Held { unreached, .. } | Verdict::Unreached { unreached, .. } => unreached,
         _ => &[],
     };
     Scenario {

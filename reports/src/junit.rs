@@ -51,7 +51,7 @@ fn test_case(
             }
             status
         }
-        Verdict::Bounded { .. } | Verdict::Error(_) => {
+        Verdict::Unreached { .. } | Verdict::Bounded { .. } | Verdict::Error(_) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_type(verdict.word());
             status.set_message(verdict.to_string());

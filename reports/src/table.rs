@@ -76,6 +76,7 @@ fn verdict(report: &ScenarioReport) -> String {
     match &report.verdict {
         Verdict::Held { unreached, .. } if unreached.is_empty() => "held".to_string(),
         Verdict::Held { unreached, .. } => format!("held, {} unreached", unreached.len()),
+        Verdict::Unreached { unreached, .. } => format!("UNREACHED {}", unreached.len()),
         Verdict::Exhausted { .. } => "held, exhausted".to_string(),
         Verdict::Bounded { .. } => "INCONCLUSIVE".to_string(),
         Verdict::Violated(violation) => {

@@ -323,6 +323,11 @@ impl ClientMachine {
         }
     }
 
+    /// The session's timeout: negotiated, or asked for as long as no server has answered.
+    pub fn timeout(&self) -> Duration {
+        self.session.timeout
+    }
+
     /// The session, once a server has answered; after its end still that one, until a new session
     /// has its id.
     pub fn session(&self) -> Option<SessionId> {

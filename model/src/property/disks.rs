@@ -1,11 +1,12 @@
-//! S6 and S7 in a sweep: asked of a disk when a step has changed it.
+//! S3, S6 and S7 in a sweep: asked of a disk when a step has changed it.
 //!
 //! Most steps change no disk, and most that do append a record: then S7 looks at that one, and a start
 //! would load what it would have loaded before, with that record. So the whole is asked where the log was
-//! cut or the snapshots are others, before each start of a server, and at the end.
+//! cut or the snapshots are others, before each start of a server, and at the end. S3 is asked there too, and
+//! after each commit: an append takes nothing from a disk, and an fsync only adds to what is durable.
 
 use super::Objection;
-use super::invariants::{contiguous_log, recoverable};
+use super::invariants::{contiguous_log, durable, recoverable};
 use crate::ensemble::Ensemble;
 use crate::server::disk::Disk;
 use crate::vocabulary::id::ServerId;
@@ -17,6 +18,8 @@ use crate::world::history::History;
 #[derive(Clone, Debug)]
 pub struct Disks {
     seen: Vec<Outline>,
+    /// The last committed transaction.
+    committed: Zxid,
 }
 
 /// By what one step's change of a disk is noticed: no step replaces records or snapshots by as many
@@ -55,7 +58,8 @@ impl Disks {
     /// Before the first step.
     pub fn new(ensemble: &Ensemble) -> Disks {
         let outline = |server| Outline::of(ensemble.disk(server));
-        Disks { seen: ensemble.config().server_ids().map(outline).collect() }
+        let seen = ensemble.config().server_ids().map(outline).collect();
+        Disks { seen, committed: Zxid::ZERO }
     }
 
     /// A step was done.
@@ -68,6 +72,10 @@ impl Disks {
         ensemble: &Ensemble,
         history: &History,
     ) -> Result<(), Objection> {
+        if self.committed != history.last() {
+            self.committed = history.last();
+            durable(ensemble, history)?;
+        }
         let Some(server) = ensemble.taker(step) else { return Ok(()) };
         let disk = ensemble.disk(server);
         let now = Outline::of(disk);
@@ -77,8 +85,16 @@ impl Disks {
             return Ok(());
         }
         if before.has_only_grown(&now, disk) && !starts {
-            return contiguous_log(server, disk, before.records.saturating_sub(1));
+            let from = before.records.saturating_sub(1);
+            contiguous_log(server, disk, from)?;
+            // Only what comes out of a buffer, or is queued when a role ends, is more than one.
+            return if now.records > before.records + 1 {
+                nothing_foreign(server, disk, from, history)
+            } else {
+                Ok(())
+            };
         }
+        durable(ensemble, history)?;
         whole(server, disk, history)
     }
 
@@ -87,6 +103,7 @@ impl Disks {
     /// # Errors
     /// The first objection.
     pub fn end(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+        durable(ensemble, history)?;
         let mut servers = ensemble.config().server_ids();
         servers.try_for_each(|server| whole(server, ensemble.disk(server), history))
     }
@@ -97,10 +114,34 @@ fn whole(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objecti
     recoverable(server, disk, history)
 }
 
+/// S6, of what is not committed yet: a leader proposes in an epoch of its own when all that it has from earlier ones
+/// is committed, so what is before such a transaction on a disk, and no part of the history, never will be. Asked of the
+/// log's records from `from` on.
+fn nothing_foreign(
+    server: ServerId,
+    disk: &Disk,
+    from: usize,
+    history: &History,
+) -> Result<(), Objection> {
+    let label = disk.snapshots().last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
+    for pair in disk.log()[from..].windows(2) {
+        let (one, next) = (pair[0].zxid, pair[1].zxid);
+        if one > label && next.epoch() > one.epoch() && history.get(one).is_none() {
+            return Err(Objection::new(
+                "S6 durable recovery",
+                format!(
+                    "on the disk of {server}, {next} comes after {one}, which no leader has committed."
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property::testing::{Bodies, ONE, TWO, txn, z};
+    use crate::property::testing::{Bodies, ONE, THREE, TWO, txn, z};
     use crate::server::disk::Snapshot;
     use crate::vocabulary::config::Config;
     use crate::vocabulary::release::Release;
@@ -118,9 +159,15 @@ mod tests {
         history
     }
 
-    /// Server 1 with the first so many of these on its disk, durable, and the look that saw them.
+    /// Server 1 with the first so many of these on its disk, durable, and the look that saw them. The others have
+    /// all of them.
     fn scene(history: &History, count: usize) -> (Ensemble, Disks) {
         let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
+        for other in [TWO, THREE] {
+            let disk = ensemble.servers[other.index()].make_mut().disk.make_mut();
+            history.txns().iter().for_each(|txn| disk.append(Arc::clone(txn)));
+            disk.fsync();
+        }
         let mut disks = Disks::new(&ensemble);
         for txn in &history.txns()[..count] {
             disk(&mut ensemble).append(Arc::clone(txn));
@@ -136,6 +183,54 @@ mod tests {
 
     fn property(result: Result<(), Objection>) -> String {
         result.expect_err("it is a violation").property
+    }
+
+    /// Server 1 has two of three transactions, server 2 loses one, and then the third is gone from a quorum.
+    #[test]
+    fn a_committed_transaction_that_a_disk_loses() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 2);
+        assert_eq!(disks.after(&Step::Fsync(ONE), &ensemble, &history), Ok(()));
+        let other = ensemble.servers[TWO.index()].make_mut().disk.make_mut();
+        *other = Disk::new(Arc::new(crate::tree::DataTree::new()));
+        history.txns()[..2].iter().for_each(|txn| other.append(Arc::clone(txn)));
+        other.fsync();
+        let objection = disks.after(&Step::Write(TWO), &ensemble, &history);
+        assert_eq!(property(objection), "S3 committed means durable");
+        assert_eq!(disks.after(&Step::Write(TWO), &ensemble, &history), Ok(()), "it was said");
+        let end = Disks::end(&ensemble, &history);
+        assert_eq!(property(end), "S3 committed means durable");
+    }
+
+    /// The same transaction, appended by a quorum and fsynced by one server only, is committed.
+    #[test]
+    fn a_commit_ahead_of_the_fsync() {
+        let history = history();
+        let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
+        let mut disks = Disks::new(&ensemble);
+        for server in [ONE, TWO] {
+            let disk = ensemble.servers[server.index()].make_mut().disk.make_mut();
+            history.txns().iter().for_each(|txn| disk.append(Arc::clone(txn)));
+        }
+        disk(&mut ensemble).fsync();
+        let objection = disks.after(&Step::Fsync(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S3 committed means durable");
+    }
+
+    /// Its write failed, nobody else has it, and it comes out of the buffer ahead of the next leader's first.
+    #[test]
+    fn a_record_from_a_buffer_that_no_leader_has_committed() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 3);
+        let body = Bodies(&history).create("/d", "");
+        let newer = txn(z(2, 1), 0, body.clone());
+        disk(&mut ensemble).append(Arc::clone(&newer));
+        assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
+        let (mut ensemble, mut disks) = scene(&history, 3);
+        disk(&mut ensemble).append(txn(z(1, 4), 0, body));
+        disk(&mut ensemble).append(newer);
+        let objection = disks.after(&Step::Append(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S6 durable recovery");
     }
 
     #[test]

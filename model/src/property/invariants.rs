@@ -3,7 +3,8 @@
 //!
 //! They look at disks and memory directly, which events cannot tell. Only the servers that a step
 //! has changed are looked at, and durability only when a disk or the history has changed. A sweep asks
-//! S6 and S7, and those only where a disk has changed for more than an append ([`super::disks`]).
+//! S3, S6 and S7, and those only where a disk has changed for more than an append, or a commit came
+//! ([`super::disks`]).
 
 use super::Objection;
 use crate::ensemble::Ensemble;

@@ -26,6 +26,7 @@ mod no_phantom;
 mod one_leader;
 mod prefix_read;
 mod protocol;
+mod quiet;
 mod read_only;
 mod reply_order;
 mod sequence_order;
@@ -33,6 +34,7 @@ mod state;
 mod synced_reads;
 #[cfg(test)]
 pub(crate) mod testing;
+mod told_timeout;
 mod view;
 mod watches;
 
@@ -56,10 +58,12 @@ pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
 pub use protocol::Protocol;
+pub use quiet::Quiet;
 pub use reply_order::ReplyOrder;
 pub use sequence_order::SequenceOrder;
 pub use state::{MonitorState, Unhashed};
 pub use synced_reads::SyncedReads;
+pub use told_timeout::told_timeout;
 pub use view::{Committed, LooksBack, View};
 pub use watches::KeptWatches;
 

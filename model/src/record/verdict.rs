@@ -21,6 +21,14 @@ pub enum Verdict {
         /// Marks that the scenario must reach and that no run reached: what held, held without them.
         unreached: Vec<String>,
     },
+    /// No monitor objected, but marks were not reached by a sweep that is long enough to reach them: of a scenario of
+    /// the catalogue, at its own number of seeds.
+    Unreached {
+        /// How many seeds ran.
+        seeds: u64,
+        /// The marks that no run reached.
+        unreached: Vec<String>,
+    },
     /// Every reachable state was visited, and no monitor objected.
     Exhausted {
         /// Distinct states.
@@ -47,13 +55,13 @@ impl Verdict {
     /// The exit code of a process that ends with this verdict: 0 held or exhausted, 1 violated,
     /// 2 inconclusive, 3 error.
     ///
-    /// Unreached marks leave the code at 0: a few seeds cannot reach everything, and whoever runs
-    /// few of them asked for no more. [`Verdict`]'s text says so all the same.
+    /// Unreached marks leave the code of [`Verdict::Held`] at 0: a few seeds cannot reach everything, and whoever
+    /// runs few of them asked for no more. [`Verdict`]'s text says so all the same.
     pub fn exit_code(&self) -> u8 {
         match self {
             Verdict::Held { .. } | Verdict::Exhausted { .. } => 0,
             Verdict::Violated(_) => 1,
-            Verdict::Bounded { .. } => 2,
+            Verdict::Bounded { .. } | Verdict::Unreached { .. } => 2,
             Verdict::Error(_) => 3,
         }
     }
@@ -73,10 +81,22 @@ impl Verdict {
     pub fn word(&self) -> &'static str {
         match self {
             Verdict::Held { .. } => "held",
+            Verdict::Unreached { .. } => "unreached",
             Verdict::Exhausted { .. } => "exhausted",
             Verdict::Bounded { .. } => "bounded",
             Verdict::Violated(_) => "violated",
             Verdict::Error(_) => "error",
+        }
+    }
+
+    /// A sweep was as long as it must be to reach all of its marks: one that did not is inconclusive.
+    #[must_use]
+    pub fn demanding_marks(self) -> Verdict {
+        match self {
+            Verdict::Held { seeds, unreached } if !unreached.is_empty() => {
+                Verdict::Unreached { seeds, unreached }
+            }
+            other => other,
         }
     }
 
@@ -99,6 +119,11 @@ impl fmt::Display for Verdict {
                 }
                 Ok(())
             }
+            Verdict::Unreached { seeds, unreached } => write!(
+                f,
+                "inconclusive: held for {seeds} seeds, which are the scenario's own number, but did not reach: {}",
+                unreached.join(", ")
+            ),
             Verdict::Exhausted { states, depth } => {
                 write!(f, "held in all {states} states, to depth {depth}")
             }
@@ -153,7 +178,9 @@ mod tests {
         let error = Verdict::Error("no".into());
         let exhausted = Verdict::Exhausted { states: 1, depth: 1 };
         let verdicts = [held(&[]), held(&["DIFF"]), exhausted, violated(), bounded(), error];
-        assert_eq!(verdicts.map(|verdict| verdict.exit_code()), [0, 0, 0, 1, 2, 3]);
+        assert_eq!(verdicts.clone().map(|verdict| verdict.exit_code()), [0, 0, 0, 1, 2, 3]);
+        let demanding = verdicts.map(|verdict| verdict.demanding_marks().exit_code());
+        assert_eq!(demanding, [0, 2, 0, 1, 2, 3]);
     }
 
     #[test]
@@ -171,6 +198,11 @@ mod tests {
         assert_eq!(held(&[]).to_string(), "held for 7 seeds");
         let text = held(&["sync by SNAP"]).to_string();
         assert_eq!(text, "held for 7 seeds, but did not reach: sync by SNAP");
+        let text = held(&["sync by SNAP"]).demanding_marks().to_string();
+        assert_eq!(
+            text,
+            "inconclusive: held for 7 seeds, which are the scenario's own number, but did not reach: sync by SNAP"
+        );
         let text = bounded().to_string();
         assert_eq!(text, "inconclusive: stopped by 1 minute after 10 states, 4 left");
     }

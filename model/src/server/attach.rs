@@ -6,6 +6,7 @@ use super::context::Context;
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::id::{ClientConnection, SessionId};
 use crate::vocabulary::packet::ServerPacket;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ impl Clients {
             Some(timeout) => {
                 attachment.state = State::Established;
                 let read_only = self.read_only;
+                let planted = context.config.bugs.has(Bug::PlantedTimeoutTold);
+                let timeout = if planted { timeout + context.config.tick } else { timeout };
                 context
                     .to_client(connection, ServerPacket::Connected { session, timeout, read_only });
             }

@@ -190,7 +190,16 @@ impl Serving<'_> {
             // by a connection that is closed.
             self.clients.hang_up(connection, context);
         }
-        self.take_turns(txn.session, context);
+        if !context.config.bugs.has(Bug::PlantedReadsWait) || !self.has_turn(txn.session) {
+            self.take_turns(txn.session, context);
+        }
+    }
+
+    /// Whether the head of a session's queue waits for its turn only.
+    fn has_turn(&self, session: SessionId) -> bool {
+        let queue = self.clients.pending.get(&session);
+        let head = queue.and_then(|queue| queue.front());
+        head.is_some_and(|waiting| matches!(waiting.what, Pending::Turn(..)))
     }
 
     /// Answers the client that waits for this transaction, if it is attached here.

@@ -7,7 +7,7 @@ use super::leader::Leader;
 use super::learner::Learner;
 use super::{Context, InRole, Role, Server};
 use crate::vocabulary::effect::{Blocker, Effect};
-use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Unwritten;
@@ -129,7 +129,7 @@ impl Server {
             .effects
             .note(|| format!("the fsync of {} fails, and {lost} are lost{but}", self.id));
         let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
-        self.leave("its fsync has failed", drop_tree, context);
+        self.leave(WRITE_FAILED, drop_tree, context);
     }
 
     /// The process dies, and its timers with it: none of them may fire in its next life.

@@ -12,6 +12,7 @@ use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Server {
@@ -130,8 +131,24 @@ impl Server {
     /// The log thread appends the next transaction, not yet durable.
     pub(crate) fn append_next(&mut self, context: &mut Context<'_>) {
         self.log.append_next(context);
+        self.planted_ack(context);
         let is_serving = self.is_serving();
         self.log.count_for_snapshot(is_serving, &self.database.tree, context);
+    }
+
+    /// [`Bug::PlantedAckBeforeFsync`] and [`Bug::PlantedLeaderAckBeforeFsync`]: the fsync acknowledges it once more.
+    fn planted_ack(&mut self, context: &mut Context<'_>) {
+        let bugs = context.config.bugs;
+        let Some(zxid) = self.log.to_ack.last().copied() else { return };
+        match self.in_role() {
+            InRole::Following(following) if bugs.has(Bug::PlantedAckBeforeFsync) => {
+                following.learner.ack(zxid, context);
+            }
+            InRole::Leading(mut leading) if bugs.has(Bug::PlantedLeaderAckBeforeFsync) => {
+                leading.process_ack(context.id, zxid, context);
+            }
+            _ => {}
+        }
     }
 
     /// The log thread's fsync completes; only now acks leave (rules 4.4.2 and 4.5.1).

@@ -116,6 +116,11 @@ impl SessionTracker {
         self.sessions.iter().map(|(session, tracked)| (*session, tracked.timeout))
     }
 
+    /// A session's timeout, whether it lives or is closing.
+    pub fn timeout(&self, session: SessionId) -> Option<Duration> {
+        self.sessions.get(&session).map(|tracked| tracked.timeout)
+    }
+
     fn alive(&self, session: SessionId) -> Option<&TrackedSession> {
         self.sessions.get(&session).filter(|tracked| !tracked.closing)
     }

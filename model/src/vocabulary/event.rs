@@ -35,6 +35,9 @@ impl fmt::Display for SyncMode {
     }
 }
 
+/// Why a server leaves its role whose disk has refused a write ([`Event::LeftRole`]).
+pub const WRITE_FAILED: &str = "its fsync has failed";
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]

@@ -185,6 +185,23 @@ named! {
             "planted: SetWatches asks when a znode was created, not when its children changed",
         /// Planted: whose session is closing can still create.
         PlantedClosingSessionWrites => "planted: a session that is closing can write",
+        /// Planted: a leader answers no request of a session of its own clients that was created since it leads.
+        PlantedNewSessionsUnanswered =>
+            "planted: a leader answers no client of its own whose session is new",
+        /// Planted: a sync that waits for a proposal is never answered.
+        PlantedSyncForgotten => "planted: a sync behind a proposal is forgotten",
+        /// Planted: what a session has asked behind a write stays in its queue when that commits.
+        PlantedReadsWait => "planted: what waits behind a write is left there when it commits",
+        /// Planted: a leader hangs up on a learner that has a proposal to acknowledge when it is time for pings.
+        PlantedHealthyHungUp => "planted: a leader hangs up on learners that are about to acknowledge",
+        /// Planted: a leader pings its learners just often enough for them to stay, and hears as seldom of their sessions.
+        PlantedSlowPings => "planted: a leader pings once in almost syncLimit ticks",
+        /// Planted: a session that goes on at another server is told a timeout that is a tick longer than the leader's.
+        PlantedTimeoutTold => "planted: a client is told another timeout than the leader has",
+        /// Planted: a learner acknowledges what it has appended and not fsynced, besides.
+        PlantedAckBeforeFsync => "planted: a learner acknowledges before its fsync",
+        /// Planted: a leader acknowledges to itself what it has appended and not fsynced, besides.
+        PlantedLeaderAckBeforeFsync => "planted: a leader counts itself before its fsync",
 
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
@@ -217,7 +234,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 13] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 21] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -231,6 +248,14 @@ impl Bug {
         Bug::PlantedExistForgotten,
         Bug::PlantedChildByCzxid,
         Bug::PlantedClosingSessionWrites,
+        Bug::PlantedNewSessionsUnanswered,
+        Bug::PlantedSyncForgotten,
+        Bug::PlantedReadsWait,
+        Bug::PlantedHealthyHungUp,
+        Bug::PlantedSlowPings,
+        Bug::PlantedTimeoutTold,
+        Bug::PlantedAckBeforeFsync,
+        Bug::PlantedLeaderAckBeforeFsync,
     ];
 
     /// Guards of ZAB that are left out, to see whether elections that choose anybody find it.
@@ -293,7 +318,7 @@ impl Bug {
 /// A set of [`Bug`]s. It is written down as a list of their names, so that what was recorded means the
 /// same when there are more of them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Bugs(u64);
+pub struct Bugs(u128);
 
 impl Bugs {
     /// No bug: every rule as repaired.

@@ -17,7 +17,7 @@ use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// What a sweep must have seen.
-const MARKS: [Mark; 16] = [
+const MARKS: [Mark; 17] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
     Mark::SyncBySnap,
@@ -34,6 +34,7 @@ const MARKS: [Mark; 16] = [
     Mark::ChildWatchMadeUp,
     Mark::SyncWaited,
     Mark::AcksStalled,
+    Mark::WriteFailed,
 ];
 
 /// How long a client waits for a watch to fire before it does something else: not long, or, one time in four, so

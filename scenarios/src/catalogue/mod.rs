@@ -4,6 +4,7 @@ mod ack_queue;
 mod barrier;
 mod broadcast;
 mod cache;
+mod calm;
 mod churn;
 mod configuration;
 mod counter;
@@ -161,6 +162,7 @@ pub fn catalogue() -> Vec<Entry> {
         persistent_node::entry(),
         churn::entry(),
         watches::entry(),
+        calm::entry(),
         broadcast::entry(),
         election::entry(),
     ];

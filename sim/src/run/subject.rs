@@ -22,7 +22,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::disks::Disks;
-use vivarium_model::property::{Measure, Monitor, Objection};
+use vivarium_model::property::{Measure, Monitor, Objection, told_timeout};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
@@ -173,6 +173,9 @@ impl<H: Host> Subject for Watched<H> {
         let status = self.world.apply(at, step, effects)?;
         if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
             disks.after(step, self.world.ensemble(), self.world.history())?;
+            if matches!(step, Step::ToClient(_)) {
+                told_timeout(&effects.events, self.world.ensemble())?;
+            }
         }
         Ok(status)
     }

@@ -50,7 +50,7 @@ pub struct Scenario {
     pub programs: MakePrograms,
     /// What must hold.
     pub monitors: MakeMonitors,
-    /// Whether a sweep looks at servers' disks as well, for S6 and S7. Not where the question is what a defect of
+    /// Whether a sweep looks at servers as well, for S3, S6, S7 and S15. Not where the question is what a defect of
     /// the servers does to their clients.
     pub disks: bool,
     /// Whether one run of eight goes on, when all programs have ended, until every session is over. Not where a
@@ -165,6 +165,9 @@ pub enum Limits {
     /// Very small ones: hardly a transaction is kept for DIFF, snapshots are frequent and written in
     /// many pieces, and ticks are short.
     Tight,
+    /// As [`Limits::Tight`], and no packet and no disk operation takes much longer than others but by a fault: what
+    /// servers do when there is none can be told to the millisecond.
+    Steady,
 }
 
 /// Numbers that a seed picks one of.

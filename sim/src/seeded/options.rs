@@ -12,7 +12,7 @@ use crate::seeded::faults::FaultSet;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::random::{Random, Seeds};
-use crate::seeded::timings::Timings;
+use crate::seeded::timings::{Outlier, Timings};
 use vivarium_model::config::{ClientConfig, Config, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
@@ -34,7 +34,11 @@ impl Drawn {
         scenario.settings.apply(&mut config);
         let containers = Containers::draw(scenario, &seeds);
         containers.apply(scenario, &mut config);
-        let timings = Timings::draw(servers, clients, &mut seeds.stream("timings", 0));
+        let mut timings = Timings::draw(servers, clients, &mut seeds.stream("timings", 0));
+        if scenario.limits == Limits::Steady {
+            timings.network_outlier = Outlier::NONE;
+            timings.disk_outlier = Outlier::NONE;
+        }
         let aftermath = Aftermath::draw(scenario, &config, &seeds);
         Drawn {
             scenario: scenario.name.clone(),
@@ -78,7 +82,9 @@ fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) ->
             Limits::Varied => {
                 (&[200, 300, 500, 1_000, 2_000], &[2, 5, 20, 500], &[4, 10, 40, 100_000], 4)
             }
-            Limits::Tight => (&[100, 200, 300], &[1, 2, 3, 5], &[2, 3, 5, 10, 40], 2),
+            Limits::Tight | Limits::Steady => {
+                (&[100, 200, 300], &[1, 2, 3, 5], &[2, 3, 5, 10, 40], 2)
+            }
         };
     let tick = *random.pick(ticks);
     // At least a second and a half of silence before anyone is taken for dead: an fsync or two and
@@ -102,7 +108,7 @@ fn draw_txn_log_sync(limits: Limits, random: &mut Random) -> TxnLogSync {
     let default = TxnLogSync::default();
     let (second, third) = match limits {
         Limits::Varied => (default, TxnLogSync::Unlimited),
-        Limits::Tight => (TxnLogSync::Unlimited, TxnLogSync::Unlimited),
+        Limits::Tight | Limits::Steady => (TxnLogSync::Unlimited, TxnLogSync::Unlimited),
     };
     *random.pick(&[default, second, third, TxnLogSync::Off])
 }

@@ -168,7 +168,13 @@ mod tests {
             };
             let having = (0..runs).filter(has).count();
             let is_rare = matches!(kind, Fault::PowerLoss | Fault::RejoinStorm);
-            let expected = if is_rare { 200..=350 } else { 350..=550 };
+            let is_seldom =
+                matches!(kind, Fault::FsyncError | Fault::SyncFsyncError | Fault::LoneFsyncError);
+            let expected = match (is_rare, is_seldom) {
+                (true, _) => 200..=350,
+                (_, true) => 70..=170,
+                (false, false) => 350..=550,
+            };
             assert!(expected.contains(&having), "{kind} in {having} of {runs} runs");
         }
     }

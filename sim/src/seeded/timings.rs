@@ -28,6 +28,11 @@ pub struct Outlier {
     pub mean: Duration,
 }
 
+impl Outlier {
+    /// Nothing does.
+    pub const NONE: Outlier = Outlier { ratio: Ratio::NEVER, mean: Duration::ZERO };
+}
+
 /// How long things take.
 #[derive(Clone, Debug)]
 pub struct Timings {

@@ -6,7 +6,7 @@
 
 use crate::named;
 use crate::property::View;
-use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::vocabulary::step::{Step, Tail};
@@ -66,6 +66,8 @@ named! {
         SyncWaited = "sync waited for a proposal",
         /// A leader hung up on a learner whose acks did not come for syncLimit ticks.
         AcksStalled = "acks stalled for syncLimit ticks",
+        /// A server left its role because a write to its log, or an fsync of it, had failed.
+        WriteFailed = "write to the log failed",
     }
 }
 
@@ -307,6 +309,7 @@ impl MarkCounter {
                 self.leader = Some(*leader);
                 self.newest_epoch = Some(*epoch);
             }
+            Event::LeftRole { reason: WRITE_FAILED, .. } => self.count(Mark::WriteFailed),
             Event::Crashed { server, lost } => {
                 self.dead.insert(*server);
                 self.successors.remove(server);

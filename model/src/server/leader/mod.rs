@@ -29,6 +29,7 @@ use super::log_thread::LogThread;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 
 /// What the code of a leader works with: its memory, and what it needs of its server.
@@ -123,7 +124,8 @@ impl Leading<'_> {
         }
         let mut late = Vec::new();
         for (connection, handler) in &mut leader.handlers {
-            if handler.sync_limit.is_late() {
+            let planted = context.config.bugs.has(Bug::PlantedHealthyHungUp);
+            if handler.sync_limit.is_late() || planted && handler.sync_limit.is_waiting() {
                 late.push(*connection);
             // f.ping() does nothing before the sending thread has started.
             } else if handler.is_forwarding()
@@ -137,7 +139,10 @@ impl Leading<'_> {
             context.effects.event(Event::AcksStalled { leader, learner });
             self.drop_handler(connection, context);
         }
-        context.arm(ServerTimer::Ping, context.config.tick / 2);
+        let planted = context.config.bugs.has(Bug::PlantedSlowPings);
+        let seldom = context.config.tick * (context.config.sync_limit - 1);
+        let pause = if planted { seldom } else { context.config.tick / 2 };
+        context.arm(ServerTimer::Ping, pause);
         Ok(())
     }
 }

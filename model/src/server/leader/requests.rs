@@ -34,7 +34,10 @@ impl Leading<'_> {
         match (asker.owner, request) {
             (Owner::Learner(_), _) => self.hold_for_commit(session, xid, context),
             // A write of a client of its own waits there by itself.
-            (Owner::Leader, ServerRequest::CreateSession { .. }) => self.clients.hold(session, xid),
+            (Owner::Leader, ServerRequest::CreateSession { .. }) => {
+                let planted = context.config.bugs.has(Bug::PlantedNewSessionsUnanswered);
+                self.clients.hold(session, if planted { Xid(u32::MAX) } else { xid });
+            }
             (Owner::Leader, _) => {}
         }
         self.propose_prepared(txn, context)
@@ -122,6 +125,7 @@ impl Leading<'_> {
     ) {
         let hasty = context.config.bugs.has(Bug::PlantedHastySync);
         match self.leader.outstanding.back_mut().filter(|_| !hasty) {
+            Some(_) if context.config.bugs.has(Bug::PlantedSyncForgotten) => {}
             Some(last) => last.syncs.push((connection, session, xid)),
             None => context.to_learner(connection, LeaderPacket::Synced { session, xid }),
         }

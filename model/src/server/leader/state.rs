@@ -7,6 +7,7 @@ use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, X
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::{ServerTimer, Watched};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -355,6 +356,11 @@ impl Leader {
     pub fn tracked_sessions(&self) -> Vec<SessionId> {
         let sessions = self.prep.iter().flat_map(|prep| prep.sessions().iter());
         sessions.map(|(session, _)| session).collect()
+    }
+
+    /// The timeout by which it expires a session; `None` for one that it does not know.
+    pub fn tracked_timeout(&self, session: SessionId) -> Option<Duration> {
+        self.prep.as_ref()?.sessions().timeout(session)
     }
 
     /// How many proposals are not committed yet.

@@ -80,6 +80,11 @@ impl SyncLimitCheck {
         watched.into_iter().any(|watched| watched.timer == timer && !watched.is_late)
     }
 
+    /// Whether a proposal waits for its ack.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// The oldest proposal has waited for too long: what the ping round asks.
     pub(super) fn is_late(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.is_late)

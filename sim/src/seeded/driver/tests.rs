@@ -41,6 +41,7 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
                 | Fault::Cancellation
                 | Fault::SyncCrash
                 | Fault::SyncBreak
+                | Fault::SyncFsyncError
                 | Fault::SlowSync
                 | Fault::ElectionCrash
                 | Fault::CounterWrap

@@ -4,7 +4,7 @@
 //! These windows are a few disk operations or packets wide, and the servers' hard rules are about
 //! nothing else; faults that strike at any time hardly ever meet them.
 
-use super::crash::tail;
+use super::crash::{failed_write, fails_after, tail};
 use super::kind::{Await, Fault};
 use super::{Look, Order, a_while, servers, surviving};
 use crate::seeded::plan::{Plan, purpose};
@@ -82,6 +82,10 @@ impl Ambush {
                 crash(random, victim, after)
             }
             (Fault::SyncBreak, Event::Synchronising { learner, .. }) => break_off(random, *learner),
+            (Fault::SyncFsyncError, Event::Synchronising { learner, .. }) => {
+                let (stall, fails) = (soon(random, 150), failed_write(random));
+                fails_after(stall, learner.learner, fails)
+            }
             (Fault::SlowSync, Event::Synchronising { learner, mode, .. }) => {
                 // A SNAP has many pieces; what comes as one needs time for a commit.
                 let most = if *mode == SyncMode::Snap { 40 } else { 150 };
@@ -97,6 +101,12 @@ impl Ambush {
                 crash(random, victim, after)
             }
             (Fault::LoneLeader, Event::Proposed { leader, .. }) => isolate(random, *leader, look),
+            (Fault::LoneFsyncError, Event::Proposed { leader, .. }) => {
+                let stall = random.span(Duration::from_millis(1), Duration::from_millis(50));
+                let mut orders = isolate(random, *leader, look);
+                orders.extend(fails_after(stall, *leader, failed_write(random)));
+                orders
+            }
             _ => Vec::new(),
         }
     }

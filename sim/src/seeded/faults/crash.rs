@@ -1,10 +1,10 @@
 //! Servers that die: one of them, or all at once by a power loss. And servers that only leave their
-//! role.
+//! role, or whose disk refuses a write.
 
 use super::{Look, Order, a_while, servers, surviving, victim};
 use crate::seeded::random::{Random, Ratio};
 use vivarium_model::id::ServerId;
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_model::time::Duration;
 
 /// One server's process dies and starts again after a while. What it had not fsynced mostly
@@ -64,6 +64,33 @@ fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
     } else {
         vec![Order::Strike(crash), Order::Later(down_for, Step::Restart(server))]
     }
+}
+
+/// The disk of a server stands still for a moment, so that there is something to fsync; then it fails.
+pub(super) fn fsync_error(random: &mut Random, look: &dyn Look) -> Vec<Order> {
+    let victim = victim(random, look);
+    let stall = random.span(Duration::from_millis(5), Duration::from_millis(500));
+    let fails = failed_write(random);
+    victim.map(|server| fails_after(stall, server, fails)).unwrap_or_default()
+}
+
+/// What a write that fails leaves on the disk: how many of the unsynced transactions, and what becomes of the rest.
+pub(super) fn failed_write(random: &mut Random) -> (u8, Unwritten) {
+    let rest = *random.pick(&[Unwritten::Lost, Unwritten::Torn, Unwritten::Buffered]);
+    (surviving(random, 3), rest)
+}
+
+/// A server's disk stands still until its write or fsync fails. Nothing happens if there is none by then.
+pub(super) fn fails_after(
+    stall: Duration,
+    server: ServerId,
+    (survive, rest): (u8, Unwritten),
+) -> Vec<Order> {
+    vec![
+        // What waits for the disk must not come first.
+        Order::Stall(server, stall + Duration::from_micros(1)),
+        Order::Later(stall, Step::FsyncError { server, survive, rest }),
+    ]
 }
 
 /// What the disk still holds of the unsynced transactions, however many there will be: none, some,

@@ -29,6 +29,9 @@ named! {
         DelayBurst = "delay burst",
         /// A server's disk makes nothing durable for a while.
         DiskStall = "disk stall",
+        /// A server's fsync of its log fails, or a write to it, after the disk has stood still for a moment: what was
+        /// appended meanwhile is lost, or a part of it. The server leaves its role without its process ending.
+        FsyncError = "fsync error",
         /// The leader takes a session for over, whenever it was last heard from.
         SessionExpiry = "session expiry",
         /// A program's process dies; another takes its place after a while.
@@ -48,6 +51,8 @@ named! {
         SyncCrash = "crash during synchronisation",
         /// A synchronisation is broken off: its connection breaks, or the learner leaves its role.
         SyncBreak = "synchronisation broken off",
+        /// A write or an fsync of a synchronisation fails at the learner.
+        SyncFsyncError = "fsync error during synchronisation",
         /// The leader's handler takes long over a synchronisation, while transactions commit.
         SlowSync = "slow synchronisation",
         /// A server dies just after an election: mostly the new leader.
@@ -55,6 +60,8 @@ named! {
         /// A leader that has just proposed is cut off from all others, which have not heard of the
         /// proposal, and logs it alone.
         LoneLeader = "lone leader",
+        /// As a lone leader, whose disk refuses to log the proposal.
+        LoneFsyncError = "fsync error of a lone leader",
         /// All servers leave their roles, each once or twice within a second.
         RejoinStorm = "rejoin storm",
         /// Programs, and machines' packets, now and then take long over a step: anything from a round trip to
@@ -120,15 +127,27 @@ impl Fault {
         )
     }
 
+    /// In one of how many seeds this kind is on, unless its rate says otherwise. Disks fail more seldom than
+    /// processes and networks.
+    pub(crate) fn usual_share(self) -> u32 {
+        match self {
+            Fault::FsyncError | Fault::SyncFsyncError | Fault::LoneFsyncError => 8,
+            kind if kind.holds_throughout() => 3,
+            _ => 2,
+        }
+    }
+
     /// What this kind lies in wait for; `None` for one that does not.
     pub(crate) fn awaits(self) -> Option<Await> {
         match self {
             Fault::LostReplyApplied | Fault::LostReplyNeverApplied | Fault::LostReplyPending => {
                 Some(Await::Write)
             }
-            Fault::SyncCrash | Fault::SyncBreak | Fault::SlowSync => Some(Await::Synchronisation),
+            Fault::SyncCrash | Fault::SyncBreak | Fault::SyncFsyncError | Fault::SlowSync => {
+                Some(Await::Synchronisation)
+            }
             Fault::ElectionCrash => Some(Await::Election),
-            Fault::LoneLeader => Some(Await::Proposal),
+            Fault::LoneLeader | Fault::LoneFsyncError => Some(Await::Proposal),
             _ => None,
         }
     }

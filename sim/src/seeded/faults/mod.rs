@@ -105,6 +105,7 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         Fault::OneWayPartition => partition::one_way(random, look),
         Fault::DelayBurst => slow::delay_burst(random, look),
         Fault::DiskStall => slow::disk_stall(random, look),
+        Fault::FsyncError => crash::fsync_error(random, look),
         Fault::SessionExpiry => program::expire(random, look),
         Fault::ProgramCrash => program::crash(random, look),
         Fault::Pause => program::pause(random, look),
@@ -115,9 +116,11 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::LostReplyPending
         | Fault::SyncCrash
         | Fault::SyncBreak
+        | Fault::SyncFsyncError
         | Fault::SlowSync
         | Fault::ElectionCrash
         | Fault::LoneLeader
+        | Fault::LoneFsyncError
         | Fault::SlowReactions
         | Fault::Priorities
         | Fault::CounterWrap

@@ -61,8 +61,7 @@ impl Rate {
 
     /// In which share of the seeds.
     pub(crate) fn share(self, kind: Fault) -> Ratio {
-        let usual = if kind.holds_throughout() { 3 } else { 2 };
-        self.share.unwrap_or(Ratio::one_in(usual))
+        self.share.unwrap_or(Ratio::one_in(kind.usual_share()))
     }
 
     /// How many turns in a run, if it says.

@@ -77,7 +77,7 @@ fn strikes_are_faults_and_what_comes_later_is_an_end_or_a_fault_with_a_run_up() 
     for order in turn_takers().flat_map(|fault| (0..50).flat_map(move |at| orders(fault, at))) {
         match order {
             Order::Strike(step) => assert!(step.is_fault(), "{step}"),
-            Order::Later(_, Step::Crash { .. } | Step::Rejoin(_)) => {}
+            Order::Later(_, Step::Crash { .. } | Step::Rejoin(_) | Step::FsyncError { .. }) => {}
             Order::Later(_, step) => assert!(!step.is_fault(), "{step}"),
             Order::Stall(..) | Order::SlowDown { .. } | Order::SlowStream { .. } => {}
         }
@@ -239,6 +239,20 @@ fn a_synchronisation_is_broken_off_by_a_reset_or_by_the_learner() {
     for seed in 0..50 {
         let orders = ambushed(Fault::SyncBreak, seed, &synchronising(), &world);
         assert_eq!(orders.iter().filter(|order| broken(order)).count(), 1, "{orders:?}");
+    }
+}
+
+#[test]
+fn a_synchronisation_fails_at_the_disk_while_that_stands_still() {
+    let (world, _) = world();
+    for seed in 0..50 {
+        let orders = ambushed(Fault::SyncFsyncError, seed, &synchronising(), &world);
+        let [Order::Stall(stalled, lasts), Order::Later(after, Step::FsyncError { server, .. })] =
+            orders[..]
+        else {
+            panic!("{orders:?}");
+        };
+        assert!(stalled == ServerId(2) && server == stalled && after < lasts, "{orders:?}");
     }
 }
 

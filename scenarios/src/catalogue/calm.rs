@@ -1,0 +1,169 @@
+//! `calm`: clients that go on for long after all faults have ended, some idle, some not.
+//!
+//! Reconnecting hides mistakes of servers: clients connect anew, learners join again. So this scenario asks what
+//! happens without faults: no role, connection or session ends, and every request is answered soon ([`Quiet`]). Faults
+//! come first, as in `churn`, so that leaders differ in their pasts; they end after a few seconds.
+
+use super::{Entry, Group, Switches};
+use std::sync::Arc;
+use vivarium_model::error::Error;
+use vivarium_model::handle::{ZooKeeper, program};
+use vivarium_model::mark::Mark;
+use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::property::{self, Monitor, Quiet};
+use vivarium_model::setup::Setup;
+use vivarium_model::time::{Duration, Time};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
+
+/// What a sweep must have seen.
+const MARKS: [Mark; 6] = [
+    Mark::SessionMoved,
+    Mark::SessionExpired,
+    Mark::IdleSession,
+    Mark::ElectionWithDeadLeader,
+    Mark::SyncWaited,
+    Mark::AcksStalled,
+];
+
+/// The znode that all write to.
+const PATH: &str = "/calm";
+
+/// So many of the longest session timeouts the quiet lasts.
+const LASTS: u32 = 4;
+
+/// In most runs all servers serve by so long after the end of the faults.
+const ELECTIONS: Duration = Duration::from_secs(5);
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    Entry {
+        name: "calm",
+        summary: "clients go on after all faults, idle or not: nothing ends, all is answered",
+        group: Group::ZooKeeper,
+        seeds: 1_000,
+        mutants: Vec::new(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    Scenario {
+        name: entry().name.to_string(),
+        summary: entry().summary.to_string(),
+        servers: Choice::OneOf(vec![3, 3, 3, 5]),
+        clients: Choice::from(2..=5),
+        rounds: Choice::from(1),
+        limits: Limits::Steady,
+        setup: Setup::of([PATH]).expect("a znode"),
+        settings: Settings::default(),
+        programs: Arc::new(|drawn| {
+            let from = Time::ZERO + drawn.chaos + Quiet::settling(&drawn.config);
+            let timeouts = drawn.config.clients.iter();
+            let timeouts =
+                timeouts.map(|client| drawn.config.negotiate(client.session_timeout));
+            let ends = from + ELECTIONS + LASTS * timeouts.max().unwrap_or_default();
+            let one = |client| {
+                let is_idle = client % 2 == 0;
+                program(move |zookeeper| live(zookeeper, from, ends, is_idle))
+            };
+            (0..drawn.clients).map(one).collect()
+        }),
+        monitors: Arc::new(|drawn| {
+            let own: Box<dyn Monitor> = Box::new(quiet(drawn));
+            property::zookeeper().into_iter().chain([own]).collect()
+        }),
+        disks: true,
+        awaits_expiry: true,
+        marks: MARKS.to_vec(),
+        faults: FaultSet::all(),
+        bugs: switches.bugs,
+        chaos: Duration::from_secs(8),
+        progress_bound: Duration::from_secs(120),
+        explored: Explored::No(
+            "it asks what happens in time, and a search over the service grain has no servers (`broadcast` \
+             and `election` explore servers)"
+                .to_string(),
+        ),
+    }
+}
+
+/// The programs outlive the faults, so these end when their time is over. The last step of that time may overshoot
+/// it by as long as nothing happens: by less than a tick, which the settling has to spare.
+fn quiet(drawn: &Drawn) -> Quiet {
+    let gone = drawn.aftermath.left_down.iter().chain(&drawn.aftermath.left_cut_off);
+    Quiet::after(Time::ZERO + drawn.chaos, &drawn.config, gone.copied())
+}
+
+/// Does something now and then until the end; who is idle asks nothing once it is quiet.
+async fn live(zookeeper: ZooKeeper, from: Time, ends: Time, is_idle: bool) -> Result<(), String> {
+    loop {
+        let now = zookeeper.now().await;
+        if now >= ends {
+            return Ok(());
+        }
+        zookeeper.connect().await;
+        let is_quiet = now >= from;
+        if is_quiet && is_idle {
+            zookeeper.sleep(ends.since(now)).await;
+            continue;
+        }
+        if let Err(error) = act(&zookeeper).await
+            && !is_expected(error)
+        {
+            return Err(format!("an error that none of these requests can meet: {error}"));
+        }
+        // Long enough for nobody to ask anything for a while.
+        let pause = below(&zookeeper, 1_500).await;
+        zookeeper.sleep(Duration::from_millis(pause)).await;
+    }
+}
+
+/// What clients under faults must meet.
+fn is_expected(error: Error) -> bool {
+    matches!(error, Error::ConnectionLoss | Error::SessionExpired)
+}
+
+/// Several requests at once: what one of them waits for is asked before it.
+async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    match below(zookeeper, 6).await {
+        0 => {
+            // A new session, of a leader that leads already.
+            zookeeper.close().await;
+            zookeeper.connect().await;
+            zookeeper.get_data(PATH).await.map(drop)
+        }
+        1 => zookeeper.get_data(PATH).await.map(drop),
+        2 => {
+            write_meanwhile(zookeeper).await;
+            zookeeper.sync(PATH).await
+        }
+        3 => {
+            let path = format!("{PATH}/e-");
+            zookeeper.create(&path, b"", CreateMode::EphemeralSequential).await.map(drop)
+        }
+        _ => {
+            write_meanwhile(zookeeper).await;
+            zookeeper.get_data(PATH).await.map(drop)
+        }
+    }
+}
+
+/// A write that is under way while the program goes on; one in three fails, as an error transaction.
+async fn write_meanwhile(zookeeper: &ZooKeeper) {
+    let fails = below(zookeeper, 3).await == 0;
+    let own = zookeeper.clone();
+    zookeeper.spawn(async move {
+        // Its outcome is of no interest, only that it has one.
+        if fails {
+            let _ = own.create(PATH, b"", CreateMode::Persistent).await;
+        } else {
+            let _ = own.set_data(PATH, &[own.client().0], Version::Any).await;
+        }
+    });
+    // It is sent when the program awaits something.
+    zookeeper.now().await;
+}
+
+async fn below(zookeeper: &ZooKeeper, limit: u64) -> u64 {
+    zookeeper.random().await % limit
+}
