@@ -269,6 +269,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("calm", "PlantedTimeoutTold", "S15", 0, 50),
     exhibit("churn", "PlantedAckBeforeFsync", "S3", 0, 400),
     exhibit("churn", "PlantedLeaderAckBeforeFsync", "S3", 0, 400),
+    exhibit("churn", "PlantedOldConnectionStays", "bridge", 0, 2_000),
     exhibit("watches", "PlantedExistForgotten", "H7", 0, 50),
     exhibit("watches", "PlantedChildByCzxid", "H7", 0, 50),
     exhibit("watches", "PlantedExistEvent", "H7", 0, 20),

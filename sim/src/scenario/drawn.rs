@@ -5,6 +5,7 @@ use crate::seeded::containers::Containers;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::timings::Timings;
+use crate::seeded::transport::Transport;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Drawn {
     pub pace: Pace,
     /// What is said of the setup's containers.
     pub containers: Containers,
+    /// How clients connect, and how late packets are sent again.
+    pub transport: Transport,
     /// What it is like when all faults have ended.
     pub aftermath: Aftermath,
     /// For how long faults happen.
@@ -120,12 +123,13 @@ impl fmt::Display for Drawn {
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", self.chaos, self.progress_bound)?;
         let none = self.plan.is_empty() && self.pace.is_empty() && self.containers.is_empty();
-        if none && self.aftermath.left_down.is_empty() {
+        if none && self.transport.is_empty() && self.aftermath.left_down.is_empty() {
             writeln!(f, "faults             none")?;
         }
         self.plan.fmt(f)?;
         self.pace.fmt(f)?;
         self.containers.fmt(f)?;
+        self.transport.fmt(f)?;
         self.aftermath.fmt(f)
     }
 }

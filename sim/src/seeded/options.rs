@@ -13,6 +13,7 @@ use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::{Outlier, Timings};
+use crate::seeded::transport::Transport;
 use vivarium_model::config::{ClientConfig, Config, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
@@ -40,6 +41,8 @@ impl Drawn {
             timings.disk_outlier = Outlier::NONE;
         }
         let aftermath = Aftermath::draw(scenario, &config, &seeds);
+        let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
+        transport.apply(&mut config);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -51,6 +54,7 @@ impl Drawn {
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
             pace: Pace::draw(scenario.faults, servers, clients, &seeds),
             containers,
+            transport,
             aftermath,
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,

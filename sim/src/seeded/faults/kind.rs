@@ -81,6 +81,11 @@ named! {
         /// A minority of the servers hears nobody, and nobody hears it, when all other faults have ended, for good
         /// ([`crate::seeded::aftermath`]).
         LeftCutOff = "servers left cut off",
+        /// Some clients know one server, and come back to that one ([`crate::seeded::transport`]).
+        OneServer = "connect strings of one server",
+        /// What a cut has held arrives by the clock of each connection, and ends of connections late
+        /// ([`crate::seeded::transport`]).
+        LateRetransmission = "late retransmission",
     }
 }
 
@@ -124,6 +129,8 @@ impl Fault {
                 | Fault::ContainerDeletion
                 | Fault::LeftDown
                 | Fault::LeftCutOff
+                | Fault::OneServer
+                | Fault::LateRetransmission
         )
     }
 

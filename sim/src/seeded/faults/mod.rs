@@ -126,7 +126,9 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::CounterWrap
         | Fault::ContainerDeletion
         | Fault::LeftDown
-        | Fault::LeftCutOff => unreachable!("{kind} takes no turns"),
+        | Fault::LeftCutOff
+        | Fault::OneServer
+        | Fault::LateRetransmission => unreachable!("{kind} takes no turns"),
     }
 }
 
