@@ -217,7 +217,7 @@ impl Variation {
         let time = |zxid: Zxid, now: u64| match self.times {
             Times::Zero => now,
             Times::Up => 10_000 * u64::from(zxid.counter()),
-            Times::Down => 10_000_000_000 - 10_000 * u64::from(zxid.counter()),
+            Times::Down => 10_000 * u64::from(u32::MAX - zxid.counter()),
         };
         Stat {
             ctime: time(stat.czxid, stat.ctime),
@@ -518,5 +518,21 @@ impl Trie {
     fn first_arrival(&self, client: ClientId, round: NodeId) -> Option<super::replay::Way> {
         let lap = lock(&self.lane(client).rounds).first(round)?;
         Some(self.lap(&lap))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search numbers creates in blocks of 65,536, so few of them come to a large zxid.
+    #[test]
+    fn times_fall_up_to_the_last_zxid() {
+        let falling = Variation::of(&[Valued::ZnodeTimes], 1, &SessionOrder::default(), 1);
+        let ctime = |counter: u32| {
+            let czxid = Zxid(1 << 32 | u64::from(counter));
+            falling.stat(&Stat { czxid, ..Stat::default() }).ctime
+        };
+        assert!(ctime(1) > ctime(1 << 20) && ctime(1 << 20) > ctime(u32::MAX));
     }
 }
