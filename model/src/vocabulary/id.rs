@@ -129,9 +129,13 @@ impl fmt::Display for Machine {
 /// A session id: the server that issued it, how often that server had started, and its counter
 /// (rule 2.2.1; the real id has elapsed boot time where this has the number of starts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename = "zookeeper.SessionId")] // SessionId::WRITTEN_AS
 pub struct SessionId(pub u64);
 
 impl SessionId {
+    /// What it is called where it is written: no type of a user's has that name.
+    pub(crate) const WRITTEN_AS: &'static str = "zookeeper.SessionId";
+
     /// The `number`th session issued by `server` in its `start`th life.
     pub fn new(server: ServerId, start: u16, number: u32) -> SessionId {
         SessionId(u64::from(server.0) << 56 | u64::from(start) << 32 | u64::from(number))

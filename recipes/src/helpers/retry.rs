@@ -51,6 +51,19 @@ pub async fn next_session(zookeeper: &ZooKeeper, old: SessionId) -> SessionId {
 /// Makes a request that does no harm when it is made twice, until its outcome is known: each time that the
 /// connection is lost, once more in the next one of the same session.
 ///
+/// What the request borrows lives outside of the closure, or moves into the future that it makes:
+///
+/// ```
+/// # use vivarium_model::error::Error;
+/// # use vivarium_model::handle::ZooKeeper;
+/// # use vivarium_recipes::helpers::until_known;
+/// async fn is_there(zookeeper: &ZooKeeper, name: &str) -> Result<bool, Error> {
+///     let look = || async move { zookeeper.exists(&format!("/members/{name}")).await };
+///     Ok(until_known(zookeeper, look).await?.is_some())
+/// }
+/// # let _ = is_there;
+/// ```
+///
 /// # Errors
 /// Those of the request, except ConnectionLoss.
 pub async fn until_known<T, F>(zookeeper: &ZooKeeper, request: impl Fn() -> F) -> Result<T, Error>

@@ -74,6 +74,17 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// A field that is a session id.
+    ///
+    /// # Errors
+    /// It is none, or not there.
+    pub fn session_id(&self, field: &str) -> Result<SessionId, String> {
+        match self.field(field)? {
+            Datum(Value::Session(session)) => Ok(session),
+            other => Err(self.is_no(field, &other, "a session id")),
+        }
+    }
+
     /// A field that is text.
     ///
     /// # Errors
@@ -157,6 +168,7 @@ impl Datum {
             Value::Zxid(_) => "a zxid",
             Value::List(_) => "a list",
             Value::Fields(_) => "something with fields of its own",
+            Value::Session(_) => "a session id",
         }
     }
 

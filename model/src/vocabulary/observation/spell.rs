@@ -1,6 +1,7 @@
 //! What `Serialize` writes, as a name and a value.
 
 use super::value::Value;
+use crate::vocabulary::id::SessionId;
 use crate::vocabulary::zxid::Zxid;
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
@@ -169,6 +170,11 @@ impl Serializer for Speller {
             Value::Number(zxid) if name == Zxid::WRITTEN_AS => {
                 let zxid = u64::try_from(zxid).expect("a zxid is written as what it holds");
                 Spelled::plain(Value::Zxid(Zxid(zxid)))
+            }
+            Value::Number(session) if name == SessionId::WRITTEN_AS => {
+                let session =
+                    u64::try_from(session).expect("a session id is written as its number");
+                Spelled::plain(Value::Session(SessionId(session)))
             }
             value => Spelled::named(name, Some(value)),
         }

@@ -3,7 +3,7 @@
 use super::{Custom, Observation, Observed, Record, Value};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
-use crate::vocabulary::id::{ClientId, Xid};
+use crate::vocabulary::id::{ClientId, SessionId, Xid};
 use crate::vocabulary::zxid::Zxid;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -291,8 +291,29 @@ fn a_type_without_a_name_is_called_by_its_kind() {
 }
 
 #[test]
-fn zxids_are_renumbered_wherever_they_stand() {
-    let nested = Value::List(vec![Value::Fields(vec![("at".into(), Zxid(4).into())]), 4.into()]);
-    let renumbered = nested.with_zxids(&|zxid| Zxid(zxid.0 + 1));
-    assert_eq!(renumbered.to_string(), "[{at = 0:5}, 4]");
+fn ids_are_renumbered_wherever_they_stand() {
+    let nested = Value::List(vec![
+        Value::Fields(vec![("at".into(), Zxid(4).into()), ("by".into(), SessionId(4).into())]),
+        4.into(),
+    ]);
+    let renumbered = nested.with_ids(&|zxid| Zxid(zxid.0 + 1), &|session| SessionId(session.0 + 2));
+    assert_eq!(renumbered.to_string(), "[{at = 0:5, by = 0x6}, 4]");
+}
+
+/// Whether a program says it by a type or by a name and fields.
+#[test]
+fn a_session_id_is_a_value_and_reads_the_same_everywhere() {
+    #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+    struct Registered {
+        session: SessionId,
+        by: ClientId,
+    }
+    impl Observation for Registered {}
+    let (session, by) = (SessionId(0x100_0000_0001), ClientId(2));
+    let typed = Observed::new(Registered { session, by });
+    let said = Custom::new("registered", &[("session", session.into()), ("by", by.into())]);
+    let said = Observed::new(said);
+    assert_eq!(typed.fields(), said.fields());
+    assert!(said.to_string().contains(&format!("session = {session}")), "{said}");
+    assert_eq!(Value::from(session.to_string()), Value::from(&*session.to_string()));
 }

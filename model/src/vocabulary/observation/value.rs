@@ -1,5 +1,6 @@
 //! What can stand in a field of an observation.
 
+use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::words::list;
 use crate::vocabulary::zxid::Zxid;
 use serde::Serialize;
@@ -23,20 +24,28 @@ pub enum Value {
     List(Vec<Value>),
     /// A value with fields of its own.
     Fields(Vec<(Arc<str>, Value)>),
+    /// A session id.
+    Session(SessionId),
 }
 
 impl Value {
-    /// This value with each zxid in it replaced.
+    /// This value with each zxid and each session id in it replaced.
     #[must_use]
-    pub fn with_zxids(self, other: &impl Fn(Zxid) -> Zxid) -> Value {
+    pub fn with_ids(
+        self,
+        zxid: &impl Fn(Zxid) -> Zxid,
+        session: &impl Fn(SessionId) -> SessionId,
+    ) -> Value {
         match self {
-            Value::Zxid(zxid) => Value::Zxid(other(zxid)),
+            Value::Zxid(old) => Value::Zxid(zxid(old)),
+            Value::Session(old) => Value::Session(session(old)),
             Value::List(values) => {
-                Value::List(values.into_iter().map(|value| value.with_zxids(other)).collect())
+                let values = values.into_iter();
+                Value::List(values.map(|value| value.with_ids(zxid, session)).collect())
             }
             Value::Fields(fields) => {
-                let fields = fields.into_iter();
-                Value::Fields(fields.map(|(name, value)| (name, value.with_zxids(other))).collect())
+                let other = |(name, value): (_, Value)| (name, value.with_ids(zxid, session));
+                Value::Fields(fields.into_iter().map(other).collect())
             }
             Value::Nothing | Value::Bool(_) | Value::Number(_) | Value::Text(_) => self,
         }
@@ -51,6 +60,7 @@ impl fmt::Display for Value {
             Value::Number(number) => number.fmt(f),
             Value::Text(text) => write!(f, "\"{text}\""),
             Value::Zxid(zxid) => zxid.fmt(f),
+            Value::Session(session) => session.fmt(f),
             Value::List(values) => write!(f, "[{}]", list(values.iter())),
             Value::Fields(fields) => write!(f, "{{{}}}", list(named(fields))),
         }
@@ -85,5 +95,30 @@ impl From<bool> for Value {
 impl From<&str> for Value {
     fn from(value: &str) -> Value {
         Value::Text(Arc::from(value))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Value {
+        Value::Text(Arc::from(value))
+    }
+}
+
+impl From<Arc<str>> for Value {
+    fn from(value: Arc<str>) -> Value {
+        Value::Text(value)
+    }
+}
+
+impl From<SessionId> for Value {
+    fn from(value: SessionId) -> Value {
+        Value::Session(value)
+    }
+}
+
+/// As its number, as a typed observation says it too.
+impl From<ClientId> for Value {
+    fn from(value: ClientId) -> Value {
+        Value::Number(value.0.into())
     }
 }

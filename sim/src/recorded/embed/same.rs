@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientConnection, SessionId};
-use vivarium_model::observation::{Custom, Observed};
+use vivarium_model::observation::{Custom, Observed, Value};
 use vivarium_model::op::{OpResult, ReadResult, Response};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
@@ -97,7 +97,8 @@ impl Names {
             }
             Event::Observed { session, observation, .. } => {
                 *session = session.map(|session| self.session(session));
-                *observation = written(observation, &|zxid| self.zxid(zxid));
+                *observation =
+                    written(observation, &|zxid| self.zxid(zxid), &|session| self.session(session));
             }
             Event::ResourceWrite { token, .. } => *token = token.map(|token| self.zxid(token)),
             _ => {}
@@ -111,18 +112,26 @@ pub(super) fn plain(event: &Event) -> Event {
     let mut event = event.clone();
     match &mut event {
         Event::Session { server, .. } => *server = None,
-        Event::Observed { observation, .. } => *observation = written(observation, &|zxid| zxid),
+        Event::Observed { observation, .. } => {
+            *observation = written(observation, &|zxid| zxid, &|session| session)
+        }
         _ => {}
     }
     event
 }
 
-/// An observation of whatever type as what is written of it: there the zxids can be told and replaced. One
-/// that cannot be written down stays what it is.
-fn written(observation: &Observed, zxid: &impl Fn(Zxid) -> Zxid) -> Observed {
+/// An observation of whatever type as what is written of it: there the zxids and session ids can be told and
+/// replaced. One that cannot be written down stays what it is.
+fn written(
+    observation: &Observed,
+    zxid: &impl Fn(Zxid) -> Zxid,
+    session: &impl Fn(SessionId) -> SessionId,
+) -> Observed {
     let Ok(fields) = observation.fields() else { return observation.clone() };
     let name = format!("{} ({})", observation.name(), observation.type_name());
-    let fields =
-        fields.iter().map(|(name, value)| (Arc::clone(name), value.clone().with_zxids(zxid)));
+    let other = |(name, value): &(Arc<str>, Value)| {
+        (Arc::clone(name), value.clone().with_ids(zxid, session))
+    };
+    let fields = fields.iter().map(other);
     Observed::new(Custom { name: name.into(), fields: fields.collect() })
 }
