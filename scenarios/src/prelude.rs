@@ -4,8 +4,8 @@
 #[cfg(feature = "explore")]
 pub use crate::exploration::{Exploration, ExploreError};
 pub use crate::properties::{
-    Said, Tree, agree, always, at_most_once, eventually, exactly_once, grows, never_two_at_once,
-    no_ghosts_under, same_order, tree_always, tree_at_end,
+    PROGRAM_FINISHED, PROGRAM_KILLED, Said, Tree, agree, always, at_most_once, eventually,
+    exactly_once, grows, never_two_at_once, no_ghosts_under, same_order, tree_always, tree_at_end,
 };
 pub use crate::sweeping::seeds::SeedRange;
 pub use crate::test::Test;

@@ -4,6 +4,7 @@ use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use vivarium_model::id::ClientId;
 use vivarium_model::property::View;
 
 /// See [`agree`].
@@ -48,5 +49,9 @@ impl Rule for Agree {
         let new = || (value.clone(), Arc::from(said.to_string()));
         let (first, words) = self.first.entry(key).or_insert_with(new);
         if value == *first { Ok(()) } else { Err(format!("{said}, and before that {words}")) }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.first.retain(|key, _| !key.is_of(client));
     }
 }

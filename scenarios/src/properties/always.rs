@@ -2,12 +2,13 @@
 
 use super::closure::{Closure, Judgement};
 use super::property::{Hears, Key, Keyed, Property, Rule};
-use super::said::Said;
+use super::said::{Said, is_end};
 use super::tree::Tree;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
 use vivarium_model::property::{LooksBack, View};
 
 type Fold<S> = dyn Fn(&mut S, &Said<'_>) -> Result<(), String> + Send + Sync;
@@ -59,7 +60,8 @@ where
 
 impl<S: Clone + Hash + Send + Sync + 'static> Property<Always<S>> {
     /// Takes observations of this name, and no others but those for which this is said as well. (A search
-    /// is smaller then.)
+    /// is smaller then.) The ends of processes are taken only if they are named:
+    /// [`PROGRAM_KILLED`](super::PROGRAM_KILLED), [`PROGRAM_FINISHED`](super::PROGRAM_FINISHED).
     #[must_use]
     pub fn on(mut self, name: &str) -> Self {
         self.rule.on.push(Arc::from(name));
@@ -105,7 +107,8 @@ impl<S: Clone + Hash + Send + Sync + 'static> Keyed for Always<S> {}
 
 impl<S: Clone + Hash + Send + Sync + 'static> Rule for Always<S> {
     fn hears(&self, name: &str) -> bool {
-        self.on.is_empty() || self.on.iter().any(|on| **on == *name)
+        let named = self.on.iter().any(|on| **on == *name);
+        named || self.on.is_empty() && !is_end(name)
     }
 
     /// With several names, any of them may be enough to object to.
@@ -133,6 +136,10 @@ impl<S: Clone + Hash + Send + Sync + 'static> Rule for Always<S> {
         self.check(view, &state, &format!(" ({said})"))?;
         self.states.insert(key, state);
         Ok(())
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.states.retain(|key, _| !key.is_of(client));
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), String> {

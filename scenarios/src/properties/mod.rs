@@ -44,6 +44,7 @@
 //! |---|---|
 //! | [`per`](Property::per) | each value of a field by itself |
 //! | [`per_client`](Property::per_client) | each client by itself (and searches are smaller) |
+//! | [`per_process`](Property::per_process) | each process by itself: forgotten when it is killed or returns |
 //! | [`by`](Property::by) | what these clients say |
 //! | [`with`](Property::with) | what is said with this value in this field |
 //! | [`named`](Property::named) | what the report calls it, where there are two of a kind |
@@ -52,6 +53,10 @@
 //! else, is an objection: nothing is left out without a word. What is said by a value of a type has the
 //! name and the fields of that type ([`Observation`](crate::prelude::Observation)): those of the lock are
 //! [`LockSeen`](vivarium_recipes::lock::LockSeen)'s.
+//!
+//! Every property hears when a program is killed or returns, if it names [`PROGRAM_KILLED`] or
+//! [`PROGRAM_FINISHED`] as it would name an observation without fields: `always(…).on(PROGRAM_KILLED)`,
+//! `eventually(PROGRAM_FINISHED)`. [`never_two_at_once`] ends beliefs by them unasked.
 //!
 //! What programs say is what they believe, at the time when they say it. The order in which clients say
 //! things is not that in which their writes were committed; where that matters, let them say zxids.
@@ -75,5 +80,5 @@ pub use exclusive::{Exclusive, never_two_at_once};
 pub use once::{Once, at_most_once, exactly_once};
 pub use order::{Grows, SameOrder, grows, same_order};
 pub use property::Property;
-pub use said::Said;
+pub use said::{PROGRAM_FINISHED, PROGRAM_KILLED, Said};
 pub use tree::{NoGhosts, Tree, TreeAlways, TreeAtEnd, no_ghosts_under, tree_always, tree_at_end};

@@ -4,6 +4,7 @@ use super::property::{Ended, Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use vivarium_model::id::ClientId;
 use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
@@ -142,6 +143,11 @@ impl Rule for Once {
             None => Ok(()),
             Some(before) => Err(format!("{said}, and before that {before}")),
         }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.said.retain(|(key, _), _| !key.is_of(client));
+        self.due.retain(|(key, _), _| !key.is_of(client));
     }
 
     fn end(&mut self, _view: View<'_>, ended: &Ended<'_>) -> Result<(), String> {

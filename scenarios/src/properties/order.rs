@@ -4,6 +4,7 @@ use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use vivarium_model::id::ClientId;
 use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
@@ -69,6 +70,10 @@ impl Rule for Grows {
         }
         self.last.insert(key, (value, Arc::from(said.to_string())));
         Ok(())
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.last.retain(|key, _| !key.is_of(client));
     }
 }
 
@@ -184,5 +189,9 @@ impl Rule for SameOrder {
                 line.check()
             }
         }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.lines.retain(|key, _| !key.is_of(client));
     }
 }

@@ -26,6 +26,8 @@ pub struct Property<R> {
 #[derive(Clone, Default, Hash)]
 struct Scope {
     per_client: bool,
+    /// Each process by itself: what is known of a client is forgotten when its process begins or ends.
+    per_process: bool,
     per: Vec<Arc<str>>,
     by: Option<Vec<ClientId>>,
     with: Vec<(Arc<str>, Datum)>,
@@ -36,6 +38,13 @@ struct Scope {
 pub struct Key {
     client: Option<ClientId>,
     fields: Vec<(Arc<str>, Datum)>,
+}
+
+impl Key {
+    /// Whether it is of this client alone.
+    pub(super) fn is_of(&self, client: ClientId) -> bool {
+        self.client == Some(client)
+    }
 }
 
 /// `` of path = /lock``, or nothing if there is one key only.
@@ -121,6 +130,11 @@ pub trait Rule: Clone + Hash + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Forgets what it knows of the keys of this client.
+    fn forget(&mut self, client: ClientId) {
+        let _ = client;
+    }
+
     /// The end.
     fn end(&mut self, view: View<'_>, ended: &Ended<'_>) -> Result<(), String> {
         let _ = (view, ended);
@@ -169,13 +183,28 @@ impl<R: Rule> Property<R> {
         if self.rule.concerns(event) {
             self.rule.event(view, event)?;
         }
-        match Said::of(event).filter(|said| self.rule.hears(said.name())) {
-            Some(said) if self.takes(&said)? => {
-                let key = self.key(&said)?;
-                self.rule.said(view, key, &said)
-            }
-            _ => Ok(()),
+        if let Some(said) = Said::of(event).filter(|said| self.rule.hears(said.name()))
+            && self.takes(&said)?
+        {
+            let key = self.key(&said)?;
+            self.rule.said(view, key, &said)?;
         }
+        if let Some(client) = self.process_of(event) {
+            self.rule.forget(client);
+        }
+        Ok(())
+    }
+
+    /// Whose process begins or ends by this event, where each is judged by itself.
+    fn process_of(&self, event: &Event) -> Option<ClientId> {
+        let (Event::Started { client }
+        | Event::Killed { client }
+        | Event::Finished { client, .. }
+        | Event::Panicked { client, .. }) = event
+        else {
+            return None;
+        };
+        self.scope.per_process.then_some(*client)
     }
 
     fn judge_end(&mut self, view: View<'_>) -> Result<(), String> {
@@ -224,6 +253,23 @@ impl<R: Keyed> Property<R> {
         self.scope.per_client = true;
         self
     }
+
+    /// Judges what each process says by itself: a client whose program is killed and begins anew, or returns, is
+    /// from then on as if it had said nothing. What is judged at the end is judged of the last processes, as far as
+    /// they have not ended.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// let counts_up = grows("counted", "to").per_process();
+    /// # let _ = Test::new("t", |_| async { Ok(()) }).monitor(counts_up);
+    /// ```
+    #[must_use]
+    pub fn per_process(mut self) -> Property<R> {
+        self.scope.per_client = true;
+        self.scope.per_process = true;
+        self
+    }
 }
 
 impl<R: Rule> Monitor for Property<R> {
@@ -237,7 +283,9 @@ impl<R: Rule> Monitor for Property<R> {
 
     fn concerns(&self, event: &Event) -> bool {
         let hears = |said: Said<'_>| self.rule.hears(said.name());
-        Said::of(event).is_some_and(hears) || self.rule.concerns(event)
+        Said::of(event).is_some_and(hears)
+            || self.rule.concerns(event)
+            || self.process_of(event).is_some()
     }
 
     /// Where each client is judged by itself, all that an observation is compared with, and all that it
@@ -247,6 +295,7 @@ impl<R: Rule> Monitor for Property<R> {
         let orders = self.rule.orders() && (!self.scope.per_client || self.rule.minds_own());
         orders && Said::of(event).is_some_and(hears)
             || self.rule.concerns(event) && self.rule.minds(event)
+            || self.rule.minds_own() && self.process_of(event).is_some()
     }
 
     fn looks_back(&self) -> LooksBack {

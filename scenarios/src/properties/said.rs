@@ -2,11 +2,27 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::observation::{Observation, Observed, Value};
+use vivarium_model::observation::{Custom, Observation, Observed, Value};
 use vivarium_model::zxid::Zxid;
+
+/// What a program is taken to say when its process has been killed: a property that names this hears of it.
+pub const PROGRAM_KILLED: &str = "program killed";
+
+/// What a program is taken to say when it has finished.
+pub const PROGRAM_FINISHED: &str = "program finished";
+
+static KILLED: LazyLock<Observed> =
+    LazyLock::new(|| Observed::new(Custom::new(PROGRAM_KILLED, &[])));
+static FINISHED: LazyLock<Observed> =
+    LazyLock::new(|| Observed::new(Custom::new(PROGRAM_FINISHED, &[])));
+
+/// Whether an observation of this name is the end of a process.
+pub(super) fn is_end(name: &str) -> bool {
+    name == PROGRAM_KILLED || name == PROGRAM_FINISHED
+}
 
 /// An observation, as a property is shown it.
 ///
@@ -20,10 +36,18 @@ pub struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// Of an event, if it is an observation.
+    /// Of an event, if it is an observation or the end of a process.
     pub(super) fn of(event: &'a Event) -> Option<Said<'a>> {
-        let Event::Observed { client, session, observation, .. } = event else { return None };
-        Some(Said { client: *client, session: *session, observation })
+        let end =
+            |client: &ClientId, observation| Said { client: *client, session: None, observation };
+        match event {
+            Event::Observed { client, session, observation, .. } => {
+                Some(Said { client: *client, session: *session, observation })
+            }
+            Event::Killed { client } => Some(end(client, &KILLED)),
+            Event::Finished { client, .. } => Some(end(client, &FINISHED)),
+            _ => None,
+        }
     }
 
     /// Who said it.
@@ -141,7 +165,11 @@ impl<'a> Said<'a> {
 /// ``client 1 said `counted` (to = 3)``
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} said `{}`", self.client, self.name())?;
+        match self.name() {
+            PROGRAM_KILLED => return write!(f, "the program of {} was killed", self.client),
+            PROGRAM_FINISHED => return write!(f, "the program of {} finished", self.client),
+            name => write!(f, "{} said `{name}`", self.client)?,
+        }
         let shown =
             |(name, value): &(Arc<str>, Value)| format!("{name} = {}", Datum(value.clone()));
         match self.observation.fields() {

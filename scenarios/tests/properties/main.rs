@@ -5,6 +5,7 @@ mod counts;
 mod exclusion;
 mod mistakes;
 mod orders;
+mod processes;
 mod readme;
 mod reductions;
 mod reference;
