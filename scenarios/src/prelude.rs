@@ -19,15 +19,15 @@ pub use vivarium_model::error::Error;
 pub use vivarium_model::event::Event;
 pub use vivarium_model::fingerprint::Fingerprint;
 pub use vivarium_model::handle::{
-    Cancelled, Either, MultiError, PersistentWatch, Round, SessionEvents, TimedOut, Watch,
-    ZooKeeper, join, join_all, race,
+    Cancelled, Either, MultiError, PersistentWatch, Round, SessionChanges, SessionEvents, TimedOut,
+    Watch, ZooKeeper, join, join_all, race,
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, ServerId, SessionId};
 pub use vivarium_model::observation::{Custom, Observation, Value};
 pub use vivarium_model::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
-    SessionState, Version, WatchedEvent, WatcherType,
+    SessionChange, SessionState, Version, WatchedEvent, WatcherType,
 };
 pub use vivarium_model::property::{
     Asked, LooksBack, Measure, Measured, Monitor, Objection, Unhashed, View,

@@ -6,7 +6,7 @@ use crate::program::host::{Input, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientConnection, ServerId, SessionId};
-use crate::vocabulary::op::{Data, SessionState, WatchedEvent};
+use crate::vocabulary::op::{Data, SessionChange, SessionState, WatchedEvent};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
@@ -288,7 +288,7 @@ impl ClientMachine {
     fn announce(&self, state: SessionState, server: Option<ServerId>, out: &mut Vec<ClientEffect>) {
         let (client, session) = (self.id, self.session.id);
         out.push(ClientEffect::Event(Event::Session { client, session, server, state }));
-        out.push(ClientEffect::Input(Input::Session(state)));
+        out.push(ClientEffect::Input(Input::Session(SessionChange { state, session })));
     }
 
     /// A watch fired: one notification for all calls that wait for it. It does not move the last

@@ -8,7 +8,7 @@
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
 use crate::vocabulary::observation::Observed;
-use crate::vocabulary::op::{Data, Request, Response, SessionState, WatchedEvent, WatcherType};
+use crate::vocabulary::op::{Data, Request, Response, SessionChange, WatchedEvent, WatcherType};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub enum Operation {
     Resource(ResourceRequest),
     /// Proves an identity to the server, and to every later one of the session (`addAuthInfo`;
     /// rule 2.8.7). Answered at once: what a server makes of it, nobody is told, unless it
-    /// refuses it ([`SessionState::AuthFailed`]).
+    /// refuses it ([`SessionState::AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed)).
     AddAuth {
         /// The scheme that is to judge.
         scheme: Arc<str>,
@@ -136,7 +136,7 @@ pub enum Input {
     /// A call's answer; the call's slot is free afterwards.
     Reply { call: CallId, outcome: Outcome },
     /// The session changed state.
-    Session(SessionState),
+    Session(SessionChange),
     /// A watch that stays has fired; its slot stays too, until it is abandoned or answered with
     /// [`Outcome::Watch`].
     Event { call: CallId, event: WatchedEvent },

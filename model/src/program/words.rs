@@ -10,7 +10,7 @@ impl Display for Input {
         match self {
             Input::Start => f.write_str("begin"),
             Input::Reply { call, outcome } => write!(f, "{outcome} (call {})", call.0),
-            Input::Session(state) => write!(f, "the session is {state}"),
+            Input::Session(change) => write!(f, "the session is {}", change.state),
             Input::Event { call, event } => write!(f, "watch fired: {event} (call {})", call.0),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
+use crate::vocabulary::id::SessionId;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
@@ -407,6 +408,22 @@ pub enum SessionState {
     Expired,
     /// The program closed the session. Final.
     Closed,
+}
+
+/// A change of a session's state, and of which session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SessionChange {
+    /// What it is now.
+    pub state: SessionState,
+    /// The session that is connected, has lost its connection, or is over; none if the client had none yet.
+    pub session: Option<SessionId>,
+}
+
+/// Of no session that is known.
+impl From<SessionState> for SessionChange {
+    fn from(state: SessionState) -> SessionChange {
+        SessionChange { state, session: None }
+    }
 }
 
 impl SessionState {

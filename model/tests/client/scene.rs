@@ -224,7 +224,7 @@ pub(crate) fn in_words(effect: &ClientEffect) -> Option<String> {
         ClientEffect::Input(Input::Reply { call, outcome }) => {
             format!("program: call {} gets {}", call.0, outcome_in_words(outcome))
         }
-        ClientEffect::Input(Input::Session(state)) => format!("program: {state}"),
+        ClientEffect::Input(Input::Session(change)) => format!("program: {}", change.state),
         ClientEffect::Input(Input::Event { call, event }) => {
             format!("program: watch {} gets {}", call.0, event_in_words(event))
         }

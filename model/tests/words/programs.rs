@@ -60,7 +60,7 @@ fn inputs() {
     let replies = outcomes.map(|outcome| Input::Reply { call: CALL, outcome });
     let others = [
         Input::Start,
-        Input::Session(SessionState::Disconnected),
+        Input::Session(SessionState::Disconnected.into()),
         Input::Event { call: CALL, event },
     ];
     insta::assert_snapshot!(lines(others.into_iter().chain(replies)));

@@ -8,3 +8,4 @@ mod helpers;
 mod program;
 mod roles;
 mod rounds;
+mod shared;

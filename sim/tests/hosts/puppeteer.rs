@@ -66,7 +66,7 @@ impl<'a> Puppeteer<'a> {
                     SessionState::Expired,
                     SessionState::Closed,
                 ];
-                return Some(Move::Feed(client, Input::Session(states[self.draw(4)?])));
+                return Some(Move::Feed(client, Input::Session(states[self.draw(4)?].into())));
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 use super::ZooKeeper;
 use super::combinators::{Cancelled, Either, TimedOut, race};
 use super::transport::Call;
-use super::watch::SessionEvents;
+use super::watch::{SessionChanges, SessionEvents};
 use crate::program::host::{Message, Operation, Outcome, ResourceRequest};
 use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::observation::{Custom, Observation, Observed, Value};
@@ -39,6 +39,12 @@ impl ZooKeeper {
     /// Every later change of the session's state.
     pub fn session_events(&self) -> SessionEvents {
         SessionEvents::new(Arc::clone(&self.transport))
+    }
+
+    /// Every later change of a session's state, and of which session. (To a search, a program that asks for the
+    /// session is in more states than one that does not.)
+    pub fn session_changes(&self) -> SessionChanges {
+        SessionChanges::new(Arc::clone(&self.transport))
     }
 }
 

@@ -53,7 +53,7 @@ pub use process::Process;
 pub use program::{Carried, Program, Round, program, rounds};
 pub use request::MultiError;
 pub use transport::{BoxFuture, Transport};
-pub use watch::{PersistentWatch, SessionEvents, Watch};
+pub use watch::{PersistentWatch, SessionChanges, SessionEvents, Watch};
 
 use crate::vocabulary::id::{ClientId, SessionId};
 use std::fmt;

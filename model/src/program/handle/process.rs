@@ -94,6 +94,11 @@ impl Process {
         self.port.listens()
     }
 
+    /// Whether it would hear of which session that is, see [`Port::listens_for_sessions`].
+    pub fn listens_for_sessions(&self) -> bool {
+        self.port.listens_for_sessions()
+    }
+
     /// How many tasks it ever had, the program itself included.
     pub fn tasks(&self) -> u64 {
         self.port.queue().spawned()

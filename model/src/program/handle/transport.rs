@@ -8,7 +8,7 @@ use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::observation::Observed;
-use crate::vocabulary::op::{Request, SessionState, WatchedEvent};
+use crate::vocabulary::op::{Request, SessionChange, WatchedEvent};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -84,11 +84,11 @@ pub trait Transport: Send + Sync {
     /// The program no longer wants this answer. What was asked stays asked.
     fn abandon(&self, ticket: Ticket);
 
-    /// Begins to collect changes of the session's state.
-    fn subscribe(&self) -> Subscription;
+    /// Begins to collect changes of the session's state; `of_sessions` if it matters of which session.
+    fn subscribe(&self, of_sessions: bool) -> Subscription;
 
     /// The next collected change; until there is one `waker` is to be woken by it.
-    fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionState>;
+    fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionChange>;
 
     /// Ends a subscription.
     fn unsubscribe(&self, subscription: Subscription);

@@ -3,12 +3,12 @@
 use super::transport::{Subscription, Ticket, Transport, Unseen};
 use crate::program::host::Outcome;
 use crate::vocabulary::error::Error;
-use crate::vocabulary::op::{EventType, SessionState, WatchedEvent};
+use crate::vocabulary::op::{EventType, SessionChange, SessionState, WatchedEvent};
 use crate::vocabulary::zxid::Zxid;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// A watch that was left by a read (rule 3.1.1). It fires once. Dropping it forgets it: the
 /// server's side stays, but its event is no input any more.
@@ -158,20 +158,23 @@ pub struct SessionEvents {
 
 impl SessionEvents {
     pub(super) fn new(transport: Arc<dyn Transport>) -> SessionEvents {
-        let subscription = transport.subscribe();
+        let subscription = transport.subscribe(false);
         SessionEvents { transport, subscription }
     }
 
     /// Waits for the next change. A change that has happened already is returned at once. Dropping
     /// the returned future loses nothing.
     pub async fn next(&mut self) -> SessionState {
-        poll_fn(|context| self.transport.poll_session(self.subscription, context.waker())).await
+        let poll = |context: &mut Context<'_>| {
+            self.transport.poll_session(self.subscription, context.waker())
+        };
+        poll_fn(poll).await.state
     }
 
     /// The next change that has happened already, without waiting.
     pub fn try_next(&mut self) -> Option<SessionState> {
         match self.transport.poll_session(self.subscription, Waker::noop()) {
-            Poll::Ready(state) => Some(state),
+            Poll::Ready(change) => Some(change.state),
             Poll::Pending => None,
         }
     }
@@ -186,5 +189,44 @@ impl Drop for SessionEvents {
 impl fmt::Debug for SessionEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionEvents").finish_non_exhaustive()
+    }
+}
+
+/// Every change of a session's state since the subscription, with the session: for a task that shares its client with
+/// others, and must know whose end it hears of.
+pub struct SessionChanges {
+    transport: Arc<dyn Transport>,
+    subscription: Subscription,
+}
+
+impl SessionChanges {
+    pub(super) fn new(transport: Arc<dyn Transport>) -> SessionChanges {
+        let subscription = transport.subscribe(true);
+        SessionChanges { transport, subscription }
+    }
+
+    /// Waits for the next change, as [`SessionEvents::next`].
+    pub async fn next(&mut self) -> SessionChange {
+        poll_fn(|context| self.transport.poll_session(self.subscription, context.waker())).await
+    }
+
+    /// The next change that has happened already, without waiting.
+    pub fn try_next(&mut self) -> Option<SessionChange> {
+        match self.transport.poll_session(self.subscription, Waker::noop()) {
+            Poll::Ready(change) => Some(change),
+            Poll::Pending => None,
+        }
+    }
+}
+
+impl Drop for SessionChanges {
+    fn drop(&mut self) {
+        self.transport.unsubscribe(self.subscription);
+    }
+}
+
+impl fmt::Debug for SessionChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionChanges").finish_non_exhaustive()
     }
 }

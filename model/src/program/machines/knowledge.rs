@@ -45,7 +45,9 @@ fn says_end(input: &Input) -> bool {
                 | Outcome::Watch(Err(Error::SessionExpired))
                 | Outcome::AuthAdded(Err(Error::SessionExpired))
         ),
-        Input::Session(state) => matches!(state, SessionState::Expired | SessionState::Closed),
+        Input::Session(change) => {
+            matches!(change.state, SessionState::Expired | SessionState::Closed)
+        }
         Input::Start | Input::Event { .. } => false,
     }
 }

@@ -7,7 +7,7 @@ use crate::property::{LooksBack, Monitor, View};
 use crate::vocabulary::config::{ClientConfig, Config};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ServerId, SessionId, Xid};
-use crate::vocabulary::op::{Request, Response, SessionState};
+use crate::vocabulary::op::{Request, Response, SessionChange, SessionState};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
@@ -79,7 +79,7 @@ impl<M: Monitor + Clone> Scene<M> {
     #[track_caller]
     pub(super) fn is_taken(&mut self, session: SessionId) {
         self.accepts(taken(session));
-        self.accepts(state(SessionState::SyncConnected));
+        self.accepts(state_of(session, SessionState::SyncConnected));
     }
 
     /// The program asks for something, and it is sent.
@@ -100,8 +100,13 @@ pub(super) fn taken(session: SessionId) -> Exchange {
     Exchange::Read(ServerPacket::Connected { session, timeout, read_only })
 }
 
+/// Of its first session.
 pub(super) fn state(state: SessionState) -> Exchange {
-    Exchange::Told(Input::Session(state))
+    state_of(SESSION, state)
+}
+
+pub(super) fn state_of(session: SessionId, state: SessionState) -> Exchange {
+    Exchange::Told(Input::Session(SessionChange { state, session: Some(session) }))
 }
 
 pub(super) fn asks(call: u16, request: Request, watch: Option<u16>) -> Exchange {

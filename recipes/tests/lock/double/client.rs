@@ -39,7 +39,7 @@ impl Double {
         let session = self.client(client).session;
         let server = (state == SessionState::SyncConnected).then_some(ServerId(1));
         self.event(Event::Session { client, session, server, state });
-        self.feed(client, Input::Session(state));
+        self.feed(client, Input::Session(state.into()));
     }
 
     pub(super) fn session_over(&mut self, client: ClientId, how: SessionState) {
@@ -49,7 +49,7 @@ impl Double {
         // belongs to its next session.
         let requests = std::mem::take(&mut state.requests);
         let watches = std::mem::take(&mut state.watches);
-        state.inbox.push_back(Input::Session(how));
+        state.inbox.push_back(Input::Session(how.into()));
         for call in requests.into_iter().filter_map(|queued| queued.call) {
             let outcome = Outcome::Response(Err(Error::SessionExpired));
             state.inbox.push_back(Input::Reply { call, outcome });
@@ -130,7 +130,7 @@ impl Double {
             Operation::Connect => {
                 if self.client(client).session.is_none() {
                     self.begin_session(client);
-                    self.feed(client, Input::Session(SessionState::SyncConnected));
+                    self.feed(client, Input::Session(SessionState::SyncConnected.into()));
                 }
                 let session = self.client(client).session.expect("just begun");
                 self.reply(client, Some(call), Outcome::Connected(session));

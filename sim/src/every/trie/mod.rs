@@ -175,7 +175,7 @@ impl Trie {
     /// If the program cannot get this input, as [`vivarium_model::handle::port::Port::deliver`] does.
     pub fn edge(&self, from: NodeId, input: &Input) -> &Arc<Edge> {
         let from = self.node(from);
-        let input = normalised(input, &from.waits.unseen);
+        let input = normalised(input, &from.waits);
         from.edges.get_or_make(&input, || self.new_edge(from, &input))
     }
 

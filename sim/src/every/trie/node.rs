@@ -64,6 +64,8 @@ pub(super) struct Waits {
     /// Parts of the replies that it does not observe.
     pub(super) unseen: Box<[(CallId, Unseen)]>,
     pub(super) listens: bool,
+    /// It matters to it of which session.
+    pub(super) listens_for_sessions: bool,
 }
 
 /// One input and what it makes a program do.
@@ -136,6 +138,7 @@ impl Waits {
             pending: process.pending().into(),
             unseen: process.unseen().into(),
             listens: process.listens(),
+            listens_for_sessions: process.listens_for_sessions(),
         }
     }
 }

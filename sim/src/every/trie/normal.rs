@@ -3,23 +3,29 @@
 //! A program can tell all that its inputs hold, but for what the method that it called keeps back
 //! ([`Unseen`]): the names of children come without the Stat that came along, a watch for a
 //! predecessor's deletion does not tell what was in it. Such an input stands for all that differ in
-//! nothing else, and is what the program is then fed. It matters: a Stat holds absolute zxids, so
+//! nothing else, and is what the program is then fed. A change of a session's state comes without the
+//! session, where nobody in the program asks for it. It matters: a Stat holds absolute zxids, so
 //! without this hardly any two histories of a program would be the same.
 
+use super::node::Waits;
 use std::borrow::Cow;
 use std::sync::Arc;
 use vivarium_model::acl::AclList;
 use vivarium_model::handle::transport::Unseen;
 use vivarium_model::host::{Input, Outcome};
-use vivarium_model::id::CallId;
 use vivarium_model::op::{OpResult, Response, WatchedEvent};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
 /// The input that stands for all which a program cannot tell from this one.
-pub(super) fn normalised<'a>(input: &'a Input, unseen: &[(CallId, Unseen)]) -> Cow<'a, Input> {
+pub(super) fn normalised<'a>(input: &'a Input, waits: &Waits) -> Cow<'a, Input> {
+    if let Input::Session(change) = input
+        && !waits.listens_for_sessions
+    {
+        return Cow::Owned(Input::Session(change.state.into()));
+    }
     let Input::Reply { call, outcome } = input else { return Cow::Borrowed(input) };
-    let kept_back = unseen.iter().find(|(slot, _)| slot == call).map(|(_, unseen)| *unseen);
+    let kept_back = waits.unseen.iter().find(|(slot, _)| slot == call).map(|(_, unseen)| *unseen);
     match (kept_back, outcome) {
         (Some(unseen), Outcome::Response(Ok(response))) => {
             let outcome = Outcome::Response(Ok(without(response, unseen)));

@@ -23,7 +23,8 @@ use vivarium_model::handle::Process;
 use vivarium_model::host::{Input, Message, Operation, Outcome, Output};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::{
-    ClientInfo, Data, Op, OpResult, ReadOp, ReadResult, Request, Response, WatchedEvent,
+    ClientInfo, Data, Op, OpResult, ReadOp, ReadResult, Request, Response, SessionChange,
+    WatchedEvent,
 };
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::stat::Stat;
@@ -139,7 +140,11 @@ impl Variation {
     /// The same input with other values.
     fn told(&self, input: &Input) -> Input {
         match input {
-            Input::Start | Input::Session(_) => input.clone(),
+            Input::Start => Input::Start,
+            Input::Session(SessionChange { state, session }) => {
+                let session = session.map(|session| self.session(session));
+                Input::Session(SessionChange { state: *state, session })
+            }
             Input::Reply { call, outcome } => {
                 Input::Reply { call: *call, outcome: self.outcome(outcome) }
             }

@@ -23,7 +23,7 @@ use crate::program::host::{Input, Operation, Outcome, Output};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
 use crate::vocabulary::observation::Observed;
-use crate::vocabulary::op::{Request, SessionState, WatchedEvent};
+use crate::vocabulary::op::{Request, SessionChange, WatchedEvent};
 use state::{Awaits, Cell, PortState, Subscriber, WatchSlot, Woken};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -163,6 +163,11 @@ impl Port {
         !lock(&self.state).subscribers.is_empty()
     }
 
+    /// Whether anybody in it would hear of which session that is.
+    pub fn listens_for_sessions(&self) -> bool {
+        lock(&self.state).subscribers.values().any(|subscriber| subscriber.of_sessions)
+    }
+
     /// Silences the program: from now on nothing that it does has an effect.
     pub fn close(&self) {
         self.shut(None);
@@ -288,17 +293,18 @@ impl Transport for Port {
         drop(cell);
     }
 
-    fn subscribe(&self) -> Subscription {
+    fn subscribe(&self, of_sessions: bool) -> Subscription {
         let mut state = lock(&self.state);
         let subscription = Subscription(state.next_subscription);
         if state.open {
             state.next_subscription += 1;
-            state.subscribers.insert(subscription, Subscriber::default());
+            let subscriber = Subscriber { of_sessions, ..Subscriber::default() };
+            state.subscribers.insert(subscription, subscriber);
         }
         subscription
     }
 
-    fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionState> {
+    fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionChange> {
         let mut state = lock(&self.state);
         let Some(subscriber) = state.subscribers.get_mut(&subscription) else {
             return Poll::Pending;

@@ -4,7 +4,7 @@ use crate::program::handle::answer::{ends, fits, registers};
 use crate::program::handle::transport::{Subscription, Ticket, Unseen};
 use crate::program::host::{Operation, Outcome, Output};
 use crate::vocabulary::id::CallId;
-use crate::vocabulary::op::{SessionState, WatchedEvent};
+use crate::vocabulary::op::{SessionChange, WatchedEvent};
 use std::collections::{BTreeMap, VecDeque};
 use std::task::Waker;
 
@@ -79,7 +79,9 @@ pub(super) struct WatchSlot {
 /// Who listens to the session's states.
 #[derive(Default)]
 pub(super) struct Subscriber {
-    pub(super) states: VecDeque<SessionState>,
+    pub(super) states: VecDeque<SessionChange>,
+    /// It matters to the program of which session.
+    pub(super) of_sessions: bool,
     pub(super) waker: Option<Waker>,
 }
 
@@ -163,7 +165,7 @@ impl PortState {
         }
     }
 
-    pub(super) fn session(&mut self, change: SessionState) -> Vec<Waker> {
+    pub(super) fn session(&mut self, change: SessionChange) -> Vec<Waker> {
         self.subscribers
             .values_mut()
             .filter_map(|subscriber| {

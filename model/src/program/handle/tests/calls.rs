@@ -228,13 +228,13 @@ fn session_events_are_every_later_change_in_order() {
             zookeeper.custom(&events.next().await.to_string(), &[]);
         }
     });
-    assert_eq!(feed(&mut process, Input::Session(SessionState::SyncConnected)), []);
+    assert_eq!(feed(&mut process, Input::Session(SessionState::SyncConnected.into())), []);
     assert_eq!(reply(&mut process, 0, Outcome::Elapsed), [sleep(0, 2)]);
-    assert_eq!(feed(&mut process, Input::Session(SessionState::Disconnected)), []);
-    assert_eq!(feed(&mut process, Input::Session(SessionState::SyncConnected)), []);
+    assert_eq!(feed(&mut process, Input::Session(SessionState::Disconnected.into())), []);
+    assert_eq!(feed(&mut process, Input::Session(SessionState::SyncConnected.into())), []);
     let missed = [said("Disconnected"), said("SyncConnected")];
     assert_eq!(reply(&mut process, 0, Outcome::Elapsed), missed);
-    assert_eq!(feed(&mut process, Input::Session(SessionState::Expired)), [said("Expired")]);
+    assert_eq!(feed(&mut process, Input::Session(SessionState::Expired.into())), [said("Expired")]);
 }
 
 mod mistakes_of_the_world {
@@ -290,7 +290,10 @@ mod mistakes_of_the_world {
     #[test]
     #[should_panic(expected = "a program is started once")]
     fn an_input_before_the_start() {
-        feed(&mut process(|_| async { Ok(()) }), Input::Session(SessionState::SyncConnected));
+        feed(
+            &mut process(|_| async { Ok(()) }),
+            Input::Session(SessionState::SyncConnected.into()),
+        );
     }
 
     #[test]
@@ -303,6 +306,6 @@ mod mistakes_of_the_world {
     #[should_panic(expected = "after the program's end")]
     fn an_input_after_the_end() {
         let (mut process, _) = started(|_| async { Ok(()) });
-        feed(&mut process, Input::Session(SessionState::Expired));
+        feed(&mut process, Input::Session(SessionState::Expired.into()));
     }
 }

@@ -123,7 +123,7 @@ fn a_ghost_can_say_nothing_in_the_next_life() {
     let mut call = Box::pin(ghost.sync("/"));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
-    assert_eq!(feed(&mut second, Input::Session(SessionState::SyncConnected)), []);
+    assert_eq!(feed(&mut second, Input::Session(SessionState::SyncConnected.into())), []);
     assert_eq!(events.try_next(), None);
     let (_, mut events) = kept.lock().expect("no panic").remove(0);
     assert_eq!(events.try_next(), Some(SessionState::SyncConnected));

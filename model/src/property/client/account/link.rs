@@ -172,7 +172,7 @@ impl Account {
         self.stage = Stage::Waiting;
         self.fail(Error::ConnectionLoss);
         if was_connected {
-            self.owe(Input::Session(SessionState::Disconnected));
+            self.owe_state(SessionState::Disconnected);
         }
         if self.closing {
             self.over(SessionState::Closed);
@@ -199,7 +199,7 @@ impl Account {
         let refused = how == SessionState::AuthFailed;
         let error = if refused { Error::AuthFailed } else { Error::SessionExpired };
         self.stage = Stage::Over(error);
-        self.owe(Input::Session(how));
+        self.owe_state(how);
         self.fail(error);
         let turn = self.next_turn();
         for call in self.watches.end() {

@@ -10,7 +10,7 @@ use crate::program::host::{Input, Outcome};
 use crate::vocabulary::config::ClientConfig;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ServerId, SessionId, Xid};
-use crate::vocabulary::op::{Data, Request, Response};
+use crate::vocabulary::op::{Data, Request, Response, SessionChange, SessionState};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, VecDeque};
@@ -209,6 +209,11 @@ impl Account {
     fn owe(&mut self, input: Input) {
         let turn = self.next_turn();
         self.owed.push_back((turn, self.now, input));
+    }
+
+    /// A change of the state of its session.
+    fn owe_state(&mut self, state: SessionState) {
+        self.owe(Input::Session(SessionChange { state, session: self.session }));
     }
 
     pub(super) fn told(&mut self, input: &Input) -> Judged {

@@ -51,10 +51,10 @@ impl Account {
         self.stage = Stage::Connected;
         self.session = Some(session);
         self.is_known |= !read_only;
-        self.owe(Input::Session(match read_only {
+        self.owe_state(match read_only {
             true => SessionState::ConnectedReadOnly,
             false => SessionState::SyncConnected,
-        }));
+        });
         if !self.closing {
             for call in take(&mut self.connects) {
                 self.owe(Input::Reply { call, outcome: Outcome::Connected(session) });

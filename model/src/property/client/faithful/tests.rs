@@ -4,7 +4,7 @@ use super::FaithfulClient;
 use crate::program::exchange::Exchange;
 use crate::program::host::{Input, Operation, Outcome};
 use crate::property::client::testing::{
-    Scene, answered, asks, asks_in, connect, replies, state, taken, told, wrote,
+    Scene, answered, asks, asks_in, connect, replies, state, state_of, taken, told, wrote,
 };
 use crate::property::testing::{SESSION, exists, get_data, z};
 use crate::vocabulary::error::Error;
@@ -206,7 +206,8 @@ fn what_is_kept_into_another_session() {
     scene.accepts(connect(None, Zxid::ZERO));
     scene.accepts(taken(NEXT));
     scene.objects(set_watches(Zxid::ZERO, None));
-    scene.accepts(state(SessionState::SyncConnected));
+    scene.objects(state(SessionState::SyncConnected));
+    scene.accepts(state_of(NEXT, SessionState::SyncConnected));
     scene.objects(told(1, Outcome::Connected(SESSION)));
     scene.accepts(told(1, Outcome::Connected(NEXT)));
     // What is pinned to the old session fails, whatever the new one can do.

@@ -144,7 +144,7 @@ fn what_a_round_did_not_read_is_gone() {
     let event =
         WatchedEvent { kind: EventType::NodeCreated, path: "/a".into(), zxid: Zxid::default() };
     feed(&mut memo, ONE, Input::Event { call: CallId(1), event });
-    feed(&mut memo, ONE, Input::Session(SessionState::Disconnected));
+    feed(&mut memo, ONE, Input::Session(SessionState::Disconnected.into()));
     let outputs = draw(&mut memo, 7);
     assert_eq!(outputs[0], Output::Abandon { call: CallId(1) });
     assert!(matches!(outputs[1], Output::Submit { call: CallId(0), .. }));

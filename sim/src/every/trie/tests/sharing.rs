@@ -108,7 +108,7 @@ fn an_ended_program_is_how_it_ended() {
 #[should_panic(expected = "client 1: Session(Expired) after the program's end")]
 fn an_ended_program_gets_no_input() {
     let mut memo = alone(|_| async { Ok(()) });
-    feed(&mut memo, ONE, Input::Session(SessionState::Expired));
+    feed(&mut memo, ONE, Input::Session(SessionState::Expired.into()));
 }
 
 /// A mistake of the world is told as plainly as elsewhere, and spoils nothing: the edge is not made.
@@ -180,7 +180,7 @@ fn a_change_of_session_that_nobody_listens_to_leads_nowhere() {
         while events.next().await != SessionState::Expired {}
         Ok(())
     });
-    let lost = || Input::Session(SessionState::Disconnected);
+    let lost = || Input::Session(SessionState::Disconnected.into());
     let deaf = memo.clone();
     assert_eq!(feed(&mut memo, ONE, lost()), []);
     assert_eq!((&memo, nodes(&memo)), (&deaf, 2));
@@ -189,7 +189,7 @@ fn a_change_of_session_that_nobody_listens_to_leads_nowhere() {
     assert!(memo.node(ONE).is_some_and(|node| node.listens()));
     feed(&mut memo, ONE, lost());
     assert_ne!(memo, listening);
-    let expired = feed(&mut memo, ONE, Input::Session(SessionState::Expired));
+    let expired = feed(&mut memo, ONE, Input::Session(SessionState::Expired.into()));
     assert_eq!(expired, [Output::Finished(Ok(()))]);
     assert_eq!(memo.dependent(), None);
 }

@@ -190,7 +190,7 @@ fn input(pending: &[(CallId, Pending)], which: u8, choice: u8) -> Input {
             };
             Some(Input::Reply { call: *call, outcome })
         })
-        .chain([Input::Session(states[usize::from(choice) % states.len()])])
+        .chain([Input::Session(states[usize::from(choice) % states.len()].into())])
         .collect();
     possible[usize::from(which) % possible.len()].clone()
 }
