@@ -7,6 +7,58 @@ pub(crate) fn text<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
+/// How a report's program ends.
+#[derive(Debug)]
+pub(crate) enum Fails {
+    /// With an error of ZooKeeper.
+    With(Error),
+    /// As reported.
+    Says(&'static str),
+}
+
+impl From<Error> for Fails {
+    fn from(error: Error) -> Fails {
+        Fails::With(error)
+    }
+}
+
+/// Works in one session after the other until the work ends otherwise than by its session's end.
+pub(crate) async fn in_each<F>(
+    zookeeper: &ZooKeeper,
+    work: impl Fn(ZooKeeper, SessionId) -> F,
+) -> Result<(), String>
+where
+    F: Future<Output = Result<(), Fails>>,
+{
+    let mut session = zookeeper.connect().await;
+    loop {
+        match work(zookeeper.scope(session), session).await {
+            Err(Fails::With(Error::SessionExpired)) => {
+                session = next_session(zookeeper, session).await;
+            }
+            Err(Fails::With(error)) => return Err(error.to_string()),
+            Err(Fails::Says(what)) => return Err(what.to_string()),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// `None` for what is not there.
+pub(crate) fn there<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NoNode) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The children, by their sequence numbers.
+pub(crate) async fn in_line(zookeeper: &ZooKeeper, path: &str) -> Result<Vec<String>, Error> {
+    let mut names = until_known(zookeeper, || zookeeper.get_children(path)).await?;
+    names.sort_by_key(|name| name.rsplit('-').next().map(str::to_string));
+    Ok(names)
+}
+
 /// The first of these seeds that violates a property, with what was seen.
 pub(crate) fn swept(test: Test, seeds: &str) -> Option<(u64, Objection)> {
     match test.run_seeds(&SeedRange::parse(seeds).expect("some seeds")) {
