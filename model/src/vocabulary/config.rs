@@ -201,6 +201,13 @@ pub struct ClientConfig {
     /// clients do since 3.9.3 (ZOOKEEPER-4508; rule 2.8.3).
     #[serde(default)]
     pub expires_locally: bool,
+    /// Whether a lost connection ends its watches, instead of their being set again at the next server
+    /// (`zookeeper.disableAutoWatchReset`; rule 3.4.3).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disable_auto_watch_reset: bool,
+    /// Whether its program is a service, which need not finish: it may wait, or go on, for ever.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serves: bool,
     /// What every path of its program is put behind (chroot); empty for none. Events and monitors see
     /// whole paths; what the program observes of its own it names as it knows it.
     #[serde(default = "no_chroot")]
@@ -228,12 +235,19 @@ impl ClientConfig {
             address: localhost(),
             can_be_read_only: false,
             expires_locally: false,
+            disable_auto_watch_reset: false,
+            serves: false,
             chroot: no_chroot(),
         }
     }
 }
 
 impl Config {
+    /// Whether any client's program is a service.
+    pub fn has_services(&self) -> bool {
+        self.clients.iter().any(|client| client.serves)
+    }
+
     /// A quiet ensemble with production's timings and `clients` alike.
     pub fn new(servers: u8, clients: u8) -> Config {
         let list: Vec<ServerId> = (1..=servers).map(ServerId).collect();

@@ -65,6 +65,7 @@ pub struct Test {
     must_see: Vec<String>,
     seeds: u64,
     host: HostKind,
+    serves: bool,
 }
 
 impl Test {
@@ -168,6 +169,7 @@ impl Test {
             must_see: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
+            serves: false,
         }
     }
 
@@ -216,6 +218,41 @@ impl Test {
     #[must_use]
     pub fn container(mut self, path: &str) -> Test {
         self.setup.push(Said::Container(path.to_string()));
+        self
+    }
+
+    /// The programs are services: they need not finish, and what a property asks of the end is asked while they
+    /// run on. Where clients have [roles](Test::of_roles), a role can say it of its own.
+    ///
+    /// A sweep ends when all other programs have finished, all is mended, and services have had the time to notice
+    /// that a session has ended and to begin anew. A search has an end wherever nothing can happen any more but that
+    /// services wait: let them wait by watches, not by polling.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// async fn member(zookeeper: ZooKeeper) -> Result<(), String> {
+    ///     let registered = in_sessions(&zookeeper, |zookeeper, _session| async move {
+    ///         loop {
+    ///             match until_known(&zookeeper, || zookeeper.create("/me", b"", CreateMode::Ephemeral)).await {
+    ///                 Ok(_) | Err(Error::NodeExists) => {}
+    ///                 Err(error) => return Err::<(), _>(error),
+    ///             }
+    ///             let look = || zookeeper.exists_watch("/me");
+    ///             if let (Some(_), mut watch) = until_known(&zookeeper, look).await? {
+    ///                 watch.changed().await?;
+    ///             }
+    ///         }
+    ///     });
+    ///     registered.await.map_err(|error| error.to_string())
+    /// }
+    ///
+    /// let registered = tree_at_end("still registered", |tree: Tree<'_>| tree.has("/me"));
+    /// Test::new("member", member).clients(1).serves().monitor(registered).seeds(3).run();
+    /// ```
+    #[must_use]
+    pub fn serves(mut self) -> Test {
+        self.serves = true;
         self
     }
 
@@ -385,8 +422,11 @@ impl Test {
                 }
             }
         }
-        let Staff { clients, programs, roles, options } =
+        let Staff { clients, programs, roles, mut options } =
             self.programs.staff(self.clients, self.client_options)?;
+        if self.serves {
+            options = options.into_iter().map(ClientOptions::serves).collect();
+        }
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
         let prototypes = Mutex::new(self.monitors);
         let scenario = Scenario {

@@ -11,6 +11,7 @@ pub struct Role {
     pub(crate) clients: u8,
     pub(crate) options: Option<ClientOptions>,
     pub(crate) program: Program,
+    pub(crate) serves: bool,
 }
 
 impl Role {
@@ -35,13 +36,20 @@ impl Role {
     }
 
     fn of(name: &str, program: Program) -> Role {
-        Role { name: Arc::from(name), clients: 1, options: None, program }
+        Role { name: Arc::from(name), clients: 1, options: None, program, serves: false }
     }
 
     /// So many clients, each with the program.
     #[must_use]
     pub fn clients(mut self, clients: u8) -> Role {
         self.clients = clients;
+        self
+    }
+
+    /// These programs are services, which need not finish ([`Test::serves`](crate::Test::serves)).
+    #[must_use]
+    pub fn serves(mut self) -> Role {
+        self.serves = true;
         self
     }
 

@@ -58,7 +58,10 @@ impl Programs {
         }
         let each = || roles.iter().flat_map(|role| (0..role.clients).map(move |_client| role));
         let programs: Vec<Program> = each().map(|role| role.program.clone()).collect();
-        let of = |role: &Role| role.options.clone().unwrap_or_else(|| options.clone());
+        let of = |role: &Role| {
+            let options = role.options.clone().unwrap_or_else(|| options.clone());
+            if role.serves { options.serves() } else { options }
+        };
         Ok(Staff {
             clients: Choice::from(programs.len() as u32),
             roles: each().map(|role| Arc::clone(&role.name)).collect(),

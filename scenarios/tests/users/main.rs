@@ -8,4 +8,5 @@ mod helpers;
 mod program;
 mod roles;
 mod rounds;
+mod services;
 mod shared;

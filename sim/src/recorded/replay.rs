@@ -92,7 +92,7 @@ pub(crate) fn replay_in<S: Subject>(
 ) -> (Closed, Vec<(u64, Time, Step)>) {
     let (record, mut effects) = Record::begin(drawn.seed, keep);
     subject.begin(&mut effects);
-    let programs = Programs::new(usize::from(drawn.clients));
+    let programs = Programs::new(&drawn.config);
     let mut run = Run { subject, programs, record, last: Time::ZERO };
     let Took { skipped, outcome } = take_all(&mut run, steps, &mut effects);
     let Run { mut subject, programs, record, last } = run;

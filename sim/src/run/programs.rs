@@ -4,11 +4,12 @@ use crate::run::demands::{PROGRESS, ends_well};
 use crate::run::subject::Subject;
 use crate::seeded::aftermath::Aftermath;
 use std::collections::BTreeMap;
+use vivarium_model::config::Config;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::Objection;
 
-/// Which programs have finished.
+/// Which programs have finished, or need not.
 #[derive(Debug)]
 pub(crate) struct Programs {
     /// Per client.
@@ -19,9 +20,11 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// None of them.
-    pub(crate) fn new(clients: usize) -> Programs {
-        Programs { finished: vec![false; clients], unfinished: clients, exited: BTreeMap::new() }
+    /// None of them. Services count as finished from the start: nobody waits for their end.
+    pub(crate) fn new(config: &Config) -> Programs {
+        let finished: Vec<bool> = config.clients.iter().map(|client| client.serves).collect();
+        let unfinished = finished.iter().filter(|finished| !**finished).count();
+        Programs { finished, unfinished, exited: BTreeMap::new() }
     }
 
     /// Eats an event.

@@ -32,6 +32,8 @@ pub struct ClientOptions {
     chroot: Option<Arc<str>>,
     can_be_read_only: bool,
     expires_locally: bool,
+    disable_auto_watch_reset: bool,
+    serves: bool,
 }
 
 impl ClientOptions {
@@ -72,6 +74,25 @@ impl ClientOptions {
         self
     }
 
+    /// A lost connection ends all watches of the client: each fails with `ConnectionLoss`, and none is set again at
+    /// the next server, as with ZooKeeper's client property `zookeeper.disableAutoWatchReset`.
+    #[must_use]
+    pub fn disable_auto_watch_reset(mut self) -> ClientOptions {
+        self.disable_auto_watch_reset = true;
+        self
+    }
+
+    /// The client's program is a service: it need not finish, and a run's end is judged while it runs on.
+    ///
+    /// A sweep goes on, when all faults are over and all other programs have finished, for as long as a session
+    /// that ends unnoticed can take to be expired and a new one to begin. In a search, a state in which nothing
+    /// can happen any more is an end although the program waits there.
+    #[must_use]
+    pub fn serves(mut self) -> ClientOptions {
+        self.serves = true;
+        self
+    }
+
     /// Whether it makes sense.
     ///
     /// # Errors
@@ -97,6 +118,8 @@ impl ClientOptions {
         }
         config.can_be_read_only |= self.can_be_read_only;
         config.expires_locally |= self.expires_locally;
+        config.disable_auto_watch_reset |= self.disable_auto_watch_reset;
+        config.serves |= self.serves;
     }
 }
 

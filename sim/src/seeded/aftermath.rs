@@ -40,7 +40,8 @@ impl Aftermath {
     /// Draws it. Each part has a stream of its own.
     pub fn draw(scenario: &Scenario, config: &Config, seeds: &Seeds) -> Aftermath {
         let one_in_eight = seeds.stream("ends of sessions", 0).chance(Ratio::one_in(8));
-        let awaits_expiry = scenario.awaits_expiry && one_in_eight;
+        // A service keeps its session alive.
+        let awaits_expiry = scenario.awaits_expiry && one_in_eight && !config.has_services();
         let left_down = left(Fault::LeftDown, &[], scenario, config, seeds);
         let left_cut_off = left(Fault::LeftCutOff, &left_down, scenario, config, seeds);
         Aftermath { left_down, left_cut_off, awaits_expiry }

@@ -1,4 +1,5 @@
-//! What a search of programs does without, though the scenario may ask for it: rows of its report.
+//! What a search of programs does without, though the scenario may ask for it, and what some scenarios say of their
+//! clients: rows of its report.
 
 use vivarium_model::release::Bugs;
 use vivarium_model::words::plural;
@@ -24,7 +25,7 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
             format!("the service grain has no servers to have the {many} of the scenario: sweep it")
         }
     };
-    vec![
+    let mut rows = vec![
         out("deletion of containers", containers),
         out(
             "counters at their end",
@@ -34,5 +35,33 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
         out("servers' defects", defects),
         out("server options", "ZooKeeper's own defaults; session timeouts end nothing".to_string()),
         out("client options", "chroots are kept; session timeouts end nothing".to_string()),
-    ]
+    ];
+    rows.extend(of_clients(drawn));
+    rows
+}
+
+/// What is said of clients that not every search has.
+fn of_clients(drawn: &Drawn) -> Vec<Dimension> {
+    let mut rows = Vec::new();
+    let clients = &drawn.config.clients;
+    if clients.iter().any(|client| client.expires_locally) {
+        let is_in = drawn.search.is_some_and(|search| search.expiries);
+        let how = match is_in {
+            true => {
+                "by the client's own clock, as one of the expiries: its servers keep the session"
+            }
+            false => "none; --expiries brings in a client that gives its session up",
+        };
+        rows.push(Dimension::new("sessions given up", is_in, how));
+    }
+    if clients.iter().any(|client| client.disable_auto_watch_reset) {
+        rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
+    }
+    if drawn.config.has_services() {
+        let services = (1..).zip(clients).filter(|(_, client)| client.serves);
+        let numbers: Vec<String> = services.map(|(number, _)| number.to_string()).collect();
+        let who = format!("of clients {} need not finish", numbers.join(", "));
+        rows.push(Dimension::new("programs", true, who));
+    }
+    rows
 }

@@ -72,6 +72,7 @@ impl Question {
         let delays = exploration.delays.iter().copied().chain(DELAYS).chain(timeouts);
         let model = ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget)
             .below(chroots)
+            .with_clients(&drawn.config.clients)
             .delayed_by(delays)
             .drawing_others(varied.draws())
             .with_sessions(varied.order())

@@ -60,7 +60,7 @@ use crate::every::memo::Memo;
 use crate::every::trie::{Trie, Valued};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::config::Config;
+use vivarium_model::config::{ClientConfig, Config};
 use vivarium_model::handle::Program;
 use vivarium_model::property::{LooksBack, Monitor, Monitors};
 use vivarium_model::release::Bugs;
@@ -179,6 +179,19 @@ impl ProgramModel {
         let clients = &mut Arc::make_mut(&mut self.config).clients;
         for (client, chroot) in clients.iter_mut().zip(chroots) {
             client.chroot = Arc::from(chroot);
+        }
+        self
+    }
+
+    /// With clients of which this is said, as far as a search knows it: whether they give sessions up by their own
+    /// clocks, whether their watches end with the connection, and whether their programs need not finish.
+    #[must_use]
+    pub fn with_clients(mut self, said: &[ClientConfig]) -> ProgramModel {
+        let clients = &mut Arc::make_mut(&mut self.config).clients;
+        for (client, said) in clients.iter_mut().zip(said) {
+            client.expires_locally = said.expires_locally;
+            client.disable_auto_watch_reset = said.disable_auto_watch_reset;
+            client.serves = said.serves;
         }
         self
     }

@@ -81,7 +81,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             chaotic: true,
             effects,
             orders: Vec::new(),
-            programs: Programs::new(clients),
+            programs: Programs::new(&drawn.config),
             record,
         }
     }
@@ -91,6 +91,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.chaos()?;
         self.heal()?;
         self.demand_progress()?;
+        self.let_services_settle()?;
         self.demand_expiry()?;
         self.settle()?;
         self.subject.end(self.heap.now())
@@ -108,10 +109,11 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Faults happen, until the time for them is over or nobody is left to be disturbed.
+    /// Faults happen, until the time for them is over or nobody is left to be disturbed. A service always is.
     fn chaos(&mut self) -> Result<(), Objection> {
         let end = Time::ZERO + self.drawn.chaos;
-        while !self.programs.all_finished() && self.heap.now() < end {
+        let serves = self.drawn.config.has_services();
+        while (serves || !self.programs.all_finished()) && self.heap.now() < end {
             if !self.turn()? {
                 return Err(self.no_progress("nothing is due any more"));
             }
@@ -176,6 +178,16 @@ impl<'a, S: Subject> Driver<'a, S> {
                 return Err(self.no_progress("nothing is due any more"));
             }
         }
+        Ok(())
+    }
+
+    /// Services have time to notice the ends of their sessions, and to do again what ended with those.
+    fn let_services_settle(&mut self) -> Result<(), Objection> {
+        if !self.drawn.config.has_services() {
+            return Ok(());
+        }
+        let end = self.heap.now() + 2 * Aftermath::expiry_bound(&self.drawn.config);
+        while self.heap.now() < end && self.turn()? {}
         Ok(())
     }
 
