@@ -117,6 +117,7 @@ pub struct ClientMachine {
     can_be_read_only: bool,
     /// Whether it gives its session up when it has heard nothing for long.
     expires_locally: bool,
+    drops_watches: bool,
     chroot: Chroot,
     /// Position in the list of the server that is tried next.
     next_server: usize,
@@ -183,6 +184,7 @@ impl ClientMachine {
             servers: config.servers.as_slice().into(),
             can_be_read_only: config.can_be_read_only,
             expires_locally: config.expires_locally,
+            drops_watches: config.disable_auto_watch_reset,
             chroot: Chroot::new(&config.chroot),
             next_server: 0,
             state: ClientState::NotStarted,

@@ -10,3 +10,4 @@ mod roles;
 mod rounds;
 mod services;
 mod shared;
+mod watch_reset;

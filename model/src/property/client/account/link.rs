@@ -173,6 +173,9 @@ impl Account {
         self.fail(Error::ConnectionLoss);
         if was_connected {
             self.owe_state(SessionState::Disconnected);
+            if self.drops_watches {
+                self.watches_end(Error::ConnectionLoss);
+            }
         }
         if self.closing {
             self.over(SessionState::Closed);
@@ -201,17 +204,22 @@ impl Account {
         self.stage = Stage::Over(error);
         self.owe_state(how);
         self.fail(error);
-        let turn = self.next_turn();
-        for call in self.watches.end() {
-            let input = Input::Reply { call, outcome: Outcome::Watch(Err(error)) };
-            self.owed.push_back((turn, self.now, input));
-        }
+        self.watches_end(error);
         for call in take(&mut self.closes) {
             self.owe(Input::Reply { call, outcome: Outcome::Closed });
         }
         self.closing = false;
         if !self.connects.is_empty() {
             self.begin();
+        }
+    }
+
+    /// All watches are over, each with this.
+    fn watches_end(&mut self, error: Error) {
+        let turn = self.next_turn();
+        for call in self.watches.end() {
+            let input = Input::Reply { call, outcome: Outcome::Watch(Err(error)) };
+            self.owed.push_back((turn, self.now, input));
         }
     }
 

@@ -75,6 +75,7 @@ pub(super) struct Account {
     servers: Vec<ServerId>,
     read_only: bool,
     expires_locally: bool,
+    drops_watches: bool,
     prefix: Prefix,
     // ---- the session, which a new one begins anew ----
     stage: Stage,
@@ -117,6 +118,7 @@ impl Account {
             servers: config.servers.clone(),
             read_only: config.can_be_read_only,
             expires_locally: config.expires_locally,
+            drops_watches: config.disable_auto_watch_reset,
             prefix: Prefix::new(&config.chroot),
             ..Account::default()
         }
@@ -141,6 +143,7 @@ impl Account {
             servers: take(&mut self.servers),
             read_only: self.read_only,
             expires_locally: self.expires_locally,
+            drops_watches: self.drops_watches,
             prefix: take(&mut self.prefix),
             paused,
             now,

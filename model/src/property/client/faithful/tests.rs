@@ -7,6 +7,7 @@ use crate::property::client::testing::{
     Scene, answered, asks, asks_in, connect, replies, state, state_of, taken, told, wrote,
 };
 use crate::property::testing::{SESSION, exists, get_data, z};
+use crate::vocabulary::config::ClientConfig;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ServerId, SessionId};
 use crate::vocabulary::op::{
@@ -45,8 +46,12 @@ fn stays(call: u16, kind: EventType, path: &str) -> Exchange {
     Exchange::Told(Input::Event { call: CallId(call), event: event(kind, path) })
 }
 
-/// All five kinds of watches on `/a`, whose events go to calls 11 to 15; and what the lists must be.
 fn watching() -> Scene<FaithfulClient> {
+    watching_by(connected())
+}
+
+/// All five kinds of watches on `/a`, whose events go to calls 11 to 15; and what the lists must be.
+fn watching_by(mut scene: Scene<FaithfulClient>) -> Scene<FaithfulClient> {
     let path: Arc<str> = "/a".into();
     let get = Request::GetData { path: Arc::clone(&path), watch: true };
     let exists = Request::Exists { path: Arc::clone(&path), watch: true };
@@ -59,7 +64,6 @@ fn watching() -> Scene<FaithfulClient> {
         (add(AddWatchMode::Persistent), Ok(Response::Watches)),
         (add(AddWatchMode::PersistentRecursive), Ok(Response::Watches)),
     ];
-    let mut scene = connected();
     for ((request, result), call) in kinds.into_iter().zip(1..) {
         scene.sends(call, request, Some(10 + call));
         scene.accepts(replies(call.into(), z(1, call.into()), result.clone()));
@@ -168,6 +172,26 @@ fn watches_that_are_not_set_again() {
     scene.accepts(set_watches(z(1, 5), None));
     scene.accepts(state(SessionState::SyncConnected));
     scene.objects(set_watches(z(1, 5), None));
+}
+
+/// `zookeeper.disableAutoWatchReset` (rule 3.4.3).
+#[test]
+fn watches_that_end_with_the_connection() {
+    let configure = |config: &mut ClientConfig| config.disable_auto_watch_reset = true;
+    let mut scene = watching_by(Scene::connected_as(FaithfulClient::new(), configure));
+    scene.accepts(Exchange::Broke);
+    let over = |error| Outcome::Watch(Err(error));
+    scene.objects(told(11, over(Error::ConnectionLoss)));
+    scene.accepts(state(SessionState::Disconnected));
+    scene.objects(told(11, over(Error::SessionExpired)));
+    for call in [13, 12, 11, 15, 14] {
+        scene.accepts(told(call, over(Error::ConnectionLoss)));
+    }
+    scene.accepts(Exchange::Fired(ClientTimer::Reconnect));
+    scene.opens(2, Some(SESSION), z(1, 5));
+    scene.accepts(taken(SESSION));
+    scene.objects(set_watches(z(1, 5), None));
+    scene.accepts(state(SessionState::SyncConnected));
 }
 
 #[test]
