@@ -44,16 +44,6 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
 fn of_clients(drawn: &Drawn) -> Vec<Dimension> {
     let mut rows = Vec::new();
     let clients = &drawn.config.clients;
-    if clients.iter().any(|client| client.expires_locally) {
-        let is_in = drawn.search.is_some_and(|search| search.expiries);
-        let how = match is_in {
-            true => {
-                "by the client's own clock, as one of the expiries: its servers keep the session"
-            }
-            false => "none; --expiries brings in a client that gives its session up",
-        };
-        rows.push(Dimension::new("sessions given up", is_in, how));
-    }
     if clients.iter().any(|client| client.disable_auto_watch_reset) {
         rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
     }
