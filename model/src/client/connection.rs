@@ -224,7 +224,7 @@ impl ClientMachine {
         self.fail_requests(Error::ConnectionLoss, out);
         if was_connected {
             self.announce(SessionState::Disconnected, None, out);
-            // Each watcher is told so, and is gone (rule 3.4.3).
+            // Each watcher is notified of that and removed (rule 3.4.3).
             if self.drops_watches {
                 for call in self.session.watches.take_all() {
                     reply(call, Outcome::Watch(Err(Error::ConnectionLoss)), out);

@@ -159,7 +159,7 @@ mod tests {
         history
     }
 
-    /// Server 1 with the first so many of these on its disk, durable, and the look that saw them. The others have
+    /// Server 1 with the first `count` transactions on its disk, durable, and the look that saw them. The others have
     /// all of them.
     fn scene(history: &History, count: usize) -> (Ensemble, Disks) {
         let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(property(objection), "S3 committed means durable");
     }
 
-    /// Its write failed, nobody else has it, and it comes out of the buffer ahead of the next leader's first.
+    /// Its write failed, no other server has it, and it comes out of the buffer ahead of the next leader's first.
     #[test]
     fn a_record_from_a_buffer_that_no_leader_has_committed() {
         let history = history();

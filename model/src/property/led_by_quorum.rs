@@ -21,7 +21,7 @@ pub struct LedByQuorum {
 }
 
 impl LedByQuorum {
-    /// Nobody leads yet.
+    /// No server leads yet.
     pub fn new() -> LedByQuorum {
         LedByQuorum::default()
     }

@@ -125,7 +125,7 @@ impl Quiet {
             )),
             SessionState::Expired if is_quiet => Err(Objection::new(
                 "L9 no live session expires",
-                format!("{client} is told that its session has expired."),
+                format!("{client} learns that its session has expired."),
             )),
             _ => Ok(()),
         }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_session_that_ends_in_the_quiet() {
         let expired = session(SessionState::Expired, Some(ONE));
-        assert!(objects(&expired).starts_with("L9 no live session expires: client 1 is told"));
+        assert!(objects(&expired).starts_with("L9 no live session expires: client 1 learns"));
         let body = TxnBody::CloseSession { ephemerals: Vec::new() };
         let closes = Event::Proposed { leader: ONE, txn: txn(z(1, 2), 0, body.clone()) };
         assert!(objects(&closes).starts_with("L9 no live session expires: server 1 closes"));

@@ -1,4 +1,4 @@
-//! S15: the timeout that a client is told is the one that is kept.
+//! S15: a client and its leader have the same session timeout.
 //!
 //! A client pings, and takes a silent connection for broken, by the timeout of its ConnectResponse (rules 2.1.3 and
 //! 2.8.1); the leader expires its session by the one that it tracks (rule 2.3.2). With two different ones, a client that is
@@ -16,7 +16,7 @@ use crate::vocabulary::time::Duration;
 /// Asked of what a step has caused.
 ///
 /// # Errors
-/// A client was told another timeout than the leader tracks.
+/// A client has another timeout than the leader tracks.
 pub fn told_timeout(events: &[Event], ensemble: &Ensemble) -> Result<(), Objection> {
     for event in events {
         let Event::Session {

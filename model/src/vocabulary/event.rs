@@ -245,7 +245,7 @@ pub enum Event {
         /// What it said.
         observation: Observed,
     },
-    /// A program knows now that a session of its client is over: something that it was told says so. It comes after all
+    /// A program knows now that a session of its client is over: an input says so. It comes after all
     /// that the program does in reaction at once.
     LearnsOfEnd {
         client: ClientId,
@@ -350,7 +350,7 @@ impl Event {
     }
 
     /// True if a timeline can do without it: it only says that a client was heard of, which happens all the time, or
-    /// what the input that a program is told says already.
+    /// what the program's input says already.
     pub fn is_left_out_of_timelines(&self) -> bool {
         matches!(
             self,

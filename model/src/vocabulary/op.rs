@@ -410,7 +410,7 @@ pub enum SessionState {
     Closed,
 }
 
-/// A change of a session's state, and of which session.
+/// A change of a session's state, with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SessionChange {
     /// What it is now.

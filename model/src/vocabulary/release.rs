@@ -212,8 +212,8 @@ named! {
         PlantedHealthyHungUp => "planted: a leader hangs up on learners that are about to acknowledge",
         /// Planted: a leader pings its learners just often enough for them to stay, and hears as seldom of their sessions.
         PlantedSlowPings => "planted: a leader pings once in almost syncLimit ticks",
-        /// Planted: a session that goes on at another server is told a timeout that is a tick longer than the leader's.
-        PlantedTimeoutTold => "planted: a client is told another timeout than the leader has",
+        /// Planted: a client that moves to another server gets a timeout that is a tick longer than the leader's.
+        PlantedTimeoutTold => "planted: a client gets another timeout than the leader has",
         /// Planted: a learner acknowledges what it has appended and not fsynced, besides.
         PlantedAckBeforeFsync => "planted: a learner acknowledges before its fsync",
         /// Planted: a leader acknowledges to itself what it has appended and not fsynced, besides.
@@ -221,7 +221,7 @@ named! {
 
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
-        /// Planted: a leader asks nobody to acknowledge the new epoch, and goes on to synchronise.
+        /// Planted: a leader does not wait for acknowledgements of the new epoch before it synchronises.
         PlantedEpochWithoutQuorum =>
             "planted: a leader needs no quorum of servers that acknowledge its epoch",
         /// Planted: a leader counts a learner whose history is ahead of its own.
@@ -274,7 +274,7 @@ impl Bug {
         Bug::PlantedLeaderAckBeforeFsync,
     ];
 
-    /// Mistakes of a client machine that are planted to see whether what its program is told shows them.
+    /// Mistakes of a client machine that are planted to see whether what its program observes shows them.
     pub const PLANTED_IN_CLIENTS: [Bug; 8] = [
         Bug::PlantedWatchesNotSetAgain,
         Bug::PlantedZxidOutlivesSession,

@@ -35,7 +35,7 @@ enum Later {
 const LATER: [Later; 4] = [Later::AboveOwn, Later::BelowOwn, Later::AboveAll, Later::BelowAll];
 
 impl SessionOrder {
-    /// The orders of the sessions of so many clients, the default first. Of any two sessions, of one client or of two,
+    /// The orders of the sessions of `clients` clients, the default first. Of any two sessions, of one client or of two,
     /// each is the larger in some of them. They are not all orders of three sessions or more.
     pub fn all(clients: u8) -> Vec<SessionOrder> {
         let mut all = Vec::new();

@@ -64,7 +64,7 @@ pub enum Step {
         /// The answer, drawn by the engine.
         value: u64,
     },
-    /// A program that asked for the time is told this reading of its clock. Only at the service grain, where no clock
+    /// A program that asked for the time gets this reading of its clock. Only at the service grain, where no clock
     /// runs and a search chooses; in an ensemble a program reads the time of the step in which it asks.
     Clock {
         client: ClientId,

@@ -119,12 +119,12 @@ impl Witnesses {
     /// that it does not concern. Returns what monitors are shown beside each event.
     ///
     /// # Errors
-    /// The name of a monitor that an event moves of which it says that it does not concern it, and the event.
+    /// The name of a monitor that changes its state at an event that does not concern it, as it says; and the event.
     pub fn audit(&self, at: Time, events: &[Event]) -> Result<Vec<Shown>, Objection> {
         let (mut copy, mut all) = (self.clone(), Vec::new());
         for event in events {
             let known = copy.history.last();
-            // The objection is told by whoever took the step.
+            // Who took the step reports the objection.
             if copy.one_event(at, event, &mut Vec::new()).is_err() {
                 break;
             }

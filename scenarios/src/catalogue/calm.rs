@@ -28,7 +28,7 @@ const MARKS: [Mark; 6] = [
 /// The znode that all write to.
 const PATH: &str = "/calm";
 
-/// So many of the longest session timeouts the quiet lasts.
+/// The length of the quiet, in longest session timeouts.
 const LASTS: u32 = 4;
 
 /// In most runs all servers serve by so long after the end of the faults.
@@ -113,7 +113,7 @@ async fn live(zookeeper: ZooKeeper, from: Time, ends: Time, is_idle: bool) -> Re
         {
             return Err(format!("an error that none of these requests can meet: {error}"));
         }
-        // Long enough for nobody to ask anything for a while.
+        // Long enough for a pause without requests.
         let pause = below(&zookeeper, 1_500).await;
         zookeeper.sleep(Duration::from_millis(pause)).await;
     }

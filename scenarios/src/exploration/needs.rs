@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(two.as_deref(), Some("--txns 1 --fsync-errors 1"));
     }
 
-    /// These take hundreds of thousands of states.
+    /// These take hundreds of thousands of states: `.ci/run` searches for them with the release build.
     const LONG: [Bug; 2] = [Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree];
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "takes minutes without optimisation"]
+    #[ignore = "up to a million states: .ci/run does these searches with the release build"]
     fn with_exactly_that_much_the_rest_is_found() {
         assert_found(|bug| LONG.contains(&bug));
     }

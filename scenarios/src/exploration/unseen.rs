@@ -1,6 +1,7 @@
 //! Defects that a search cannot come upon. It would say "held" of them, and that would say nothing.
 
-use super::{Ensemble, Exploration, ExploreError, needs};
+use super::asked::Ensemble;
+use super::{Exploration, ExploreError, needs};
 use vivarium_model::release::Bug;
 use vivarium_sim::{Explored, Scenario, Servers};
 

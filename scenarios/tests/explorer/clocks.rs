@@ -2,7 +2,7 @@
 
 use vivarium::prelude::*;
 
-/// Sleeps for three seconds between two readings, and fails if the clock has gone on by more than so many.
+/// Sleeps for three seconds between two readings, and fails if the clock has gone on by more than `most` seconds.
 fn sleeps(most: u64) -> Test {
     Test::new("sleeps", move |zk: ZooKeeper| async move {
         zk.connect().await;
@@ -102,7 +102,7 @@ fn a_way_with_a_late_reading_is_taken_again() {
     assert!(finding.violation.objection.saw.contains("the clock has gone on"));
 }
 
-/// Nobody asks for what makes no sense.
+/// What makes no sense is refused.
 #[test]
 fn a_span_of_nothing_and_more_than_a_search_counts_are_refused() {
     let refused = |asked: &Exploration| {

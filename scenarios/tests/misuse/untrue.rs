@@ -128,7 +128,7 @@ fn a_property_with_a_mark_outside_of_its_hash() {
     );
 }
 
-/// What a round hands on, of which its `Eq` sees a part.
+/// What a round hands on. Its `Eq` sees a part.
 #[derive(Clone, Copy, Debug)]
 struct Tries {
     tries: u32,
@@ -179,7 +179,7 @@ fn a_round_whose_state_is_more_than_its_eq() {
     }
 }
 
-/// What is left out shows one round later, in what is said, and nobody returns an error for it.
+/// What is left out shows one round later, in what is said; no program returns an error for it.
 #[test]
 fn a_round_whose_state_is_more_than_its_eq_and_that_only_says_so() {
     let first = Tries { tries: 0, lost: false };
@@ -232,7 +232,7 @@ fn a_flag_that_programs_share() {
     }
 }
 
-/// What the first program that ever runs decides for all: nobody finds it, and the verdict says so.
+/// What the first program that ever runs decides for all: no check finds it, and the verdict says so.
 #[test]
 fn what_was_set_once_and_for_all_is_a_claim() {
     static FIRST: OnceLock<u64> = OnceLock::new();

@@ -101,7 +101,7 @@ fn who_goes_on_in_another_session_is_excused_no_more() {
     holds(make(true), 50, &two().expiries(1));
 }
 
-/// Leads, and when it is told that its session is over, goes on leading: in silence, with another session, by which it
+/// Leads, and when it learns that its session is over, goes on leading: in silence, with another session, by which it
 /// reads that another client leads.
 async fn leads_in_silence(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
     zookeeper.connect().await;

@@ -9,7 +9,7 @@
 //!   znode of a candidate that leads by now. Pull request 430 looks at the list after a reconnect, and resets nothing.
 //! * CURATOR-645: a candidate whose predecessor goes between the list and the look resets itself, which makes its
 //!   successor do the same. The repair (pull request 430) lists again.
-//! * CURATOR-724: the latch's directory is gone, and a candidate that is told so does nothing. The repair (pull
+//! * CURATOR-724: the latch's directory is gone, and a candidate that learns of it does nothing. The repair (pull
 //!   request 515) resets the candidate, which makes the directory again.
 
 use crate::judged::{Fails, found, held, in_each, in_line, text, there};
@@ -158,7 +158,7 @@ impl Drop for Latch {
 /// What a reconnect makes a candidate do beside what it does already.
 #[derive(Clone, Copy)]
 enum Reconnected {
-    /// CURATOR-620: two reconnects, each of which resets the candidate.
+    /// CURATOR-620: two reconnects; each resets the candidate.
     ResetsTwice,
     /// CURATOR-653: one that resets it, beside a look at the list that an event has caused.
     Resets,

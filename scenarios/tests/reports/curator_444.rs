@@ -3,7 +3,7 @@
 //!
 //! The repair (pull request 243) gives leadership back wherever a list does not show one's own znode first.
 //! CURATOR-696 reports what that misses: a list that shows the znode of a session which the client has given up
-//! says "first", and who leads by it is told of nothing when that session's end deletes it.
+//! says "first", and a leader by it is not notified when that session's end deletes it.
 
 use crate::judged::{found, held, text};
 use vivarium::prelude::*;

@@ -6,25 +6,11 @@
 //! * FLINK-14091: a counter notes down that its connection is lost, and nothing takes the note back, so there is no
 //!   checkpoint any more. The repair (pull request 10754) takes it back when the client is connected.
 
-use crate::judged::{Fails, found, held, in_each};
+use crate::judged::{Fails, found, held, test_in_each};
 use vivarium::prelude::*;
 
 const LEADER: &str = "/leader";
 const COUNTER: &str = "/counter";
-
-fn test<F>(
-    name: &str,
-    work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
-) -> Test
-where
-    F: Future<Output = Result<(), Fails>> + Send,
-{
-    let job = move |zookeeper: ZooKeeper| {
-        let work = work.clone();
-        async move { in_each(&zookeeper, work).await }
-    };
-    Test::new(name, job).faults(Faults::ALL).finishes_within(Duration::from_secs(300))
-}
 
 /// FLINK-10052: a leader for half a minute.
 fn leading(tolerates: bool) -> Test {
@@ -62,7 +48,7 @@ fn leading(tolerates: bool) -> Test {
         zookeeper.close().await;
         Ok(())
     };
-    test("flink-10052", work)
+    test_in_each("flink-10052", work)
         .clients(2)
         .monitor(never_two_at_once("leads", "resigns"))
         .must_see("leads")
@@ -87,7 +73,7 @@ fn flink_10052_two_lead_until_the_first_one_knows() {
     found(leading(true).monitor(strictly), "3000", "leads");
 }
 
-/// FLINK-14091: three checkpoints, each of which takes the counter's next value.
+/// FLINK-14091: three checkpoints; each takes the counter's next value.
 fn counting(takes_back: bool) -> Test {
     let work = move |zookeeper: ZooKeeper, _| async move {
         let mut suspended = false;
@@ -122,7 +108,7 @@ fn counting(takes_back: bool) -> Test {
         }
         Ok(())
     };
-    test("flink-14091", work).setup(COUNTER).clients(1).must_see("checkpoint")
+    test_in_each("flink-14091", work).setup(COUNTER).clients(1).must_see("checkpoint")
 }
 
 const NONE: &str = "there is no checkpoint";

@@ -43,6 +43,21 @@ where
     }
 }
 
+/// Programs that work so ([`in_each`]), under all faults.
+pub(crate) fn test_in_each<F>(
+    name: &str,
+    work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
+) -> Test
+where
+    F: Future<Output = Result<(), Fails>> + Send,
+{
+    let program = move |zookeeper: ZooKeeper| {
+        let work = work.clone();
+        async move { in_each(&zookeeper, work).await }
+    };
+    Test::new(name, program).faults(Faults::ALL).finishes_within(Duration::from_secs(300))
+}
+
 /// `None` for what is not there.
 pub(crate) fn there<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {

@@ -8,27 +8,13 @@
 //! * Schema registry 131: who is not elected looks who is; where that one has gone in between, it does nothing more,
 //!   and waits for no event. The repair looks and tries again.
 
-use crate::judged::{Fails, found, held, in_each, there};
+use crate::judged::{Fails, found, held, in_each, test_in_each, there};
 use vivarium::prelude::*;
 
 const CONTROLLER: &str = "/controller";
 const EPOCH: &str = "/epoch";
 const WRITES: &str = "/writes";
 const WRITE: &str = "/writes/write-";
-
-fn test<F>(
-    name: &str,
-    work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
-) -> Test
-where
-    F: Future<Output = Result<(), Fails>> + Send,
-{
-    let broker = move |zookeeper: ZooKeeper| {
-        let work = work.clone();
-        async move { in_each(&zookeeper, work).await }
-    };
-    Test::new(name, broker).clients(2).faults(Faults::ALL).finishes_within(Duration::from_secs(300))
-}
 
 /// KAFKA-6082: each controller takes the next epoch, and writes it by whichever session its client has.
 fn writing(checks: bool) -> Test {
@@ -141,7 +127,9 @@ fn electing(elected: Elected) -> Test {
             let is_mine = *data == *id.as_bytes();
             match elected {
                 Elected::DoesNothing if is_mine && stat.ephemeral_owner == Some(session) => {
-                    return Err(Fails::Says("the broker is elected, and nobody is the controller"));
+                    return Err(Fails::Says(
+                        "the broker is elected, and no broker is the controller",
+                    ));
                 }
                 Elected::Begins if is_mine => break,
                 Elected::BeginsInItsSession if stat.ephemeral_owner == Some(session) => break,
@@ -168,12 +156,12 @@ fn electing(elected: Elected) -> Test {
         .must_see("controls")
 }
 
-const NOBODY: &str = "nobody is the controller";
+const NO_CONTROLLER: &str = "no broker is the controller";
 const TWO: &str = "controls";
 
 #[test]
 fn kafka_13407_a_broker_that_finds_itself_elected_does_nothing() {
-    found(electing(Elected::DoesNothing), "1000", NOBODY);
+    found(electing(Elected::DoesNothing), "1000", NO_CONTROLLER);
 }
 
 #[test]
@@ -203,7 +191,7 @@ fn following(tries_again: bool) -> Test {
         zookeeper.close().await;
         Ok(())
     };
-    test("schema-registry-131", work).must_see("controls")
+    test_in_each("schema-registry-131", work).clients(2).must_see("controls")
 }
 
 const TRIED: &str = "the instance has tried";
@@ -233,7 +221,7 @@ mod explored {
     #[test]
     fn kafka_13407_a_lost_create() {
         let lost = Exploration::new().lost(1);
-        found_by_search(electing(Elected::DoesNothing), &lost, NOBODY);
+        found_by_search(electing(Elected::DoesNothing), &lost, NO_CONTROLLER);
     }
 
     /// The znode of the process before names the broker, and goes with that one's session.

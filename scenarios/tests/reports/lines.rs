@@ -10,10 +10,10 @@
 //!   repair is published; here the create is recognised by an id in its name.
 //! * Helix, pull request 44: a contender whose predecessor has gone before its watch is set waits for ever. The repair
 //!   lists again.
-//! * Vault 4491: a lock's release fails, nobody looks at the error, and the lock is held until the session ends. The
+//! * Vault 4491: a lock's release fails, its error is ignored, and the lock is held until the session ends. The
 //!   repair (pull request 4569) tries ten times, a second apart; each of the ten can fail, and the session live.
 
-use crate::judged::{Fails, found, held, in_each, in_line, there};
+use crate::judged::{Fails, found, held, in_line, test_in_each, there};
 use vivarium::prelude::*;
 
 const LINE: &str = "/line";
@@ -48,6 +48,7 @@ async fn await_end(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     }
 }
 
+/// Two contenders for a place in the line.
 fn test<F>(
     name: &str,
     work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
@@ -55,16 +56,7 @@ fn test<F>(
 where
     F: Future<Output = Result<(), Fails>> + Send,
 {
-    let contender = move |zookeeper: ZooKeeper| {
-        let work = work.clone();
-        async move { in_each(&zookeeper, work).await }
-    };
-    Test::new(name, contender)
-        .setup(LINE)
-        .clients(2)
-        .faults(Faults::ALL)
-        .finishes_within(Duration::from_secs(300))
-        .must_see("holds")
+    test_in_each(name, work).setup(LINE).clients(2).must_see("holds")
 }
 
 /// kazoo 563: the directory `/line/lock` is made, used, and deleted if it is empty.
@@ -191,7 +183,7 @@ fn creating_again(recognises: bool) -> Test {
 enum Wakes {
     /// It lists again where the predecessor is gone already.
     ByList,
-    /// By an event only: where the predecessor is gone, by the event of a znode that nobody creates.
+    /// By an event only: where the predecessor is gone, by the event of a znode that no contender creates.
     ByEventOnly,
 }
 
@@ -244,7 +236,7 @@ fn helix_44_who_lists_again_holds() {
     held(watching(Wakes::ByList), "300");
 }
 
-/// Vault 4491: an office that is given back in so many attempts, a second apart.
+/// Vault 4491: an office that is given back in several attempts, a second apart.
 fn giving_back(attempts: u32) -> Test {
     test("vault-4491", move |zookeeper, session| async move {
         let office = path("office");
@@ -269,14 +261,14 @@ fn giving_back(attempts: u32) -> Test {
             }
             match zookeeper.delete(&office, Version::Any).await {
                 Ok(()) | Err(Error::NoNode) => break,
-                // Nobody looks at the last one.
+                // The last error is ignored.
                 Err(_) => {}
             }
         }
         settle(&zookeeper).await?;
         let stat = until_known(&zookeeper, || zookeeper.exists(&office)).await?;
         match stat.is_some_and(|stat| stat.ephemeral_owner == Some(session)) {
-            true => Err(Fails::Says("nobody leads, and the office is taken")),
+            true => Err(Fails::Says("no leader, and the office is taken")),
             false => Ok(()),
         }
     })

@@ -19,7 +19,7 @@
 //! | go-zookeeper 229 | a create without an answer leaves a znode that its client waits for | seed 36; 1,749 states | none is published; held if the create is recognised by an id |
 //! | Helix, pull request 44 | a predecessor that is gone before the watch is set wakes nobody | seed 123; 95 states | held |
 //! | Vault 4491 | a release that fails keeps the office | seed 14; 1,361 states | violated (pull request 4569): as many attempts can fail as there are |
-//! | Helix 641 | the event of an ended session creates a participant's znode in the next one | seed 0; 94 states | held (pull request 642) |
+//! | Helix 641 | the event of an ended session creates a participant's znode in the next one | seed 0; 44 states | held (pull request 642) |
 //! | Storm 1941 | an ended session takes a nimbus's entry away | seed 4; 117 states | violated (pull request 1534): a late delete of an earlier process |
 //! | Storm 2674 | two executors delete the same record, and one fails | seed 11; 52 states | held (pull request 2256) |
 //! | DolphinScheduler, pull request 353 | the same | seed 11; 52 states | violated: the look before the delete proves nothing |
@@ -28,7 +28,7 @@
 //! | ClickHouse, pull request 118457 | a mark that is gone before it is deleted says that the replica is active elsewhere | seed 2,675; 93 states | violated: a late create of an earlier process says so too |
 //! | KAFKA-6082 | a controller that has been replaced writes after its successor | seed 347; 17,151 states | held (pull request 5101) |
 //! | KAFKA-13407 | a broker finds itself elected, and does nothing | seed 13; 491 states | violated (pull request 11476): the znode of an ended session of the same broker |
-//! | Schema registry 131 | the master goes before it is looked for, and nobody tries again | seed 18; 77 states | held |
+//! | Schema registry 131 | the master goes before it is looked for, and no broker tries again | seed 18; 77 states | held |
 //! | FLINK-10052 | a lost connection ends leadership, though the session lives | seed 0; 92 states | held; strictly, two lead until the first one can know |
 //! | FLINK-14091 | a connection that was lost once ends all checkpoints | seed 13; 22 states | held (pull request 10754) |
 //!

@@ -17,25 +17,11 @@
 //!   the mark is gone, it says that the replica is active elsewhere. The repair takes NoNode for success; the create of
 //!   the earlier process can still come late.
 
-use crate::judged::{Fails, found, held, in_each, in_line, there};
+use crate::judged::{Fails, found, held, in_line, test_in_each, there};
 use vivarium::prelude::*;
 
 const MARK: &str = "/mark";
 const RECORDS: &str = "/records";
-
-fn test<F>(
-    name: &str,
-    work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
-) -> Test
-where
-    F: Future<Output = Result<(), Fails>> + Send,
-{
-    let program = move |zookeeper: ZooKeeper| {
-        let work = work.clone();
-        async move { in_each(&zookeeper, work).await }
-    };
-    Test::new(name, program).faults(Faults::ALL).finishes_within(Duration::from_secs(300))
-}
 
 /// What a nimbus does about its znode when it is connected.
 #[derive(Clone, Copy)]
@@ -87,7 +73,7 @@ fn entering(enters: Enters) -> Test {
             None => Err(Fails::Says("the nimbus lives, and its entry is gone")),
         }
     };
-    test("storm-1941", work)
+    test_in_each("storm-1941", work)
         .clients(1)
         .client_options(ClientOptions::new().expires_locally())
         .must_see("registered")
@@ -151,7 +137,7 @@ fn recording(how: Deletes) -> Test {
         zookeeper.custom("recorded", &[]);
         Ok(())
     };
-    test("records", work).setup(RECORDS).clients(2).must_see("recorded")
+    test_in_each("records", work).setup(RECORDS).clients(2).must_see("recorded")
 }
 
 /// One service, and a record of its own.
@@ -167,7 +153,7 @@ fn removing(how: Deletes) -> Test {
         zookeeper.custom("recorded", &[]);
         Ok(())
     };
-    test("yarn-11626", work).setup(RECORDS).clients(1).must_see("recorded")
+    test_in_each("yarn-11626", work).setup(RECORDS).clients(1).must_see("recorded")
 }
 
 const FAILS: &str = "fails with NoNode";
@@ -365,7 +351,7 @@ fn activating(takes_no_node_for_success: bool) -> Test {
         zookeeper.custom("active", &[]);
         Ok(())
     };
-    test("clickhouse-118457", work).clients(1).must_see("active")
+    test_in_each("clickhouse-118457", work).clients(1).must_see("active")
 }
 
 const ALREADY: &str = "already active";
@@ -380,20 +366,21 @@ mod explored {
     use super::*;
     use crate::judged::found_by_search;
 
-    fn searched(enters: Enters) -> Test {
-        entering(enters).client_options(ClientOptions::new())
+    /// A search knows no clients that give a session up by their own clock.
+    fn searched(test: Test) -> Test {
+        test.client_options(ClientOptions::new())
     }
 
     #[test]
     fn storm_1941_the_old_session_takes_the_entry_away() {
-        found_by_search(searched(Enters::Writes), &Exploration::new().kills(1), ENTRY);
-        searched(Enters::Awaits).explore(&Exploration::new().kills(1));
+        found_by_search(searched(entering(Enters::Writes)), &Exploration::new().kills(1), ENTRY);
+        searched(entering(Enters::Awaits)).explore(&Exploration::new().kills(1));
     }
 
     #[test]
     fn storm_1941_the_repair_is_violated_by_a_late_delete() {
         let budget = Exploration::new().kills(1);
-        found_by_search(searched(Enters::Replaces), &budget, ENTRY);
+        found_by_search(searched(entering(Enters::Replaces)), &budget, ENTRY);
     }
 
     #[test]
@@ -424,15 +411,15 @@ mod explored {
     #[test]
     fn helix_641_an_event_of_an_ended_session() {
         let expired = Exploration::new().expiries(1);
-        found_by_search(participating(false), &expired, ANOTHER);
-        participating(true).explore(&expired);
+        found_by_search(searched(participating(false)), &expired, ANOTHER);
+        searched(participating(true)).explore(&expired);
     }
 
     #[test]
     fn clickhouse_81395_a_session_that_another_request_has_begun() {
         const INACTIVE: &str = "its replica is not active";
         let expired = Exploration::new().expiries(1);
-        found_by_search(marking(false), &expired, INACTIVE);
-        marking(true).explore(&expired);
+        found_by_search(searched(marking(false)), &expired, INACTIVE);
+        searched(marking(true)).explore(&expired);
     }
 }

@@ -368,7 +368,7 @@ fn every_defect_and_every_mutant_has_its_place() {
     // A server shut out by a leader that ignores its newer epoch comes back as soon as that leader
     // falls, and healing makes that likely: 4,000 seeds of `churn` did not show it.
     // And that an ack outlives a reconnect takes two crashes within moments of each other to do harm.
-    // The explorer shows both (`sim/tests/servers.rs`). `churn` takes nobody's right away: `vivarium findings` shows the
+    // The explorer shows both (`sim/tests/servers.rs`). `churn` takes no client's right away: `vivarium findings` shows the
     // third. Two of the planted deviations are in what no monitor states once more, and one takes a chroot, which
     // no scenario has: random lives of a client machine show it. And what other releases do
     // otherwise is no defect: the comparison with a real server shows it.

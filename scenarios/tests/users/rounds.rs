@@ -92,7 +92,7 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
                 assert!(saw.contains("gave up"), "{saw}");
                 continue;
             }
-            // What a program keeps elsewhere can come up as two steps of which one must not come first.
+            // What a program keeps elsewhere can show as two steps that do not commute.
             let either = ["a function of its inputs", "a reduction's condition"];
             assert!(either.contains(&property), "{place}: {property}: {saw}");
             assert!(saw.contains("depends on something other than its handle"), "{saw}");

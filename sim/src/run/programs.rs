@@ -20,7 +20,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// None of them. Services count as finished from the start: nobody waits for their end.
+    /// None of them. Services count as finished from the start: a run does not wait for their end.
     pub(crate) fn new(config: &Config) -> Programs {
         let finished: Vec<bool> = config.clients.iter().map(|client| client.serves).collect();
         let unfinished = finished.iter().filter(|finished| !**finished).count();

@@ -41,7 +41,7 @@ impl ZooKeeper {
         SessionEvents::new(Arc::clone(&self.transport))
     }
 
-    /// Every later change of a session's state, and of which session. (To a search, a program that asks for the
+    /// Every later change of a session's state, with the session. (To a search, a program that asks for the
     /// session is in more states than one that does not.)
     pub fn session_changes(&self) -> SessionChanges {
         SessionChanges::new(Arc::clone(&self.transport))

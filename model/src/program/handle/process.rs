@@ -94,7 +94,7 @@ impl Process {
         self.port.listens()
     }
 
-    /// Whether it would hear of which session that is, see [`Port::listens_for_sessions`].
+    /// Whether it asks for the sessions of changes, see [`Port::listens_for_sessions`].
     pub fn listens_for_sessions(&self) -> bool {
         self.port.listens_for_sessions()
     }

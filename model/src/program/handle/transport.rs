@@ -84,7 +84,7 @@ pub trait Transport: Send + Sync {
     /// The program no longer wants this answer. What was asked stays asked.
     fn abandon(&self, ticket: Ticket);
 
-    /// Begins to collect changes of the session's state; `of_sessions` if it matters of which session.
+    /// Begins to collect changes of the session's state; `of_sessions` if the session of each matters.
     fn subscribe(&self, of_sessions: bool) -> Subscription;
 
     /// The next collected change; until there is one `waker` is to be woken by it.

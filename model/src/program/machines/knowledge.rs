@@ -12,7 +12,7 @@ use crate::vocabulary::op::SessionState;
 /// An input that waits for its program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Told {
-    /// What it is told.
+    /// The input.
     pub input: Input,
     /// What the program knows when it has taken it.
     pub over: Option<Over>,

@@ -269,7 +269,7 @@ impl Question {
         all
     }
 
-    /// What the verdict rests on and nobody has proven, and how much of it was checked.
+    /// The unproven claims that the verdict rests on, and how much of each was checked.
     fn claims(&self, outcome: &Outcome<Action>, checked: Checked, told: &ToldAgain) -> Vec<String> {
         let mut claims = vec![values::claim(told)];
         let all = (self.scenario.monitors)(&self.drawn);
@@ -428,16 +428,7 @@ fn some_of(number: u64, of: u64, what: &str) -> String {
 
 /// The budget as a case notes it.
 fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    let Budget { lost, expiries, cancels, timers, kills, delays } = budget;
-    let kinds = [
-        ("lost", lost),
-        ("expiries", expiries),
-        ("cancels", cancels),
-        ("timers", timers),
-        ("kills", kills),
-        ("delays", delays),
-    ];
-    kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
+    budget.kinds().map(|(name, number)| (name.to_string(), number.to_string())).into()
 }
 
 /// What such a search varies, and what it leaves out.

@@ -1,6 +1,6 @@
 //! Values that a search gives one each: random numbers, session ids, and when znodes were changed.
 //!
-//! Histories of programs are told again with others ([`vivarium_sim::every::trie::ToldAgain`]). Where a program goes by
+//! Histories of programs are replayed with others ([`vivarium_sim::every::trie::ToldAgain`]). Where a program goes by
 //! random numbers or by session ids, the search is made again with several numbers for each draw, and once for each
 //! order of the ids. A program that goes by the times of znodes is not searched to an end: a search has no clock of
 //! servers.
@@ -35,7 +35,7 @@ impl Varied {
         self.order.clone().unwrap_or_default()
     }
 
-    /// The values that are not varied, so that histories are told again with others.
+    /// The values that are not varied, so that histories are replayed with others.
     pub(super) fn fixed(&self) -> Vec<Valued> {
         let is_fixed = |kind: &Valued| match kind {
             Valued::RandomNumbers => !self.draws,
@@ -46,7 +46,7 @@ impl Varied {
     }
 }
 
-/// Searches, and again for the values that programs go by; `begins` is told of each question before it is searched. All
+/// Searches, and again for the values that programs go by; `begins` is called with each question before its search. All
 /// of it together keeps within the time.
 pub(super) fn raised(
     question: Question,

@@ -36,7 +36,7 @@ pub(super) enum Step {
     /// The server takes the oldest packet, at this place of the log.
     Serve(Place),
     Draw(Slot),
-    /// The clock has gone on by so many minutes more than the program has slept.
+    /// The minutes that the clock has gone on beyond what the program has slept.
     Tell(Slot, u64),
     Late(Session),
     Close(Session),

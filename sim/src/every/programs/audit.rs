@@ -1,8 +1,8 @@
 //! What a search knows of monitors from themselves, checked while it is used.
 //!
 //! A monitor says which events concern it, and its state is what its hash takes in. The first is checked where a
-//! step is worked out: copies of the monitors that an event does not concern are told of it all the same, and
-//! must neither move nor object. The second is checked when the search is over. Monitors with equal hashes are
+//! step is worked out: copies of the monitors that an event does not concern get it all the same, and
+//! must neither change nor object. The second is checked when the search is over. Monitors with equal hashes are
 //! one piece, which is kept as it was when it was first come to; for some of the pieces, the steps of monitors
 //! from one to the next are remembered. Copies that came to a piece in other ways are led along what is known
 //! from there on, and must come to the same pieces.
@@ -20,13 +20,13 @@ use vivarium_model::property::{Monitors, Objection};
 use vivarium_model::time::Time;
 use vivarium_model::witnesses::{Shown, Witnesses};
 
-/// So many states are checked, and then one in [`RARITY`](super::check::RARITY); so many steps, and then one in
-/// [`STEPS_RARITY`].
+/// The states that are checked before only one in [`RARITY`](super::check::RARITY) is, and the steps before only one in
+/// [`STEPS_RARITY`] is.
 pub(super) const FIRST: u64 = if cfg!(debug_assertions) { 2_000 } else { 10_000 };
 
 const STEPS_RARITY: u128 = 64;
 
-/// Of the pieces of so many monitors, and of each, so many steps are remembered.
+/// The monitors' pieces that are remembered, and the steps of each.
 const PIECES: usize = 4_000;
 const STEPS: usize = 12;
 
@@ -68,7 +68,7 @@ struct MonitorsStep {
 pub struct Audited {
     /// States in which steps that reductions hold for independent were tried in both orders.
     pub states: u64,
-    /// Steps of which monitors were told whom they do not concern.
+    /// Steps whose events were shown to monitors that they do not concern.
     pub steps: u64,
     /// Walks of copies of the monitors that have the same hash and came another way.
     pub walks: u64,

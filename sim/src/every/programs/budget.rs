@@ -3,7 +3,7 @@
 use std::fmt;
 use vivarium_model::fingerprint::Fingerprint;
 
-/// Each number of a budget has so many bits in what a state is found by.
+/// The bits that each number of a budget has in a state's fingerprint.
 const BITS: u32 = 6;
 
 /// The most of each kind on one path: more than any search gets through.
@@ -27,6 +27,19 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// Each kind by its name, with its number.
+    pub fn kinds(self) -> [(&'static str, u8); 6] {
+        let Budget { lost, expiries, cancels, timers, kills, delays } = self;
+        [
+            ("lost", lost),
+            ("expiries", expiries),
+            ("cancels", cancels),
+            ("timers", timers),
+            ("kills", kills),
+            ("delays", delays),
+        ]
+    }
+
     pub(super) fn fingerprint(self) -> Fingerprint {
         // The multiplier is odd, so no two budgets fall together.
         Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
@@ -34,27 +47,17 @@ impl Budget {
 
     /// All of it in one number of 36 bits.
     pub(super) fn packed(self) -> u128 {
-        let Budget { lost, expiries, cancels, timers, kills, delays } = self;
-        let left = [lost, expiries, cancels, timers, kills, delays];
-        left.iter().fold(0, |sum, number| sum << BITS | u128::from(*number))
+        self.kinds().iter().fold(0, |sum, (_, number)| sum << BITS | u128::from(*number))
     }
 }
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kinds = [
-            (self.lost, "lost"),
-            (self.expiries, "expiries"),
-            (self.cancels, "cancels"),
-            (self.timers, "timers"),
-            (self.kills, "kills"),
-            (self.delays, "delays"),
-        ];
-        let mut some = kinds.into_iter().filter(|(number, _)| *number > 0).peekable();
+        let mut some = self.kinds().into_iter().filter(|(_, number)| *number > 0).peekable();
         if some.peek().is_none() {
             return f.write_str("no faults");
         }
-        for (at, (number, kind)) in some.enumerate() {
+        for (at, (kind, number)) in some.enumerate() {
             write!(f, "{}{number} {kind}", if at > 0 { ", " } else { "" })?;
         }
         Ok(())

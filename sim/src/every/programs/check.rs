@@ -1,5 +1,5 @@
-//! Privacy, checked while it is used: in the first states, and then in one of so many, each private step of each
-//! client, at each place of its blocks, is held against each step that another client can take behind it, at each
+//! Privacy, checked while it is used: in the first states, and then in one of [`RARITY`], each private step of each
+//! client, at each place of its blocks, is compared with each step that another client can take after it, at each
 //! place of that one's blocks.
 //!
 //! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
@@ -16,7 +16,7 @@ use vivarium_model::property::Objection;
 /// The property that a reduction's condition holds.
 pub const REDUCTION: &str = "a reduction's condition";
 
-/// After the first ones, one state in so many is checked, unless somebody asks for all.
+/// After the first ones, one state in this many is checked, unless all are asked for.
 pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
 
 impl ProgramModel {

@@ -27,7 +27,7 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Program;
 use vivarium_model::id::ClientId;
 
-/// Inputs that are told again at most, in each of the passes.
+/// The most inputs that are replayed, in each of the passes.
 const INPUTS: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
 
 /// Ways that are taken by programs of their own, for each client.
@@ -44,7 +44,7 @@ const STRIDES: usize = 32;
 pub struct Again {
     /// Ways through programs that end somewhere, all or some of them.
     pub ways: u64,
-    /// Of so many.
+    /// The number of all.
     pub of: u64,
     /// Walks through rounds that were begun another way.
     pub walks: u64,
@@ -60,7 +60,7 @@ impl Trie {
     /// Does again what the programs have done, until some time; `fresh` makes them anew.
     ///
     /// # Errors
-    /// The sentence that tells which program does something else when it is told the same, and what.
+    /// The sentence that says which program differs in a replay of the same inputs, and how.
     pub fn again(
         &self,
         fresh: &dyn Fn() -> Vec<Program>,

@@ -42,10 +42,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod values;
+mod variation;
 
 pub use again::Again;
 pub use node::{Edge, Node, NodeId, NodeState};
-pub use values::{ToldAgain, Valued};
+pub use values::ToldAgain;
+pub use variation::Valued;
 
 use crate::every::intern::Arena;
 use foreign::ForeignWakers;
@@ -72,7 +74,7 @@ pub struct Trie {
     /// Changes of names under which programs must do the same, if they are to be held against each
     /// other.
     renamings: OnceLock<Vec<Renaming>>,
-    /// Other values that histories are told again with, if they are.
+    /// The other values that histories are replayed with, if they are.
     others: OnceLock<values::Others>,
     replays: AtomicU64,
     polls: AtomicU64,

@@ -64,7 +64,7 @@ pub(super) struct Waits {
     /// Parts of the replies that it does not observe.
     pub(super) unseen: Box<[(CallId, Unseen)]>,
     pub(super) listens: bool,
-    /// It matters to it of which session.
+    /// It asks for the session of each change.
     pub(super) listens_for_sessions: bool,
 }
 

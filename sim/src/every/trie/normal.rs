@@ -4,7 +4,7 @@
 //! ([`Unseen`]): the names of children come without the Stat that came along, a watch for a
 //! predecessor's deletion does not tell what was in it. Such an input stands for all that differ in
 //! nothing else, and is what the program is then fed. A change of a session's state comes without the
-//! session, where nobody in the program asks for it. It matters: a Stat holds absolute zxids, so
+//! session, where no task of the program asks for it. It matters: a Stat holds absolute zxids, so
 //! without this hardly any two histories of a program would be the same.
 
 use super::node::Waits;

@@ -2,7 +2,7 @@
 //! ids is the larger, and at what time a znode was changed.
 //!
 //! A search gives each of these one value. That is enough for a program that only copies and compares them for
-//! equality. So histories are told again with other values wherever they stand in what the program is told, inside of
+//! equality. So histories are replayed with other values wherever they stand in the inputs, inside of
 //! paths and data too, from the program's beginning on, through all of its rounds. A program that does not do the same
 //! under the same change of values goes by them, and the first sentence that says so is kept. It is no verdict: who
 //! asked searches again, with these values as a choice, or says that the search is inconclusive.
@@ -11,8 +11,9 @@
 //! again.
 
 use super::node::Origin;
-use super::renaming::{Renaming, does_the_same, random_number};
+use super::renaming::does_the_same;
 use super::replay::parted;
+use super::variation::{Valued, Variation};
 use super::{Edge, Node, NodeId, Trie, lock};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -20,49 +21,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Process;
-use vivarium_model::host::{Input, Message, Operation, Outcome, Output};
-use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::op::{
-    ClientInfo, Data, Op, OpResult, ReadOp, ReadResult, Request, Response, SessionChange,
-    WatchedEvent,
-};
+use vivarium_model::host::{Input, Operation, Outcome, Output};
+use vivarium_model::id::ClientId;
+use vivarium_model::op::{Op, ReadOp, Request};
 use vivarium_model::session_order::SessionOrder;
-use vivarium_model::stat::Stat;
 use vivarium_model::time::Duration;
-use vivarium_model::zxid::Zxid;
 
-/// Something that programs are told and that a search gives one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Valued {
-    /// What a draw gives ([`vivarium_model::handle::ZooKeeper::random`]).
-    RandomNumbers,
-    /// Session ids.
-    SessionIds,
-    /// `ctime` and `mtime` of a [`Stat`].
-    ZnodeTimes,
-}
-
-impl Valued {
-    /// All of them.
-    pub const ALL: [Valued; 3] = [Valued::RandomNumbers, Valued::SessionIds, Valued::ZnodeTimes];
-}
-
-/// All histories are told again while a trie has no more nodes than this, and then one in [`RARITY`].
+/// All histories are replayed while a trie has no more nodes than this, and then one in [`RARITY`].
 const ALL_OF: u32 = 4_096;
 const RARITY: u128 = 16;
 
-/// Draws are told again with so many other numbers, as long as no more than [`DRAWS`] of them were.
+/// Other numbers for each draw, for the first [`DRAWS`] draws.
 const NUMBERS: u32 = 32;
 const DRAWS: u64 = 256;
 
-/// So many differences are held against what the program does when it is told the same so often.
+/// The differences that are compared with replays of the same inputs, and the replays for each.
 const CONTROLLED: u64 = 32;
 const CONTROLS: usize = 32;
 
-/// So many sessions and random numbers of a client are known by their look.
-const KNOWN: u32 = 256;
-
-/// What is told otherwise, and what came of it.
+/// What is varied, and what came of it.
 pub(super) struct Others {
     clients: u8,
     order: SessionOrder,
@@ -78,7 +55,7 @@ pub(super) struct Others {
     goes_by: Mutex<BTreeMap<Valued, String>>,
 }
 
-/// What histories were told again with other values.
+/// The histories that were replayed with other values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToldAgain {
     /// How many histories were.
@@ -87,192 +64,6 @@ pub struct ToldAgain {
     pub of: u64,
     /// Which values a program goes by: what it did, as a sentence.
     pub goes_by: BTreeMap<Valued, String>,
-}
-
-/// Other values for those that a history has.
-struct Variation {
-    renaming: Renaming,
-    times: Times,
-}
-
-/// When znodes were changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Times {
-    /// At 0, as in the search.
-    Zero,
-    /// Ten seconds after the transaction before.
-    Up,
-    /// Ten seconds before it: the leader's clock is behind that of its predecessor.
-    Down,
-}
-
-impl Variation {
-    /// The values of these kinds are others; `number` says which.
-    fn of(valued: &[Valued], clients: u8, order: &SessionOrder, number: u32) -> Variation {
-        let mut numbers = BTreeMap::new();
-        let has = |kind| valued.contains(&kind);
-        let orders = SessionOrder::all(clients);
-        // The last order is the reverse of the first, as far as four kinds of order have one.
-        let other =
-            &orders[(orders.len() * (number as usize + 1)).saturating_sub(1) % orders.len()];
-        let other = if other == order { &orders[0] } else { other };
-        for client in (1..=clients).map(ClientId) {
-            for known in 0..KNOWN {
-                if has(Valued::SessionIds) {
-                    let session = order.session(client, known + 1).0;
-                    // A larger number too, for those who count.
-                    numbers.insert(session, other.session(client, known + 1 + number).0);
-                }
-                if has(Valued::RandomNumbers) {
-                    let here = random_number(client, known.into());
-                    numbers.insert(here, other_number(here, client, number));
-                }
-            }
-        }
-        let times = match has(Valued::ZnodeTimes) {
-            false => Times::Zero,
-            true if number.is_multiple_of(2) => Times::Up,
-            true => Times::Down,
-        };
-        Variation { renaming: Renaming::to(numbers), times }
-    }
-
-    /// The same input with other values.
-    fn told(&self, input: &Input) -> Input {
-        match input {
-            Input::Start => Input::Start,
-            Input::Session(SessionChange { state, session }) => {
-                let session = session.map(|session| self.session(session));
-                Input::Session(SessionChange { state: *state, session })
-            }
-            Input::Reply { call, outcome } => {
-                Input::Reply { call: *call, outcome: self.outcome(outcome) }
-            }
-            Input::Event { call, event } => Input::Event { call: *call, event: self.event(event) },
-        }
-    }
-
-    fn outcome(&self, outcome: &Outcome) -> Outcome {
-        match outcome {
-            Outcome::Response(Ok(response)) => Outcome::Response(Ok(self.response(response))),
-            Outcome::Watch(Ok(event)) => Outcome::Watch(Ok(self.event(event))),
-            Outcome::Connected(session) => Outcome::Connected(self.session(*session)),
-            Outcome::Random(number) => Outcome::Random(self.renaming.number(*number)),
-            Outcome::Message(Message { from, body }) => {
-                Outcome::Message(Message { from: *from, body: self.data(body) })
-            }
-            Outcome::Response(Err(_))
-            | Outcome::Watch(Err(_))
-            | Outcome::Closed
-            | Outcome::Elapsed
-            | Outcome::Now(_)
-            | Outcome::Cancelled
-            | Outcome::Resource(_)
-            | Outcome::AuthAdded(_) => outcome.clone(),
-        }
-    }
-
-    fn response(&self, response: &Response) -> Response {
-        match response {
-            Response::Written(result) => Response::Written(self.result(result)),
-            Response::Multi(results) => {
-                Response::Multi(results.iter().map(|result| self.result(result)).collect())
-            }
-            Response::Exists(stat) => Response::Exists(self.stat(stat)),
-            Response::Data(data, stat) => Response::Data(self.data(data), self.stat(stat)),
-            Response::Children(names, stat) => {
-                Response::Children(self.sorted(names), self.stat(stat))
-            }
-            Response::Acl(acl, stat) => Response::Acl(acl.clone(), self.stat(stat)),
-            Response::AclSet(stat) => Response::AclSet(self.stat(stat)),
-            Response::MultiRead(results) => {
-                Response::MultiRead(results.iter().map(|result| self.read(result)).collect())
-            }
-            Response::Ephemerals(paths) => Response::Ephemerals(self.sorted(paths)),
-            Response::WhoAmI(clients) => {
-                let known =
-                    |it: &ClientInfo| ClientInfo { user: self.text(&it.user), ..it.clone() };
-                Response::WhoAmI(clients.iter().map(known).collect())
-            }
-            Response::AllChildrenNumber(_)
-            | Response::Watches
-            | Response::ContainerDeleted
-            | Response::Synced
-            | Response::Closed => response.clone(),
-        }
-    }
-
-    fn result(&self, result: &OpResult) -> OpResult {
-        match result {
-            OpResult::Created(path, stat) => OpResult::Created(self.text(path), self.stat(stat)),
-            OpResult::Set(stat) => OpResult::Set(self.stat(stat)),
-            OpResult::Deleted | OpResult::Checked | OpResult::Failed(_) => result.clone(),
-        }
-    }
-
-    fn read(&self, result: &ReadResult) -> ReadResult {
-        match result {
-            ReadResult::Data(data, stat) => ReadResult::Data(self.data(data), self.stat(stat)),
-            ReadResult::Children(names) => ReadResult::Children(self.sorted(names)),
-            ReadResult::Failed(_) => result.clone(),
-        }
-    }
-
-    fn stat(&self, stat: &Stat) -> Stat {
-        let time = |zxid: Zxid, now: u64| match self.times {
-            Times::Zero => now,
-            Times::Up => 10_000 * u64::from(zxid.counter()),
-            Times::Down => 10_000 * u64::from(u32::MAX - zxid.counter()),
-        };
-        Stat {
-            ctime: time(stat.czxid, stat.ctime),
-            mtime: time(stat.mzxid, stat.mtime),
-            ephemeral_owner: stat.ephemeral_owner.map(|owner| self.session(owner)),
-            ..*stat
-        }
-    }
-
-    fn event(&self, event: &WatchedEvent) -> WatchedEvent {
-        WatchedEvent { path: self.text(&event.path), ..event.clone() }
-    }
-
-    fn session(&self, session: SessionId) -> SessionId {
-        SessionId(self.renaming.number(session.0))
-    }
-
-    fn sorted(&self, names: &[Arc<str>]) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = names.iter().map(|name| self.text(name)).collect();
-        names.sort();
-        names
-    }
-
-    fn text(&self, text: &Arc<str>) -> Arc<str> {
-        match may_hold_a_value(text.as_bytes()) {
-            true => self.renaming.text(text).into(),
-            false => Arc::clone(text),
-        }
-    }
-
-    fn data(&self, data: &Data) -> Data {
-        match data.len() >= 8 {
-            true => self.renaming.bytes(data).into(),
-            false => Arc::clone(data),
-        }
-    }
-}
-
-/// Another random number. The first is odd where the one here is even, and differs in the next bits too; in every other
-/// one the highest bit is not set, as it is here. All have as many hexadecimal digits.
-fn other_number(here: u64, client: ClientId, number: u32) -> u64 {
-    let other = Fingerprint::of(&("another number", here, client, number)).0 as u64;
-    let low = if number == 0 { !here & 0xf } else { other & 0xf };
-    let high = if number.is_multiple_of(2) { 1 << 63 } else { 1 << 60 };
-    high | other & ((1 << 60) - 16) | low
-}
-
-/// Whether a text has as many digits in a row as the shortest of these values, in decimal or hexadecimal.
-fn may_hold_a_value(text: &[u8]) -> bool {
-    text.split(|byte| !byte.is_ascii_hexdigit()).any(|word| word.len() >= 15)
 }
 
 fn is_a_reading(input: &Input) -> bool {
@@ -350,7 +141,7 @@ impl Others {
 /// A history from a program's beginning, and what the program does behind it.
 struct History {
     client: ClientId,
-    /// The last one leads to where nobody has been yet.
+    /// The last one is new.
     edges: Vec<Arc<Edge>>,
 }
 
@@ -417,8 +208,7 @@ impl Trie {
         Ok(())
     }
 
-    /// A program that did something else with other values is told the same ones, again and again, the first times that
-    /// this happens: if it does not always do the same, it is not the values that it goes by.
+    /// The first times that a program differs with other values, the same inputs are replayed, again and again: if it does not always do the same, it is not the values that it goes by.
     fn control(&self, others: &Others, history: &History) -> Result<(), String> {
         match others.controlled.fetch_add(1, Ordering::Relaxed) < CONTROLLED {
             true => (0..CONTROLS).try_for_each(|_| self.same_again(history)),
@@ -449,7 +239,7 @@ impl Trie {
         found.into_iter().for_each(|(kind, sentence)| _ = goes_by.entry(kind).or_insert(sentence));
     }
 
-    /// What is different when the history is told with other values, as a sentence; `None` if nothing is.
+    /// What differs in a replay with other values, as a sentence; `None` if nothing does.
     fn parts(&self, variation: &Variation, history: &History) -> Option<String> {
         let History { client, edges } = history;
         let told: Vec<Input> = edges.iter().map(|edge| variation.told(&edge.input)).collect();
@@ -515,21 +305,5 @@ impl Trie {
     fn first_arrival(&self, client: ClientId, round: NodeId) -> Option<super::replay::Way> {
         let lap = lock(&self.lane(client).rounds).first(round)?;
         Some(self.lap(&lap))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A search numbers creates in blocks of 65,536, so few of them come to a large zxid.
-    #[test]
-    fn times_fall_up_to_the_last_zxid() {
-        let falling = Variation::of(&[Valued::ZnodeTimes], 1, &SessionOrder::default(), 1);
-        let ctime = |counter: u32| {
-            let czxid = Zxid(1 << 32 | u64::from(counter));
-            falling.stat(&Stat { czxid, ..Stat::default() }).ctime
-        };
-        assert!(ctime(1) > ctime(1 << 20) && ctime(1 << 20) > ctime(u32::MAX));
     }
 }

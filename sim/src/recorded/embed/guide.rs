@@ -153,7 +153,7 @@ impl<'a> Guide<'a> {
         self.tell_time()
     }
 
-    /// Programs that have asked for the time are told that of the run.
+    /// Programs that have asked for the time get that of the run.
     fn tell_time(&mut self) -> Result<(), String> {
         let clients = (0..self.service().config().clients.len()).map(ClientId::at);
         let reading = self.at;

@@ -108,7 +108,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Faults happen, until the time for them is over or nobody is left to be disturbed. A service always is.
+    /// Faults happen, until the time for them is over or no program is left. A service always is.
     fn chaos(&mut self) -> Result<(), Objection> {
         let end = Time::ZERO + self.drawn.chaos;
         let serves = self.drawn.config.has_services();

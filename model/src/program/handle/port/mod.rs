@@ -163,7 +163,7 @@ impl Port {
         !lock(&self.state).subscribers.is_empty()
     }
 
-    /// Whether anybody in it would hear of which session that is.
+    /// Whether any of its tasks asks for the sessions of changes.
     pub fn listens_for_sessions(&self) -> bool {
         lock(&self.state).subscribers.values().any(|subscriber| subscriber.of_sessions)
     }

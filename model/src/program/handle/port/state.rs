@@ -80,7 +80,7 @@ pub(super) struct WatchSlot {
 #[derive(Default)]
 pub(super) struct Subscriber {
     pub(super) states: VecDeque<SessionChange>,
-    /// It matters to the program of which session.
+    /// The program asks for the session of each change.
     pub(super) of_sessions: bool,
     pub(super) waker: Option<Waker>,
 }

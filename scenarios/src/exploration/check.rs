@@ -1,0 +1,93 @@
+//! Whether what a search is asked for makes sense for its scenario, and what follows from both.
+
+use super::ExploreError;
+use super::asked::{Ensemble, Exploration, UNASKED};
+use vivarium_model::bounds::SEARCHED_CLIENTS;
+use vivarium_model::case::GrainKind;
+use vivarium_model::setup::{Setup, SetupError};
+use vivarium_sim::bounds::{OutOfBounds, some_time, within};
+use vivarium_sim::every::programs::MOST;
+use vivarium_sim::every::{Options, Strategy};
+use vivarium_sim::{Explored, Scenario};
+
+impl Exploration {
+    /// Whether what is said makes sense, and nothing that the other grain alone has.
+    pub(super) fn check(&self, scenario: &Scenario) -> Result<(), ExploreError> {
+        scenario.check().map_err(ExploreError::Scenario)?;
+        self.check_numbers()?;
+        let scenario_name = || scenario.name.clone();
+        if self.interchangeable && scenario.settings.tell_clients_apart() {
+            return Err(ExploreError::ClientsDiffer { scenario: scenario_name() });
+        }
+        let service = self.clients.is_some() || !self.setup.is_empty();
+        let (other, grain) = match &scenario.explored {
+            Explored::Programs { .. } => (self.ensemble != Ensemble::default(), GrainKind::Service),
+            Explored::Servers(_) => {
+                let service = service || self.budget != UNASKED || !self.delays.is_empty();
+                (service, GrainKind::Ensemble)
+            }
+            Explored::No(_) => return Ok(()),
+        };
+        match other {
+            true => Err(ExploreError::OtherGrain { scenario: scenario_name(), grain }),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn strategy(&self) -> String {
+        match self.options.strategy {
+            Strategy::BreadthFirst => "breadth first".to_string(),
+            Strategy::DepthFirst => "depth first".to_string(),
+        }
+    }
+
+    /// Whether its numbers make sense.
+    pub(super) fn check_numbers(&self) -> Result<(), OutOfBounds> {
+        let Options { max_states, max_memory, max_time, .. } = self.options;
+        if let Some(states) = max_states {
+            within(&format!("max_states({states})"), states, 1, u64::MAX)?;
+        }
+        if let Some(bytes) = max_memory {
+            within(&format!("max_memory({bytes})"), bytes, 1, u64::MAX)?;
+        }
+        for (kind, number) in self.budget.kinds() {
+            within(&format!("{kind}({number})"), number.into(), 0, MOST.into())?;
+        }
+        self.delays.iter().try_for_each(|span| some_time("delay", *span))?;
+        max_time.map_or(Ok(()), |time| some_time("max_time", time))
+    }
+
+    /// How many clients there are.
+    pub(super) fn clients_of(&self, scenario: &Scenario) -> Result<u8, ExploreError> {
+        let name = || scenario.name.clone();
+        if let Some(clients) = self.clients {
+            let said = format!("clients({clients})");
+            let roles = scenario.settings.roles.len();
+            if roles != 0 && roles != usize::from(clients) {
+                return Err(ExploreError::RolesSayHowMany { scenario: name(), clients });
+            }
+            within(&said, clients.into(), 1, SEARCHED_CLIENTS.into())?;
+            return Ok(clients);
+        }
+        let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
+        let few = u8::try_from(fewest).ok().filter(|clients| *clients <= SEARCHED_CLIENTS);
+        few.ok_or_else(|| ExploreError::TooManyClients { scenario: name(), clients: fewest })
+    }
+
+    /// The scenario with what is there from the start of this search.
+    pub(super) fn set_up(
+        &self,
+        scenario: &Scenario,
+        setup: &Setup,
+    ) -> Result<Scenario, ExploreError> {
+        let mut setup = scenario.setup.clone().and(setup);
+        for path in &self.setup {
+            match setup.add(path) {
+                // The scenario may have it too.
+                Ok(()) | Err(SetupError::Twice(_)) => {}
+                Err(error) => return Err(ExploreError::Setup(error)),
+            }
+        }
+        Ok(Scenario { explored: Explored::Programs { setup }, ..scenario.clone() })
+    }
+}
