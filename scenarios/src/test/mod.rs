@@ -226,7 +226,8 @@ impl Test {
     ///
     /// A sweep ends when all other programs have finished, all is mended, and services have had the time to notice
     /// that a session has ended and to begin anew. A search has an end wherever nothing can happen any more but that
-    /// services wait: let them wait by watches, not by polling.
+    /// services wait: let them wait by watches, not by polling. What a service waits for is not judged, so one that
+    /// waits for ever by mistake shows only in what your properties ask.
     ///
     /// ```
     /// use vivarium::prelude::*;

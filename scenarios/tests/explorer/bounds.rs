@@ -112,6 +112,19 @@ fn servers_of_a_search() {
     assert_eq!(read(more), Err(too_many));
 }
 
+/// The command line has no such election, but a test can ask for it.
+#[test]
+fn elections_by_lot_are_for_sweeps() {
+    let entries = vivarium::catalogue::catalogue();
+    let broadcast = entries.iter().find(|entry| entry.name == "broadcast").expect("it is there");
+    let scenario = (broadcast.build)(&vivarium::catalogue::Switches::default());
+    let refused = vivarium::explore(&scenario, &Exploration::new().election(Election::ByLot));
+    assert_eq!(
+        refused.expect_err("a search tries every outcome").to_string(),
+        "elections by lot are for sweeps; a search tries every outcome: say `--election any`"
+    );
+}
+
 /// The catalogue says itself how many machines it sweeps; a test and a case file can ask for others.
 #[test]
 fn machines_of_a_sweep() {

@@ -50,7 +50,8 @@ fn of_clients(drawn: &Drawn) -> Vec<Dimension> {
     if drawn.config.has_services() {
         let services = (1..).zip(clients).filter(|(_, client)| client.serves);
         let numbers: Vec<String> = services.map(|(number, _)| number.to_string()).collect();
-        let who = format!("of clients {} need not finish", numbers.join(", "));
+        let numbers = numbers.join(", ");
+        let who = format!("those of clients {numbers} need not finish, whatever they wait for");
         rows.push(Dimension::new("programs", true, who));
     }
     rows

@@ -105,7 +105,9 @@ fn an_ended_program_is_how_it_ended() {
 }
 
 #[test]
-#[should_panic(expected = "client 1: Session(Expired) after the program's end")]
+#[should_panic(
+    expected = "client 1: Session(SessionChange { state: Expired, session: None }) after the program's end"
+)]
 fn an_ended_program_gets_no_input() {
     let mut memo = alone(|_| async { Ok(()) });
     feed(&mut memo, ONE, Input::Session(SessionState::Expired.into()));
