@@ -38,7 +38,7 @@ pub fn violation_report(finding: &Finding) -> String {
 
     let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
     if let Some(difference) = &finding.unrepeated {
-        let _ = write!(report, "\n{}", another_run(difference));
+        let _ = write!(report, "\n{}", another_run(difference, violation));
     } else if violation.objection.property == FUNCTION_OF_ITS_INPUTS {
         let _ = write!(report, "\n{CAUSES}\n");
     }
@@ -90,11 +90,14 @@ fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String
 }
 
 /// That the violation is none that a repeat shows, and why that can be.
-fn another_run(Difference { step, says, .. }: &Difference) -> String {
+fn another_run(Difference { step, says, .. }: &Difference, violation: &Violation) -> String {
+    let seen = match violation.objection.property == FUNCTION_OF_ITS_INPUTS {
+        true => "",
+        false => "What the first one saw it has seen all the same; the second may not show it.\n",
+    };
     let says: String = says.lines().map(|line| format!("  {line}\n")).collect();
     format!(
         "This seed, once more, gave another run: they differ first at step {step}.\n\
-         What the first one saw it has seen all the same; the second may not show it.\n\
-         {says}{CAUSES}\n"
+         {seen}{says}{CAUSES}\n"
     )
 }

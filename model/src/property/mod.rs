@@ -50,7 +50,7 @@ pub use led_by_quorum::LedByQuorum;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
-pub use monitors::Monitors;
+pub use monitors::{Monitors, OF_ITSELF, Telling, is_concerned};
 pub use monotone_zxid::MonotoneZxid;
 pub use moved_session::MovedSession;
 pub use no_exit::NoExit;

@@ -15,6 +15,31 @@ pub struct Monitors {
     slots: Vec<Tracked<Slot>>,
     /// Where those are that hear what passes client machines. Follows from them.
     hearing: Vec<usize>,
+    telling: Telling,
+}
+
+/// Who is told of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// Each monitor that it concerns, as the monitor says.
+    #[default]
+    Concerned,
+    /// All monitors: one that is moved by an event that does not concern it, as it says, is another one at the end.
+    Everyone,
+    /// Each monitor that it concerns, and a copy of each other one, which must stay as it is.
+    Copies,
+}
+
+/// The property that a monitor is what it says of itself.
+pub const OF_ITSELF: &str = "what a property says of itself";
+
+/// The sentence about a monitor that an event moves of which it says that it does not concern it: what
+/// [`Monitors::unconcerned`] has seen.
+pub fn is_concerned(seen: &Objection) -> String {
+    let Objection { property, saw } = seen;
+    format!(
+        "`{property}` says of an event that it does not concern it, and it does (`concerns`): {saw}"
+    )
 }
 
 #[derive(Clone, Hash)]
@@ -86,7 +111,20 @@ impl Monitors {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })
         };
-        Monitors { slots: monitors.into_iter().map(slot).collect(), hearing }
+        let slots = monitors.into_iter().map(slot).collect();
+        Monitors { slots, hearing, telling: Telling::default() }
+    }
+
+    /// From now on, events are told like this.
+    pub fn tell(&mut self, telling: Telling) {
+        self.telling = telling;
+    }
+
+    /// The name of each and the fingerprint of its state. (One that panics when it is asked for them has neither.)
+    pub fn states(&self) -> Vec<(String, Fingerprint)> {
+        let state = |slot: &Tracked<Slot>| (slot.monitor.name().to_string(), slot.fingerprint());
+        let asked = |slot| catch_unwind(AssertUnwindSafe(|| state(slot))).ok();
+        self.slots.iter().filter_map(asked).collect()
     }
 
     /// Each of them.
@@ -121,8 +159,21 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let mut concerned = self.slots.iter_mut().filter(|slot| slot.monitor.concerns(event));
-        concerned.try_for_each(|slot| slot.make_mut().event(view, event))
+        for slot in &mut self.slots {
+            if slot.monitor.concerns(event) {
+                slot.make_mut().event(view, event)?;
+            } else if self.telling == Telling::Everyone {
+                slot.make_mut().event(view, event).or_else(unless_unreachable)?;
+            }
+        }
+        match self.telling {
+            Telling::Copies => self.unconcerned(view, event).map_err(|objection| {
+                let Objection { property, saw } = objection;
+                let seen = Objection::new(&property, format!("told that {event}: {saw}"));
+                Objection::new(OF_ITSELF, is_concerned(&seen))
+            }),
+            Telling::Concerned | Telling::Everyone => Ok(()),
+        }
     }
 
     /// Whether any of them hears what passes client machines.
@@ -139,7 +190,7 @@ impl Monitors {
         view: View<'_>,
         exchanges: &[(ClientId, Exchange)],
     ) -> Result<(), Objection> {
-        let Monitors { slots, hearing } = self;
+        let Monitors { slots, hearing, .. } = self;
         hearing.iter().try_for_each(|at| {
             let slot = slots[*at].make_mut();
             slot.ask(slot.looks_back, view, |monitor, view| {
@@ -152,16 +203,15 @@ impl Monitors {
     /// Tells a copy of each monitor that this event does not concern, as it says, of the event all the same.
     ///
     /// # Errors
-    /// The name of a monitor that moves or objects, with what it said. One that panics with `unreachable!` has
-    /// only repeated that it is never told.
+    /// The name of a monitor that moves or objects, with what it said.
     pub fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         for slot in self.slots.iter().filter(|slot| !slot.monitor.concerns(event)) {
             let mut copy = slot.clone();
             let asked = copy.make_mut().event(view, event);
             let name = slot.monitor.name();
             match asked {
-                Err(objection) if objection.saw.contains("entered unreachable code") => {}
-                Err(objection) => return Err(Objection::new(name, objection.saw)),
+                Err(objection) => unless_unreachable(objection)
+                    .map_err(|objection| Objection::new(name, objection.saw))?,
                 Ok(()) if copy.fingerprint() != slot.fingerprint() => {
                     return Err(Objection::new(name, "its state is another one then"));
                 }
@@ -193,5 +243,13 @@ impl Monitors {
         let hashed = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         hashed.for_each(|slot| slot.fingerprint().hash(&mut whole));
         whole.finished()
+    }
+}
+
+/// A monitor that panics with `unreachable!` has only repeated that it is never told.
+fn unless_unreachable(objection: Objection) -> Result<(), Objection> {
+    match objection.saw.contains("entered unreachable code") {
+        true => Ok(()),
+        false => Err(objection),
     }
 }

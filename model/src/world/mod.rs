@@ -15,7 +15,7 @@ use crate::ensemble::Ensemble;
 use crate::program::exchange::Exchange;
 use crate::program::host::{self, Host, Output};
 use crate::program::machines::ProgramState;
-use crate::property::{Monitor, Monitors, Objection};
+use crate::property::{Monitor, Monitors, Objection, Telling};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
@@ -95,6 +95,11 @@ impl<H: Host, G: Grain> World<H, G> {
     /// The monitors.
     pub fn monitors(&self) -> &Monitors {
         self.witnesses.monitors()
+    }
+
+    /// From now on, monitors are told events like this.
+    pub fn tell(&mut self, telling: Telling) {
+        self.witnesses.tell(telling);
     }
 
     /// Fingerprint of the grain, the history and the event monitors. (A host's programs are

@@ -1,7 +1,7 @@
 //! What is no part of ZooKeeper and watches it: the committed history, what is proposed, the monitors.
 
 use crate::program::exchange::Exchange;
-use crate::property::{Commit, Monitors, Objection, View, check_commit};
+use crate::property::{Commit, Monitors, Objection, Telling, View, check_commit};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher};
 use crate::vocabulary::id::{ClientId, ServerId};
@@ -58,6 +58,11 @@ impl Witnesses {
     /// The monitors.
     pub fn monitors(&self) -> &Monitors {
         &self.monitors
+    }
+
+    /// From now on, monitors are told events like this.
+    pub fn tell(&mut self, telling: Telling) {
+        self.monitors.tell(telling);
     }
 
     /// Fingerprint of the history, the event monitors and what is proposed.

@@ -11,6 +11,7 @@ mod numbers;
 mod panics;
 mod places;
 mod setup;
+mod twice;
 #[cfg(feature = "explore")]
 mod untrue;
 

@@ -1,4 +1,10 @@
-//! The same run once more: of a sweep's first violation, and of any seed to see that it is one.
+//! The same run once more: of a sweep's first violation, of one seed in fifty of a sweep, and of any seed to see that
+//! it is one.
+//!
+//! A program that goes by a clock, by the order of a hash table or by what another run has left behind does not fail for
+//! that. So a sweep runs some of its seeds twice although nothing was violated. In the second run monitors are told all
+//! events, and not only those that concern them, as they say: a monitor that is another one at the end, or objects, is
+//! concerned with more.
 
 use super::determinism::{self, Difference, Way, compare};
 use super::replay::ReplayIn;
@@ -10,8 +16,16 @@ use crate::scenario::Scenario;
 use crate::scenario::drawn::Drawn;
 use crate::seeded::simulate;
 use crate::seeded::sweep::{self, SweepOptions, SweepReport, Totals};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
+use vivarium_model::property::{OF_ITSELF, Objection, Telling};
+use vivarium_model::time::Time;
+use vivarium_model::verdict::Violation;
+
+/// The first seed of a sweep is run twice, and then one in so many.
+const REPEATED: u64 = 50;
 
 /// Runs many seeds of a scenario on several threads, each run on a fresh thread of its own.
 ///
@@ -45,11 +59,30 @@ pub fn sweep_watched(
 ) -> SweepReport {
     let pulses = Some(Arc::clone(pulses));
     let keep = || Keep { steps: true, hashes: true, pulses: pulses.clone(), ..Keep::default() };
-    let once = |seed| simulate(scenario, &Drawn::draw(scenario, seed), options.host, keep());
+    let shown: Mutex<BTreeMap<u64, Twice>> = Mutex::default();
+    let once = |seed: u64| {
+        let is_repeated = (seed - seeds.seeds.start).is_multiple_of(REPEATED);
+        let keep = Keep { monitors: is_repeated, ..keep() };
+        let first = simulate(scenario, &Drawn::draw(scenario, seed), options.host, keep.clone());
+        if !is_repeated || first.report.violation.is_some() {
+            return first;
+        }
+        let (run, twice) = twice(scenario, first, options.host, &keep);
+        if let Some(twice) = twice {
+            shown.lock().unwrap_or_else(PoisonError::into_inner).insert(seed, twice);
+        }
+        run
+    };
     let (mut report, first) = sweep::sweep_with(seeds, &once, progress);
     if let Some(first) = first {
         let keep = Keep { trace_last: options.trace_last, ..keep() };
-        let (run, unrepeated) = once_more(scenario, first, options.host, &keep);
+        let shown = shown.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (run, unrepeated) = match shown.get(&first.report.seed) {
+            Some(Twice { difference }) => {
+                (with_trace(scenario, first, options.host, keep), difference.clone())
+            }
+            None => once_more(scenario, first, options.host, &keep),
+        };
         (report.first_violation, report.unrepeated) = (Some(run), unrepeated);
     }
     report
@@ -68,13 +101,81 @@ fn once_more(
     let Err(difference) = determinism::repeated(&first, &again, host, &get) else {
         return (again.report, None);
     };
-    // Its steps are known. Taken once more, they may come to the same.
-    let replayed = get(Way::Recording(host), Some(&first.report), keep.clone()).report;
-    let run = match replayed.hash == first.report.hash {
+    (with_trace(scenario, first, host, keep.clone()), Some(difference))
+}
+
+/// The run with its trace. Its steps are known: taken once more, they may come to the same.
+fn with_trace(scenario: &Scenario, first: Closed, host: HostKind, keep: Keep) -> RunReport {
+    let seed = first.report.seed;
+    let replayed = go(scenario, seed, Way::Recording(host), Some(&first.report), keep).report;
+    match replayed.hash == first.report.hash {
         true => RunReport { trace: replayed.trace, story: replayed.story, ..first.report },
         false => first.report,
+    }
+}
+
+/// What came of running a seed twice that violated nothing.
+struct Twice {
+    /// Where the two runs differ, if they do.
+    difference: Option<Box<Difference>>,
+}
+
+/// Runs a seed again that violated nothing. Returns the first run, or what the second one shows.
+fn twice(
+    scenario: &Scenario,
+    first: Closed,
+    host: HostKind,
+    keep: &Keep,
+) -> (Closed, Option<Twice>) {
+    let seed = first.report.seed;
+    let get = |way: Way, first: Option<&RunReport>, keep| go(scenario, seed, way, first, keep);
+    let telling =
+        |time, telling| get(Way::Seed { host, time }, None, Keep { telling, ..keep.clone() });
+    let second = telling(2, Telling::Everyone);
+    let is_same = second.report.hash == first.report.hash
+        && second.report.violation.is_none()
+        && second.monitors == first.monitors;
+    if is_same {
+        return (first, None);
+    }
+    // Which event it is that moves a monitor.
+    let third = telling(3, Telling::Copies);
+    let about = third.report.violation.as_ref().map(|violation| &*violation.objection.property);
+    if about == Some(OF_ITSELF) {
+        return (third, Some(Twice { difference: None }));
+    }
+    let Err(difference) = determinism::repeated(&first, &second, host, &get) else {
+        let mut states = first.monitors.iter().zip(&second.monitors);
+        let name = states.find(|(one, other)| one != other).map_or("a property", |(one, _)| &one.0);
+        let saw = format!(
+            "seed {seed}, run twice, gave the same run, and the state of `{name}` is another one at the end: it goes by \
+             something other than what it is told"
+        );
+        let step = first.report.steps;
+        return (violating(first, OF_ITSELF, saw, step), Some(Twice { difference: None }));
     };
-    (run, Some(difference))
+    let step = difference.step;
+    let saw = format!("seed {seed}, run twice, gave two runs: they differ first at step {step}");
+    let run = match second.report.violation.is_some() {
+        // What it saw it has seen.
+        true => second,
+        false => violating(first, FUNCTION_OF_ITS_INPUTS, saw, step),
+    };
+    (run, Some(Twice { difference: Some(difference) }))
+}
+
+/// The run, with something against it that running its seed twice has shown.
+fn violating(mut run: Closed, property: &str, saw: String, step: u64) -> Closed {
+    let report = &run.report;
+    let recorded = report.recorded.get(step.saturating_sub(1) as usize);
+    run.report.violation = Some(Violation {
+        objection: Objection::new(property, saw),
+        seed: Some(report.seed),
+        at: recorded.map_or(Time::ZERO + report.simulated, |(at, _)| *at),
+        step,
+        hash: report.hash,
+    });
+    run
 }
 
 /// Goes one way to a run of this seed, on a fresh thread. `first` is the run that a recording is of.

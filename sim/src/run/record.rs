@@ -13,7 +13,7 @@ use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::mark::{Disruption, DisruptionCounter, MarkCounter};
-use vivarium_model::property::{Measure, Objection, View};
+use vivarium_model::property::{Measure, Objection, Telling, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
@@ -33,6 +33,10 @@ pub(crate) struct Keep {
     pub(crate) hashes: bool,
     /// In full, what these steps caused (counted from 0).
     pub(crate) texts: Range<u64>,
+    /// The state of each monitor at the end.
+    pub(crate) monitors: bool,
+    /// How monitors are told events.
+    pub(crate) telling: Telling,
     /// Whom to tell where the run stands.
     pub(crate) pulses: Option<Arc<Pulses>>,
 }
@@ -233,7 +237,8 @@ impl Record {
             parameters: drawn.parameters(),
             config: drawn.config.clone(),
         };
-        Closed { report, hashes: self.hashes, texts: self.texts }
+        let (hashes, texts) = (self.hashes, self.texts);
+        Closed { report, hashes, texts, monitors: Vec::new() }
     }
 }
 
@@ -246,6 +251,8 @@ pub(crate) struct Closed {
     pub(crate) hashes: Vec<Fingerprint>,
     /// The texts that were to be kept.
     pub(crate) texts: Vec<Caused>,
+    /// The name of each monitor and the fingerprint of its state, if that was to be kept.
+    pub(crate) monitors: Vec<(String, Fingerprint)>,
 }
 
 impl Closed {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::ensemble::Ensemble;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
 use vivarium_model::host::Host;
 use vivarium_model::id::{
@@ -22,7 +23,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::disks::Disks;
-use vivarium_model::property::{Measure, Monitor, Objection, told_timeout};
+use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
@@ -63,6 +64,12 @@ pub(crate) trait Subject: Look {
 
     /// What its monitors measured.
     fn measured(&self) -> Vec<Measure>;
+
+    /// From now on, its monitors are told events like this.
+    fn tell(&mut self, telling: Telling);
+
+    /// The name of each of its monitors and the fingerprint of its state.
+    fn monitors(&self) -> Vec<(String, Fingerprint)>;
 
     /// Whether a server serves clients.
     fn is_serving(&self, server: ServerId) -> bool;
@@ -204,6 +211,14 @@ impl<H: Host> Subject for Watched<H> {
 
     fn measured(&self) -> Vec<Measure> {
         self.world.monitors().measured()
+    }
+
+    fn tell(&mut self, telling: Telling) {
+        self.world.tell(telling);
+    }
+
+    fn monitors(&self) -> Vec<(String, Fingerprint)> {
+        self.world.monitors().states()
     }
 
     fn is_serving(&self, server: ServerId) -> bool {

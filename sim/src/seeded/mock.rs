@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::effect::{Blocker, Effect, Effects, Status};
 use vivarium_model::event::Event;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::history::History;
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
 };
 use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Measure, Objection};
+use vivarium_model::property::{Measure, Objection, Telling};
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::step::Step;
@@ -350,6 +351,12 @@ impl Subject for Mock {
     }
 
     fn measured(&self) -> Vec<Measure> {
+        Vec::new()
+    }
+
+    fn tell(&mut self, _telling: Telling) {}
+
+    fn monitors(&self) -> Vec<(String, Fingerprint)> {
         Vec::new()
     }
 

@@ -267,6 +267,10 @@ impl Monitor for Bridge {
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        // A check tells it of others too, and time goes by those that concern it.
+        if !self.concerns(event) {
+            return Ok(());
+        }
         self.leaders.tick();
         self.step(event).map_err(|saw| Objection::new(self.name(), saw))
     }

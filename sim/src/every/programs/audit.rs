@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::property::{Monitors, Objection};
+use vivarium_model::property::{Monitors, Objection, is_concerned};
 use vivarium_model::time::Time;
 use vivarium_model::witnesses::{Shown, Witnesses};
 
@@ -121,12 +121,8 @@ impl Audit {
         after: &Monitors,
     ) -> Result<(), Objection> {
         let shown = before.audit(Time::ZERO, events).map_err(|objection| {
-            let Objection { property, saw } = objection;
             self.objections.fetch_add(1, Ordering::Relaxed);
-            let saw = format!(
-                "`{property}` says of an event that it does not concern it, and it does (`concerns`): {saw}"
-            );
-            Objection::new(REDUCTION, saw)
+            Objection::new(REDUCTION, is_concerned(&objection))
         })?;
         if !events.iter().any(|event| before.monitors().concerns(event)) {
             return Ok(());

@@ -36,13 +36,17 @@ const STEPS_MAX: u64 = 20_000_000;
 const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// Runs a world as `drawn` says.
-pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
+pub(crate) fn simulate<S: Subject>(mut subject: S, drawn: &Drawn, keep: Keep) -> Closed {
+    subject.tell(keep.telling);
+    let keeps_monitors = keep.monitors;
     let mut driver = Driver::new(subject, drawn, keep);
     let outcome = driver.story().map_err(|objection| driver.subject.explained(objection));
     let view = View::new(driver.heap.now(), driver.subject.history());
     let unfinished = driver.programs.blamed(&outcome);
     let measured = driver.subject.measured();
-    driver.record.close(drawn, outcome, &driver.effects, view, measured, &unfinished)
+    let monitors = if keeps_monitors { driver.subject.monitors() } else { Vec::new() };
+    let closed = driver.record.close(drawn, outcome, &driver.effects, view, measured, &unfinished);
+    Closed { monitors, ..closed }
 }
 
 struct Driver<'a, S> {

@@ -5,6 +5,8 @@
 //! before it. Results are added up in the order of seeds; after a violation (unless the sweep is to
 //! go on) no later seed counts, whoever ran it already. So counts, hash and first violation are the
 //! same for any number of jobs.
+//!
+//! The first seed and then one in fifty is run twice (`recorded/repeat.rs`).
 
 use crate::recorded::determinism::Difference;
 use crate::run::RunReport;
