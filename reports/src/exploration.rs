@@ -23,10 +23,10 @@
 
 use crate::numbers::{grouped, span};
 use crate::summary::Finding;
-use crate::table::new_table;
+use crate::table::{WIDTH, new_table};
 use crate::violation::violation_report;
 use serde::Serialize;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 use vivarium_model::case::GrainKind;
 use vivarium_model::verdict::Verdict;
@@ -128,12 +128,25 @@ impl Figures {
 }
 
 impl ExplorationReport {
+    /// What the search did about something that can vary, by the name that its row has in the report, such as
+    /// `clock`; `None` if there is no such row.
+    pub fn dimension(&self, name: &str) -> Option<&Dimension> {
+        self.dimensions.iter().find(|dimension| dimension.name == name)
+    }
+
     /// The scenario's name with the bugs that were switched on: `lock with NoGuid`.
     pub fn title(&self) -> String {
         match self.bugs.is_empty() {
             true => self.scenario.clone(),
             false => format!("{} with {}", self.scenario, self.bugs.join(", ")),
         }
+    }
+}
+
+/// The whole report, for a test that prints it: [`exploration_text`] in the usual width.
+impl fmt::Display for ExplorationReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&exploration_text(self, WIDTH))
     }
 }
 

@@ -6,6 +6,7 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::property::zookeeper;
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
@@ -32,7 +33,7 @@ fn scenario(faults: FaultSet) -> Scenario {
             (0..drawn.clients).map(|_| one()).collect::<Vec<Program>>()
         }),
         monitors: Arc::new(|_| zookeeper()),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
         faults,

@@ -197,6 +197,13 @@ pub trait Host {
         true
     }
 
+    /// Whether a program that runs waits for its session's states and for nothing else of its handle. (A host without
+    /// futures need not tell.)
+    fn listens_only(&self, client: ClientId) -> bool {
+        let _ = client;
+        false
+    }
+
     /// A client whose program was woken by something other than its handle. (A host without futures
     /// need not tell.)
     fn woken_from_outside(&self) -> Option<ClientId> {

@@ -17,9 +17,47 @@ use crate::world::history::History;
 /// What was seen of the servers' disks.
 #[derive(Clone, Debug)]
 pub struct Disks {
+    asked: AskedOfServers,
     seen: Vec<Outline>,
     /// The last committed transaction.
     committed: Zxid,
+}
+
+/// Which properties that no monitor asks are asked of servers in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedOfServers {
+    /// S3, of disks.
+    pub durable: bool,
+    /// S6, of disks.
+    pub recovery: bool,
+    /// S7, of disks.
+    pub log: bool,
+    /// S15, of a server that answers a handshake ([`told_timeout`](super::told_timeout)).
+    pub timeout: bool,
+}
+
+impl AskedOfServers {
+    /// All of them.
+    pub const ALL: AskedOfServers = AskedOfServers::all_or_none(true);
+    /// None of them.
+    pub const NONE: AskedOfServers = AskedOfServers::all_or_none(false);
+
+    const fn all_or_none(all: bool) -> AskedOfServers {
+        AskedOfServers { durable: all, recovery: all, log: all, timeout: all }
+    }
+
+    fn durable(self, ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+        if self.durable { durable(ensemble, history) } else { Ok(()) }
+    }
+
+    fn log(self, server: ServerId, disk: &Disk, from: usize) -> Result<(), Objection> {
+        if self.log { contiguous_log(server, disk, from) } else { Ok(()) }
+    }
+
+    fn whole(self, server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
+        self.log(server, disk, 0)?;
+        if self.recovery { recoverable(server, disk, history) } else { Ok(()) }
+    }
 }
 
 /// By what one step's change of a disk is noticed: no step replaces records or snapshots by as many
@@ -56,10 +94,10 @@ impl Outline {
 
 impl Disks {
     /// Before the first step.
-    pub fn new(ensemble: &Ensemble) -> Disks {
+    pub fn new(ensemble: &Ensemble, asked: AskedOfServers) -> Disks {
         let outline = |server| Outline::of(ensemble.disk(server));
         let seen = ensemble.config().server_ids().map(outline).collect();
-        Disks { seen, committed: Zxid::ZERO }
+        Disks { asked, seen, committed: Zxid::ZERO }
     }
 
     /// A step was done.
@@ -74,7 +112,7 @@ impl Disks {
     ) -> Result<(), Objection> {
         if self.committed != history.last() {
             self.committed = history.last();
-            durable(ensemble, history)?;
+            self.asked.durable(ensemble, history)?;
         }
         let Some(server) = ensemble.taker(step) else { return Ok(()) };
         let disk = ensemble.disk(server);
@@ -86,32 +124,27 @@ impl Disks {
         }
         if before.has_only_grown(&now, disk) && !starts {
             let from = before.records.saturating_sub(1);
-            contiguous_log(server, disk, from)?;
+            self.asked.log(server, disk, from)?;
             // Only what comes out of a buffer, or is queued when a role ends, is more than one.
-            return if now.records > before.records + 1 {
+            return if self.asked.recovery && now.records > before.records + 1 {
                 nothing_foreign(server, disk, from, history)
             } else {
                 Ok(())
             };
         }
-        durable(ensemble, history)?;
-        whole(server, disk, history)
+        self.asked.durable(ensemble, history)?;
+        self.asked.whole(server, disk, history)
     }
 
     /// The run is over.
     ///
     /// # Errors
     /// The first objection.
-    pub fn end(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
-        durable(ensemble, history)?;
+    pub fn end(&self, ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
+        self.asked.durable(ensemble, history)?;
         let mut servers = ensemble.config().server_ids();
-        servers.try_for_each(|server| whole(server, ensemble.disk(server), history))
+        servers.try_for_each(|server| self.asked.whole(server, ensemble.disk(server), history))
     }
-}
-
-fn whole(server: ServerId, disk: &Disk, history: &History) -> Result<(), Objection> {
-    contiguous_log(server, disk, 0)?;
-    recoverable(server, disk, history)
 }
 
 /// S6, of what is not committed yet: a leader proposes in an epoch of its own when all that it has from earlier ones
@@ -168,7 +201,7 @@ mod tests {
             history.txns().iter().for_each(|txn| disk.append(Arc::clone(txn)));
             disk.fsync();
         }
-        let mut disks = Disks::new(&ensemble);
+        let mut disks = Disks::new(&ensemble, AskedOfServers::ALL);
         for txn in &history.txns()[..count] {
             disk(&mut ensemble).append(Arc::clone(txn));
             assert_eq!(disks.after(&Step::Append(ONE), &ensemble, history), Ok(()));
@@ -207,7 +240,7 @@ mod tests {
     fn a_commit_ahead_of_the_fsync() {
         let history = history();
         let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
-        let mut disks = Disks::new(&ensemble);
+        let mut disks = Disks::new(&ensemble, AskedOfServers::ALL);
         for server in [ONE, TWO] {
             let disk = ensemble.servers[server.index()].make_mut().disk.make_mut();
             history.txns().iter().for_each(|txn| disk.append(Arc::clone(txn)));
@@ -290,7 +323,7 @@ mod tests {
         assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
         let objection = disks.after(&Step::Restart(ONE), &ensemble, &history);
         assert_eq!(property(objection), "S6 durable recovery");
-        assert_eq!(property(Disks::end(&ensemble, &history)), "S6 durable recovery");
+        assert_eq!(property(disks.end(&ensemble, &history)), "S6 durable recovery");
     }
 
     #[test]
@@ -311,5 +344,17 @@ mod tests {
             disk(&mut ensemble).append(txn(zxid, 0, body));
         }
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_asked() {
+        let history = history();
+        let (mut ensemble, mut disks) = scene(&history, 1);
+        disks.asked.log = false;
+        disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
+        assert_eq!(disks.after(&Step::Append(ONE), &ensemble, &history), Ok(()));
+        assert_eq!(property(disks.end(&ensemble, &history)), "S6 durable recovery");
+        disks.asked.recovery = false;
+        assert_eq!(disks.end(&ensemble, &history), Ok(()));
     }
 }

@@ -181,6 +181,12 @@ impl<H: Host, G: Grain> World<H, G> {
         if !self.host.awaits_its_handle(client) {
             return host::awaits_another_future(&words);
         }
+        // No call of the program tells of this.
+        let words = match words.strip_prefix("nothing: ").filter(|_| self.host.listens_only(client))
+        {
+            Some(state) => format!("the next event of its session ({state})"),
+            None => words,
+        };
         let machine = self.grain.machine(client);
         match standstill::reason(machine.session(), machine.awaited(), self.history().tree()) {
             Some(reason) => format!("{words} ({reason})"),

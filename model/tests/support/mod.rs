@@ -13,7 +13,7 @@ use vivarium_model::host::{Host, Input, Operation, Output};
 use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::property::Objection;
-use vivarium_model::property::disks::Disks;
+use vivarium_model::property::disks::{AskedOfServers, Disks};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
@@ -141,7 +141,7 @@ impl<H: Host> Engine<H> {
         monitors.retain(|monitor| !["S14", "H16"].contains(&&monitor.name()[..3]));
         let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
-            disks: Disks::new(world.ensemble()),
+            disks: Disks::new(world.ensemble(), AskedOfServers::ALL),
             world,
             due: Vec::new(),
             timers: BTreeMap::new(),

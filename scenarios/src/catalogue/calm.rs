@@ -10,6 +10,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::property::{self, Monitor, Quiet};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};
@@ -72,7 +73,7 @@ fn build(switches: &Switches) -> Scenario {
             let own: Box<dyn Monitor> = Box::new(quiet(drawn));
             property::zookeeper().into_iter().chain([own]).collect()
         }),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: MARKS.to_vec(),
         // Lots can elect a server that ZAB refuses again and again, long after the faults.

@@ -12,6 +12,7 @@ use vivarium_model::handle::{Watch, ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::property;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
@@ -74,7 +75,7 @@ fn build(switches: &Switches) -> Scenario {
             (0..drawn.clients).map(|_client| one()).collect()
         }),
         monitors: Arc::new(|_drawn| property::zookeeper()),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: MARKS.to_vec(),
         faults: FaultSet::all(),

@@ -35,6 +35,7 @@ mod watches;
 use std::sync::Arc;
 use vivarium_model::named::Summarised;
 use vivarium_model::property;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -194,7 +195,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         settings: Settings::default(),
         programs: Arc::new(|_drawn| Vec::new()),
         monitors: Arc::new(|_drawn| property::servers()),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
         faults: FaultSet::NONE,

@@ -4,6 +4,7 @@
 use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::handle::Program;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::property::{self, Livelock, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -44,7 +45,7 @@ pub(super) fn scenario(
             let livelock: Box<dyn Monitor> = Box::new(Livelock::within(AGAIN));
             property::zookeeper().into_iter().chain([livelock]).chain(own).collect()
         }),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
         faults: FaultSet::all(),

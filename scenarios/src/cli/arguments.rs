@@ -204,7 +204,7 @@ pub(super) struct ExploreArguments {
     /// How many clients [default: the fewest of the scenario]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) clients: Option<String>,
-    /// How many connections may be lost on a path [default: 0]
+    /// How many connections may be lost on a path; a refused attempt to connect again is one more [default: 0]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub(super) lost: Option<String>,
     /// How many sessions may expire although their client lives [default: 0]

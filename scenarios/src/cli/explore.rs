@@ -265,7 +265,7 @@ fn saved(scenario: &str, bugs: &[String], case: &Case) -> (Result<String, String
     }
 }
 
-/// The first Ctrl-C ends the search, which then reports; the second one ends the process.
+/// The first Ctrl-C, SIGTERM or SIGHUP ends the search, which then reports; the second one ends the process.
 fn stop_on_ctrl_c(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let handler = move || {

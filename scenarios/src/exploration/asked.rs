@@ -134,6 +134,9 @@ impl Exploration {
 
     /// How many connections may be lost, each at any moment: before the server reads a request,
     /// after, or before the reply is read.
+    ///
+    /// An attempt to connect again that is refused is one more: an outage that fails two calls in a row, the second
+    /// while it was queued for the next connection, is two.
     #[must_use]
     pub fn lost(mut self, lost: u8) -> Exploration {
         self.budget.lost = lost;

@@ -85,10 +85,7 @@ impl<S: Clone + Hash + Send + Sync + 'static> Property<Always<S>> {
         mut self,
         holds: impl Fn(&S, Tree<'_>) -> J + Send + Sync + 'static,
     ) -> Self {
-        let of_tree = move |state: &S, tree: Tree<'_>| {
-            let unsaid = || format!("it does not hold of the tree as of {}", tree.last());
-            holds(state, tree).judged(&unsaid)
-        };
+        let of_tree = move |state: &S, tree: Tree<'_>| holds(state, tree).judged(&|| tree.unfit());
         self.rule.of_tree = Some(Closure(Arc::new(of_tree)));
         self
     }

@@ -7,7 +7,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
 use vivarium_model::property::{LooksBack, View};
 use vivarium_model::stat::Stat;
-use vivarium_model::tree::DataTree;
+use vivarium_model::tree::{DataTree, Znode};
 use vivarium_model::zxid::Zxid;
 
 /// The znodes and sessions after the last committed transaction: not what any one server shows.
@@ -59,6 +59,25 @@ impl<'a> Tree<'a> {
         self.tree.sessions().contains_key(&session)
     }
 
+    /// What is wrong with it where a condition does not say: that it does not hold, and the tree.
+    pub(super) fn unfit(self) -> String {
+        let last = self.last;
+        let own =
+            |path: &str| path == "/" || path == "/zookeeper" || path.starts_with("/zookeeper/");
+        let znodes = self.tree.nodes().filter(|(path, _)| !own(path.as_str()));
+        let mut told: Vec<String> = znodes.map(|(path, node)| told(path.as_str(), node)).collect();
+        told.sort();
+        let more = told.len().saturating_sub(TOLD);
+        told.truncate(TOLD);
+        if more > 0 {
+            told.push(format!("and {more} more"));
+        }
+        match told.is_empty() {
+            true => format!("it does not hold of the tree as of {last}, which is empty"),
+            false => format!("it does not hold of the tree as of {last}: {}", told.join(", ")),
+        }
+    }
+
     /// Whether an ephemeral znode stands that will go with a session which is open.
     fn goes_by_itself(self, path: &str) -> bool {
         let owner = self.tree.node(path).and_then(|node| node.ephemeral_owner());
@@ -66,14 +85,30 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// So many znodes of a tree are told, and so many bytes of the data of each.
+const TOLD: usize = 24;
+const TOLD_BYTES: usize = 48;
+
+/// A znode in words.
+fn told(path: &str, node: &Znode) -> String {
+    let mut words = path.to_string();
+    if !node.data.is_empty() {
+        let shown = &node.data[..node.data.len().min(TOLD_BYTES)];
+        let dots = if shown.len() < node.data.len() { "…" } else { "" };
+        words.push_str(&format!(" {:?}{dots}", String::from_utf8_lossy(shown)));
+    }
+    if let Some(owner) = node.ephemeral_owner() {
+        words.push_str(&format!(" (ephemeral of {owner})"));
+    }
+    words
+}
+
 type Condition = dyn Fn(Tree<'_>) -> Result<(), String> + Send + Sync;
 
 fn condition<J: Judgement>(
     holds: impl Fn(Tree<'_>) -> J + Send + Sync + 'static,
 ) -> Closure<Condition> {
-    Closure(Arc::new(move |tree: Tree<'_>| {
-        holds(tree).judged(&|| format!("it does not hold of the tree as of {}", tree.last()))
-    }))
+    Closure(Arc::new(move |tree: Tree<'_>| holds(tree).judged(&|| tree.unfit())))
 }
 
 /// See [`tree_always`].

@@ -1,6 +1,7 @@
 //! The library face: a user's own test as a scenario.
 
 mod environment;
+mod left_out;
 pub(crate) mod ready;
 pub(crate) mod role;
 mod staff;
@@ -8,6 +9,7 @@ mod staff;
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::SeedRange;
 use crate::test::environment::fitted;
+use crate::test::left_out::LeftOut;
 use crate::test::ready::{Ready, TestFailure};
 use crate::test::role::Role;
 use crate::test::staff::{Programs, Staff};
@@ -16,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::handle::{Round, ZooKeeper, program, rounds};
-use vivarium_model::property::{self, Monitor};
+use vivarium_model::property::Monitor;
 use vivarium_model::release::Release;
 use vivarium_model::setup::Setup;
 #[cfg(feature = "explore")]
@@ -60,6 +62,7 @@ pub struct Test {
     chaos: Duration,
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
+    left_out: LeftOut,
     /// Znodes that are there from the start, in the order in which they were said.
     setup: Vec<Said>,
     must_see: Vec<String>,
@@ -165,6 +168,7 @@ impl Test {
             chaos: Duration::from_secs(20),
             progress_bound: Duration::from_secs(120),
             monitors: Vec::new(),
+            left_out: LeftOut::default(),
             setup: Vec::new(),
             must_see: Vec::new(),
             seeds: 100,
@@ -299,6 +303,28 @@ impl Test {
         self
     }
 
+    /// Leaves out one of ZooKeeper's own properties, by the first word of its name: `S7` of `S7 contiguous log`. A run
+    /// ends with the first property that is violated, so a defect of the servers ([`Test::release`]) can hide a property
+    /// of your own. Searches take ZooKeeper's properties for granted anyway.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// Test::new("connects", |zookeeper: ZooKeeper| async move {
+    ///     zookeeper.connect().await;
+    ///     Ok(())
+    /// })
+    /// .release(Release::Head)
+    /// .without("S7")
+    /// .seeds(10)
+    /// .run();
+    /// ```
+    #[must_use]
+    pub fn without(mut self, property: &str) -> Test {
+        self.left_out.add(property);
+        self
+    }
+
     /// Demands that in some run a program makes the observation of this name: what it gives to
     /// [`ZooKeeper::custom`], or as [its type](vivarium_model::observation) says, such as `granted`. What
     /// holds where nobody ever comes so far says nothing.
@@ -428,6 +454,9 @@ impl Test {
         if self.serves {
             options = options.into_iter().map(ClientOptions::serves).collect();
         }
+        let left_out = self.left_out;
+        left_out.check()?;
+        let asked = left_out.clone();
         // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
         let prototypes = Mutex::new(self.monitors);
         let scenario = Scenario {
@@ -447,9 +476,10 @@ impl Test {
                 if drawn.is_explored() {
                     return own.collect();
                 }
-                property::zookeeper().into_iter().chain(property::programs()).chain(own).collect()
+                // A step that violates several properties is told for the test's own.
+                own.chain(asked.others()).collect()
             }),
-            disks: true,
+            of_servers: left_out.of_servers(),
             awaits_expiry: false,
             marks: Vec::new(),
             faults: self.faults,

@@ -93,12 +93,19 @@ fn a_search_that_is_stopped_is_inconclusive() {
     assert!(text.contains("inconclusive: stopped by 1,000 states after "), "{text}");
 }
 
-/// The first Ctrl-C ends the search, which still reports.
+/// The first Ctrl-C ends the search, which still reports; so does what ends processes and terminals.
 #[test]
 #[cfg(unix)]
-fn ctrl_c_ends_a_search_with_its_report() {
+fn a_signal_ends_a_search_with_its_report() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        ends_with_its_report(signal);
+    }
+}
+
+#[cfg(unix)]
+fn ends_with_its_report(signal: &str) {
     use std::io::{BufRead, BufReader, Read};
-    let directory = directory("ctrl-c");
+    let directory = directory("signal");
     let mut child = Command::new(env!("CARGO_BIN_EXE_vivarium"))
         .args(["explore", "lock", "--clients", "4", "--lost", "2", "--expiries", "2"])
         .current_dir(&directory)
@@ -110,12 +117,15 @@ fn ctrl_c_ends_a_search_with_its_report() {
     let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
     stderr.read_line(&mut progress).expect("it is text");
     assert!(progress.starts_with("lock: ") && progress.contains(" distinct, "), "{progress}");
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(kill.expect("there is a kill").success());
     let mut text = String::new();
     child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it is text");
     assert_eq!(child.wait().expect("it ends").code(), Some(2), "{text}");
-    assert!(text.contains("inconclusive: stopped by Ctrl-C after "), "{text}");
+    assert!(
+        text.contains("inconclusive: stopped by Ctrl-C or another signal to end after "),
+        "{text}"
+    );
 }
 
 #[test]

@@ -425,3 +425,32 @@ fn all_strategies_and_threads_count_the_same_states() {
         assert_eq!(states(one.depth_first().threads(two)), all);
     }
 }
+
+// ---- an outage that goes on ----
+
+/// How many calls in a row fail, of four that do not wait for a connection.
+async fn failures(zookeeper: ZooKeeper) -> usize {
+    let mut failures = 0;
+    for _ in 0..4 {
+        match zookeeper.exists("/a").await {
+            Err(Error::ConnectionLoss) => failures += 1,
+            _ => break,
+        }
+    }
+    failures
+}
+
+/// Whatever cut a connection can refuse the next attempt too: what is queued behind that fails. That takes another lost
+/// connection, and the report says so.
+#[test]
+fn a_refused_attempt_is_one_more_lost_connection() {
+    let two = |zookeeper| async { failures(zookeeper).await >= 2 };
+    holds(test(two), &only(1).lost(1));
+    falls(test(two), &only(1).lost(2));
+    let report = test(two)().explored(&only(1).lost(1)).expect("it can be");
+    let row = report.dimension("fates of a lost reply").expect("a row");
+    assert!(row.says.contains("that is refused is one more lost connection"), "{}", row.says);
+    let four = |zookeeper| async { failures(zookeeper).await >= 4 };
+    holds(test(four), &only(1).lost(3));
+    falls(test(four), &only(1).lost(4));
+}

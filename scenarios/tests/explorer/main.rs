@@ -19,6 +19,7 @@ mod lock_mutants;
 mod monitors;
 mod pages;
 mod queues;
+mod reports;
 mod revocable_lock;
 mod texts;
 mod timers;

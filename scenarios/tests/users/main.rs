@@ -6,6 +6,7 @@ mod detectors;
 mod directories;
 mod helpers;
 mod program;
+mod release;
 mod roles;
 mod rounds;
 mod services;

@@ -107,6 +107,10 @@ impl Host for Memo {
     fn awaits_its_handle(&self, client: ClientId) -> bool {
         self.node(client).is_some_and(|node| !node.pending().is_empty() || node.listens())
     }
+
+    fn listens_only(&self, client: ClientId) -> bool {
+        self.node(client).is_some_and(|node| node.pending().is_empty() && node.listens())
+    }
 }
 
 impl PartialEq for Memo {

@@ -66,7 +66,7 @@ pub enum Bound {
     Memory(u64),
     /// This much time.
     Time(Duration),
-    /// The person at the keyboard.
+    /// The person at the keyboard, or who ends processes.
     Interrupted,
     /// States lie beyond this many steps.
     Depth(u32),
@@ -174,7 +174,7 @@ impl fmt::Display for Bound {
             Bound::States(states) => write!(f, "{} states", grouped(*states)),
             Bound::Memory(bytes) => write!(f, "{} of memory", memory(*bytes)),
             Bound::Time(time) => f.write_str(&duration(*time)),
-            Bound::Interrupted => f.write_str("Ctrl-C"),
+            Bound::Interrupted => f.write_str("Ctrl-C or another signal to end"),
             Bound::Depth(depth) => write!(f, "a depth of {depth} steps"),
             Bound::Withheld(reasons) => {
                 f.write_str(&reasons.iter().copied().collect::<Vec<_>>().join(" and "))

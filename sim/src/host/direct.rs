@@ -52,6 +52,11 @@ impl Host for DirectHost {
         process.is_some_and(|process| !process.pending().is_empty() || process.listens())
     }
 
+    fn listens_only(&self, client: ClientId) -> bool {
+        let process = self.processes[client.index()].as_ref();
+        process.is_some_and(|process| process.pending().is_empty() && process.listens())
+    }
+
     fn woken_from_outside(&self) -> Option<ClientId> {
         let is_foreign =
             |process: &Option<Process>| process.as_ref().is_some_and(Process::is_foreign);

@@ -132,6 +132,12 @@ impl Host for MadsimHost {
         process.is_some_and(|process| awaits(&process.port))
     }
 
+    fn listens_only(&self, client: ClientId) -> bool {
+        let process = self.machines[client.index()].process.as_ref();
+        let listens = |port: &Port| port.pending().is_empty() && port.listens();
+        process.is_some_and(|process| listens(&process.port))
+    }
+
     fn woken_from_outside(&self) -> Option<ClientId> {
         let is_foreign = |machine: &Machine| {
             machine.process.as_ref().is_some_and(|process| process.port.is_foreign())

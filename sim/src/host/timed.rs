@@ -43,6 +43,10 @@ impl<H: Host> Host for TimedHost<H> {
         self.inner.awaits_its_handle(client)
     }
 
+    fn listens_only(&self, client: ClientId) -> bool {
+        self.inner.listens_only(client)
+    }
+
     fn woken_from_outside(&self) -> Option<ClientId> {
         self.inner.woken_from_outside()
     }

@@ -22,7 +22,7 @@ use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use vivarium_model::machines::ProgramState;
-use vivarium_model::property::disks::Disks;
+use vivarium_model::property::disks::{AskedOfServers, Disks};
 use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -118,7 +118,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
     assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
     let monitors = (scenario.monitors)(drawn);
     let config = Arc::new(drawn.config.clone());
-    let run = Run { config, monitors, disks: scenario.disks, spent, with };
+    let run = Run { config, monitors, of_servers: scenario.of_servers, spent, with };
     match host {
         HostKind::Direct => run.under(DirectHost::new(programs)),
         #[cfg(madsim)]
@@ -132,7 +132,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
 struct Run<W> {
     config: Arc<Config>,
     monitors: Vec<Box<dyn Monitor>>,
-    disks: bool,
+    of_servers: AskedOfServers,
     spent: Option<Rc<Cell<Duration>>>,
     with: W,
 }
@@ -140,10 +140,10 @@ struct Run<W> {
 impl<W: WithSubject> Run<W> {
     fn under<H: Host>(self, host: H) -> W::Result {
         match self.spent {
-            None => self.with.run(Watched::new(self.config, host, self.monitors, self.disks)),
+            None => self.with.run(Watched::new(self.config, host, self.monitors, self.of_servers)),
             Some(spent) => {
                 let host = TimedHost::new(host, spent);
-                self.with.run(Watched::new(self.config, host, self.monitors, self.disks))
+                self.with.run(Watched::new(self.config, host, self.monitors, self.of_servers))
             }
         }
     }
@@ -153,6 +153,7 @@ impl<W: WithSubject> Run<W> {
 struct Watched<H> {
     world: World<H>,
     disks: Option<Disks>,
+    of_servers: AskedOfServers,
 }
 
 impl<H: Host> Watched<H> {
@@ -160,10 +161,12 @@ impl<H: Host> Watched<H> {
         config: Arc<Config>,
         host: H,
         monitors: Vec<Box<dyn Monitor>>,
-        disks: bool,
+        of_servers: AskedOfServers,
     ) -> Watched<H> {
         let world = World::new(config, host, monitors);
-        Watched { disks: disks.then(|| Disks::new(world.ensemble())), world }
+        let is_asked = of_servers != AskedOfServers::NONE;
+        let disks = is_asked.then(|| Disks::new(world.ensemble(), of_servers));
+        Watched { world, disks, of_servers }
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -180,7 +183,7 @@ impl<H: Host> Subject for Watched<H> {
         let status = self.world.apply(at, step, effects)?;
         if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
             disks.after(step, self.world.ensemble(), self.world.history())?;
-            if matches!(step, Step::ToClient(_)) {
+            if self.of_servers.timeout && matches!(step, Step::ToClient(_)) {
                 told_timeout(&effects.events, self.world.ensemble())?;
             }
         }
@@ -189,8 +192,8 @@ impl<H: Host> Subject for Watched<H> {
 
     fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.world.end(at)?;
-        match self.disks {
-            Some(_) => Disks::end(self.world.ensemble(), self.world.history()),
+        match &self.disks {
+            Some(disks) => disks.end(self.world.ensemble(), self.world.history()),
             None => Ok(()),
         }
     }

@@ -17,6 +17,7 @@ use vivarium_model::config::Election;
 use vivarium_model::handle::Program;
 use vivarium_model::mark::Mark;
 use vivarium_model::property::Monitor;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
@@ -50,9 +51,9 @@ pub struct Scenario {
     pub programs: MakePrograms,
     /// What must hold.
     pub monitors: MakeMonitors,
-    /// Whether a sweep looks at servers as well, for S3, S6, S7 and S15. Not where the question is what a defect of
-    /// the servers does to their clients.
-    pub disks: bool,
+    /// What a sweep asks of servers beside its monitors (S3, S6, S7 and S15). Nothing where the question is what a
+    /// defect of the servers does to their clients.
+    pub of_servers: AskedOfServers,
     /// Whether one run of eight goes on, when all programs have ended, until every session is over. Not where a
     /// property asks for what sessions leave behind at the end, such as an ephemeral of a program that has ended.
     pub awaits_expiry: bool,

@@ -19,6 +19,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::property::{Measure, Objection, Telling};
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
@@ -82,7 +83,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         settings: Settings::default(),
         programs: Arc::new(|_| Vec::new()),
         monitors: Arc::new(|_| Vec::new()),
-        disks: true,
+        of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
         faults,

@@ -12,6 +12,7 @@ use crate::sweeping::seeds::SeedRange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::property;
+use vivarium_model::property::disks::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::{WIDTH, of_rows};
@@ -108,7 +109,7 @@ fn of_the_recipe_alone(scenario: Scenario) -> Scenario {
         let all = monitors(drawn).into_iter();
         all.filter(|monitor| !general.contains(monitor.name())).collect()
     };
-    Scenario { monitors: Arc::new(own), disks: false, ..scenario }
+    Scenario { monitors: Arc::new(own), of_servers: AskedOfServers::NONE, ..scenario }
 }
 
 fn in_words(needed: &BTreeMap<Bug, u64>) -> String {

@@ -119,7 +119,9 @@ pub(super) fn explore(
     observer: Arc<dyn Observer + Send + Sync>,
 ) -> Result<Answer, ExploreError> {
     quiet::programs();
-    let question = Question::new(scenario, bugs, clients, exploration);
+    let mut question = Question::new(scenario, bugs, clients, exploration);
+    // All searches together keep within the time.
+    question.exploration.options.since = Some(Instant::now());
     // Who has given it less time does not wait for much more.
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
@@ -164,10 +166,10 @@ impl Question {
         Question::new(scenario.clone(), bugs, drawn.clients, exploration)
     }
 
-    /// The same with these values, and these options of the search.
-    fn with_values(&self, varied: Varied, options: Options) -> Question {
+    /// The same with these values.
+    fn with_values(&self, varied: Varied) -> Question {
         let Question { scenario, bugs, drawn, exploration, .. } = self;
-        let exploration = Exploration { varied, options, ..exploration.clone() };
+        let exploration = Exploration { varied, ..exploration.clone() };
         Question::new(scenario.clone(), bugs, drawn.clients, &exploration)
     }
 
@@ -181,8 +183,10 @@ impl Question {
 
     /// Searches, and tells what was found.
     fn answer(&self, observer: &dyn Observer) -> Answer {
-        let time = self.exploration.options.max_time;
-        let until = time.and_then(|time| Instant::now().checked_add(time + TO_CHECK));
+        let until = self.exploration.options.until().map(|until| until + TO_CHECK);
+        if let Some(until) = self.exploration.options.until() {
+            self.model.trie().check_until(until);
+        }
         self.model.rehearse();
         let mut outcome = search(&self.model, &self.exploration.options, observer);
         // Taken now: looking for a shorter way adds to it.
@@ -441,7 +445,8 @@ fn dimensions(
     let Budget { lost, expiries, cancels, timers, kills, delays } = exploration.budget;
     let [random, sessions, times] = values::dimensions(&exploration.varied, clients, did, told);
     let order = "every order in which requests, replies, notifications and programs take turns";
-    let fates = "never applied, applied, applied later than the next connection";
+    let fates = "never applied, applied, applied later than the next connection; an attempt to connect again that is \
+         refused is one more lost connection";
     let new_session =
         "begun when the client learns of the expiry, before or after its closeSession";
     let early = "ends although something else could happen first";

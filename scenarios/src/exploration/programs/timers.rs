@@ -4,8 +4,8 @@ use super::super::Answer;
 use super::Question;
 use std::time::Instant;
 use vivarium_model::verdict::Verdict;
+use vivarium_sim::every::Observer;
 use vivarium_sim::every::programs::TIMERS_KEPT;
-use vivarium_sim::every::{Observer, Options};
 
 /// So many are tried, one after the other, where nobody says how many. Each takes a search of its own, and one
 /// that needs fewer than it may have comes to the same: so the numbers grow faster than by one.
@@ -27,7 +27,6 @@ pub(super) fn raised(
     observer: &dyn Observer,
     begins: &dyn Fn(&Question),
 ) -> Answer {
-    let begun = Instant::now();
     let asked = question.exploration.clone();
     let mut answer = question.answer(observer);
     let mut question = question;
@@ -35,11 +34,10 @@ pub(super) fn raised(
         if !is_wanting(&answer) {
             return answer;
         }
-        let left = asked.options.max_time.map(|time| time.saturating_sub(begun.elapsed()));
-        if left.is_some_and(|left| left.is_zero()) {
+        if asked.options.until().is_some_and(|until| Instant::now() >= until) {
             return answer;
         }
-        let mut options = Options { max_time: left, ..asked.options.clone() };
+        let mut options = asked.options.clone();
         if asked.timers_are_said {
             let worth = WORTH * answer.report.figures.distinct + WORTH_ANYWAY;
             options.max_states = Some(options.max_states.map_or(worth, |most| most.min(worth)));

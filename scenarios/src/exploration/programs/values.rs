@@ -8,12 +8,11 @@
 use super::super::Answer;
 use super::{Question, timers};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::{Dimension, Figures};
+use vivarium_sim::every::Observer;
 use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
-use vivarium_sim::every::{Observer, Options};
 
 /// What a search chooses of these values.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +52,7 @@ pub(super) fn raised(
     observer: &dyn Observer,
     begins: &dyn Fn(&Question),
 ) -> Answer {
-    let mut asking = Asking { begun: Instant::now(), asked: question.anew(), observer, begins };
+    let mut asking = Asking { asked: question.anew(), observer, begins };
     let mut varied = Varied::default();
     let mut answer = timers::raised(question, observer, begins);
     loop {
@@ -89,21 +88,14 @@ pub(super) fn raised(
 
 /// What is asked again.
 struct Asking<'a> {
-    begun: Instant,
     asked: Question,
     observer: &'a dyn Observer,
     begins: &'a dyn Fn(&Question),
 }
 
 impl Asking<'_> {
-    fn left(&self) -> Option<Duration> {
-        let most = self.asked.exploration.options.max_time;
-        most.map(|time| time.saturating_sub(self.begun.elapsed()).max(Duration::from_millis(1)))
-    }
-
     fn once(&mut self, varied: &Varied) -> Answer {
-        let options = Options { max_time: self.left(), ..self.asked.exploration.options.clone() };
-        let question = self.asked.with_values(varied.clone(), options);
+        let question = self.asked.with_values(varied.clone());
         (self.begins)(&question);
         timers::raised(question, self.observer, self.begins)
     }

@@ -215,6 +215,9 @@ impl<'a, M: Model> Worker<'a, M> {
     fn take_all(&mut self, waiting: &Waiting<M::State>, level: u32, actions: &mut Vec<M::Action>) {
         let mut has_successor = false;
         for (place, action) in (0..).zip(actions.drain(..)) {
+            if self.shared.is_halted() {
+                return;
+            }
             match self.shared.take(self.model, &waiting.state, action) {
                 Taken::Nothing => continue,
                 Taken::Objected(objection, length) => {

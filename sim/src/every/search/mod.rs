@@ -48,6 +48,8 @@ pub struct Options {
     pub max_memory: Option<u64>,
     /// Stop after this long.
     pub max_time: Option<Duration>,
+    /// Since when that time runs, where the search is one of several that share it: since its beginning otherwise.
+    pub since: Option<Instant>,
     /// Expand no state at this many world steps or more.
     pub max_depth: Option<u32>,
     /// Stop when somebody sets this.
@@ -55,6 +57,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// When a search that begins now stops for time.
+    pub fn until(&self) -> Option<Instant> {
+        self.max_time.and_then(|time| self.since.unwrap_or_else(Instant::now).checked_add(time))
+    }
+
     /// One thread, no bound.
     pub fn new(strategy: Strategy) -> Options {
         Options {
@@ -63,6 +70,7 @@ impl Options {
             max_states: None,
             max_memory: None,
             max_time: None,
+            since: None,
             max_depth: None,
             stop: None,
         }
@@ -89,6 +97,7 @@ pub fn search<M: Model>(
     observer: &dyn Observer,
 ) -> Outcome<M::Action> {
     let started = Instant::now();
+    let since = options.since.unwrap_or(started);
     let shared = Shared::new(model, options);
     std::thread::scope(|scope| {
         let (done, ended) = channel::<()>();
@@ -103,15 +112,17 @@ pub fn search<M: Model>(
         };
         in_thread(scope, search);
         let mut looks = 0;
-        look_after(shared, started);
+        look_after(shared, since);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            look_after(shared, started);
+            look_after(shared, since);
             looks += 1;
             if looks % LOOKS_PER_REPORT == 0 {
                 observer.progress(&shared.progress(started.elapsed()));
             }
         }
     });
+    // A model may have left checks out when the time was over: then the search has not looked at all, though it has ended.
+    halt_when_late(&shared, since);
     let progress = shared.progress(started.elapsed());
     observer.progress(&progress);
     let ending = ending(&shared);
@@ -131,19 +142,24 @@ pub fn search<M: Model>(
 }
 
 /// Ends the search if a bound of time or memory is reached or somebody asks for it.
-fn look_after<M: Model>(shared: &Shared<'_, M>, started: Instant) {
+fn look_after<M: Model>(shared: &Shared<'_, M>, since: Instant) {
     let options = shared.options;
     if options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         shared.halt(Bound::Interrupted);
     }
-    if let Some(time) = options.max_time.filter(|time| started.elapsed() >= *time) {
-        shared.halt(Bound::Time(time));
-    }
+    halt_when_late(shared, since);
     if let Some(memory) = options.max_memory {
-        let progress = shared.progress(started.elapsed());
+        let progress = shared.progress(since.elapsed());
         if progress.bytes().max(resident().unwrap_or(0)) > memory {
             shared.halt(Bound::Memory(memory));
         }
+    }
+}
+
+/// Ends the search if its time is over.
+fn halt_when_late<M: Model>(shared: &Shared<'_, M>, since: Instant) {
+    if let Some(time) = shared.options.max_time.filter(|time| since.elapsed() >= *time) {
+        shared.halt(Bound::Time(time));
     }
 }
 

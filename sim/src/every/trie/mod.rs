@@ -61,6 +61,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Program;
 use vivarium_model::host::{Input, Operation, Output};
@@ -76,6 +77,8 @@ pub struct Trie {
     renamings: OnceLock<Vec<Renaming>>,
     /// The other values that histories are replayed with, if they are.
     others: OnceLock<values::Others>,
+    /// When programs are no more run for checks alone.
+    until: OnceLock<Instant>,
     replays: AtomicU64,
     polls: AtomicU64,
     /// The programs that run now.
@@ -152,6 +155,7 @@ impl Trie {
             dependence: OnceLock::new(),
             renamings: OnceLock::new(),
             others: OnceLock::new(),
+            until: OnceLock::new(),
             replays: AtomicU64::new(0),
             polls: AtomicU64::new(0),
             running: Mutex::default(),
@@ -181,6 +185,16 @@ impl Trie {
         let from = self.node(from);
         let input = normalised(input, &from.waits);
         from.edges.get_or_make(&input, || self.new_edge(from, &input))
+    }
+
+    /// From this time on programs are not run for checks alone, which can take long: the search stops then.
+    pub fn check_until(&self, until: Instant) {
+        let _ = self.until.set(until);
+    }
+
+    /// Whether it is too late for checks.
+    pub(crate) fn is_late(&self) -> bool {
+        self.until.get().is_some_and(|until| Instant::now() >= *until)
     }
 
     /// Why one of the programs is no function of its inputs, if that was noticed: a sentence that

@@ -196,7 +196,8 @@ impl Trie {
         let edges = [lap].into_iter().chain(path).flat_map(|lap| self.lap(&lap).edges);
         let circle = Way { start, edges: edges.collect() };
         if known <= CIRCLES {
-            (0..WALKS).try_for_each(|walk| self.circle(&circle, ROUNDS.div_ceil(laps), walk))
+            let mut walks = (0..WALKS).take_while(|_| !self.is_late());
+            walks.try_for_each(|walk| self.circle(&circle, ROUNDS.div_ceil(laps), walk))
         } else {
             self.circle(&circle, FEWER_ROUNDS.div_ceil(laps) + 1, known)
         }
@@ -208,6 +209,9 @@ impl Trie {
         let mut process = self.begun(circle.start)?;
         let walk = self.known_walk(circle.start, walk);
         for edges in (0..times).map(|_| &circle.edges).chain([&walk]) {
+            if self.is_late() {
+                break;
+            }
             self.follow(&mut process, client, edges, number).map_err(other_rounds)?;
             number += edges.len();
         }

@@ -186,7 +186,8 @@ impl Trie {
         others.asked.fetch_add(1, Ordering::Relaxed);
         let is_chosen = self.nodes.len() <= ALL_OF
             || Fingerprint::of(&(from.fingerprint, input)).0.is_multiple_of(RARITY);
-        if !is_chosen || lock(&others.goes_by).len() == others.valued.len() {
+        let has_all = || lock(&others.goes_by).len() == others.valued.len();
+        if !is_chosen || has_all() || self.is_late() {
             return Ok(());
         }
         let Some(mut edges) = self.edges_from_root(from) else { return Ok(()) };
@@ -201,7 +202,11 @@ impl Trie {
             && others.valued.contains(&Valued::RandomNumbers)
             && others.drawn.fetch_add(1, Ordering::Relaxed) < DRAWS;
         let draws = if is_draw { others.draws() } else { &[] };
-        if let Some(sentence) = draws.iter().find_map(|other| self.parts(other, &history)) {
+        if let Some(sentence) = draws
+            .iter()
+            .take_while(|_| !self.is_late())
+            .find_map(|other| self.parts(other, &history))
+        {
             self.control(others, &history)?;
             lock(&others.goes_by).entry(Valued::RandomNumbers).or_insert(sentence);
         }
