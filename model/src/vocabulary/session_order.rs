@@ -37,14 +37,21 @@ const LATER: [Later; 4] = [Later::AboveOwn, Later::BelowOwn, Later::AboveAll, La
 impl SessionOrder {
     /// The orders of the sessions of `clients` clients, the default first. Of any two sessions, of one client or of two,
     /// each is the larger in some of them. They are not all orders of three sessions or more.
-    pub fn all(clients: u8) -> Vec<SessionOrder> {
-        let mut all = Vec::new();
+    pub fn all(clients: u8) -> impl Iterator<Item = SessionOrder> {
+        (0..SessionOrder::count(clients)).map(move |at| SessionOrder::nth(clients, at))
+    }
+
+    /// How many orders [`SessionOrder::all`] gives.
+    pub fn count(clients: u8) -> usize {
+        (1..=usize::from(clients)).product::<usize>() * LATER.len()
+    }
+
+    /// One of them, from 0.
+    pub fn nth(clients: u8, at: usize) -> SessionOrder {
         let own: Vec<ClientId> = (1..=clients).map(ClientId).collect();
-        for clients in permutations(&own) {
-            let clients = if clients == own { Vec::new() } else { clients };
-            all.extend(LATER.map(|later| SessionOrder { clients: clients.clone(), later }));
-        }
-        all
+        let clients = permutation(&own, at / LATER.len());
+        let clients = if clients == own { Vec::new() } else { clients };
+        SessionOrder { clients, later: LATER[at % LATER.len()] }
     }
 
     /// Whether it is that of a configuration that says nothing of it.
@@ -84,17 +91,16 @@ impl SessionId {
     }
 }
 
-fn permutations(clients: &[ClientId]) -> Vec<Vec<ClientId>> {
-    if clients.is_empty() {
-        return vec![Vec::new()];
+/// One of the orders of these clients, counted from 0 in lexicographic order.
+fn permutation(clients: &[ClientId], mut number: usize) -> Vec<ClientId> {
+    let mut left = clients.to_vec();
+    let mut ordered = Vec::new();
+    while !left.is_empty() {
+        let of_the_rest: usize = (1..left.len()).product();
+        ordered.push(left.remove(number / of_the_rest));
+        number %= of_the_rest;
     }
-    let mut all = Vec::new();
-    for at in 0..clients.len() {
-        let mut rest = clients.to_vec();
-        let first = rest.remove(at);
-        all.extend(permutations(&rest).into_iter().map(|rest| [vec![first], rest].concat()));
-    }
-    all
+    ordered
 }
 
 impl fmt::Display for SessionOrder {
@@ -117,11 +123,14 @@ impl fmt::Display for SessionOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn of_any_two_sessions_each_is_the_larger_in_some_order() {
         for clients in 1..=4 {
-            let orders = SessionOrder::all(clients);
+            let orders: Vec<SessionOrder> = SessionOrder::all(clients).collect();
+            assert!(orders[0].is_default());
+            assert_eq!(BTreeSet::from_iter(&orders).len(), SessionOrder::count(clients));
             let sessions = || {
                 let of = |client| (1..=3).map(move |number| (ClientId(client), number));
                 (1..=clients).flat_map(of)

@@ -173,7 +173,7 @@ pub(super) fn dimensions(
     };
     let sessions = match varied.order {
         Some(_) => {
-            let orders = SessionOrder::all(clients).len();
+            let orders = SessionOrder::count(clients);
             let all = format!("{orders} orders, in which of any two ids each is the larger");
             Dimension::new("session ids", true, because(Valued::SessionIds, &all))
         }

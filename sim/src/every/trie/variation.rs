@@ -59,11 +59,9 @@ impl Variation {
     ) -> Variation {
         let mut numbers = BTreeMap::new();
         let has = |kind| valued.contains(&kind);
-        let orders = SessionOrder::all(clients);
         // The last order is the reverse of the first, as far as four kinds of order have one.
-        let other =
-            &orders[(orders.len() * (number as usize + 1)).saturating_sub(1) % orders.len()];
-        let other = if other == order { &orders[0] } else { other };
+        let last = SessionOrder::nth(clients, SessionOrder::count(clients) - 1);
+        let other = if last == *order { SessionOrder::default() } else { last };
         for client in (1..=clients).map(ClientId) {
             for known in 0..KNOWN {
                 if has(Valued::SessionIds) {
