@@ -33,6 +33,11 @@ impl Network {
         }
     }
 
+    /// The notification that waits.
+    pub fn waiting_mail(&self, from: ServerId, to: ServerId) -> Option<Notification> {
+        self.mail[from.index()][to.index()].pending
+    }
+
     /// Takes the notification out of its mailbox.
     pub fn take_mail(&mut self, from: ServerId, to: ServerId) -> Option<Notification> {
         self.mail[from.index()][to.index()].pending?;

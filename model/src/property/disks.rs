@@ -32,6 +32,8 @@ pub struct AskedOfServers {
     pub recovery: bool,
     /// S7, of disks.
     pub log: bool,
+    /// S17, of elections ([`Elections`](super::elections::Elections)).
+    pub elections: bool,
     /// S15, of a server that answers a handshake ([`told_timeout`](super::told_timeout)).
     pub timeout: bool,
 }
@@ -43,7 +45,7 @@ impl AskedOfServers {
     pub const NONE: AskedOfServers = AskedOfServers::all_or_none(false);
 
     const fn all_or_none(all: bool) -> AskedOfServers {
-        AskedOfServers { durable: all, recovery: all, log: all, timeout: all }
+        AskedOfServers { durable: all, recovery: all, log: all, elections: all, timeout: all }
     }
 
     fn durable(self, ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
@@ -231,7 +233,7 @@ mod tests {
         let objection = disks.after(&Step::Write(TWO), &ensemble, &history);
         assert_eq!(property(objection), "S3 committed means durable");
         assert_eq!(disks.after(&Step::Write(TWO), &ensemble, &history), Ok(()), "it was said");
-        let end = Disks::end(&ensemble, &history);
+        let end = disks.end(&ensemble, &history);
         assert_eq!(property(end), "S3 committed means durable");
     }
 

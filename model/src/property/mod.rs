@@ -12,6 +12,7 @@ mod complete_leader;
 pub mod disks;
 mod durable_ack;
 mod early_expiry;
+pub mod elections;
 mod ended_session;
 pub mod invariants;
 mod led_by_quorum;

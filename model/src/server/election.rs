@@ -5,6 +5,7 @@ use super::context::Context;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Epoch;
@@ -89,7 +90,7 @@ impl Election {
         self.round
     }
 
-    /// The present proposal, for people.
+    /// The present proposal.
     pub fn proposal(&self) -> Vote {
         self.proposal
     }
@@ -132,7 +133,7 @@ impl Election {
         if self.finalizing {
             // Whatever its sender's state, a better vote reopens the election; anything else is
             // dropped and only prolongs the wait (rule 5.3.3).
-            if notification.vote <= self.proposal {
+            if !is_larger(notification.vote, self.proposal, context.config) {
                 context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
                 return None;
             }
@@ -163,11 +164,12 @@ impl Election {
         if round > self.round {
             self.round = round;
             self.received.clear();
-            self.proposal = vote.max(self.own_vote(own, context.config));
+            let own = self.own_vote(own, context.config);
+            self.proposal = if is_larger(own, vote, context.config) { own } else { vote };
             self.broadcast(context);
         } else if round < self.round {
             return;
-        } else if vote > self.proposal {
+        } else if is_larger(vote, self.proposal, context.config) {
             self.proposal = vote;
             self.broadcast(context);
         }
@@ -195,14 +197,14 @@ impl Election {
         if round == self.round {
             self.received.insert(from, said);
             if is_agreed(&self.received, &said, config)
-                && self.leader_is_there(&self.received, vote.leader, round)
+                && self.leader_is_there(&self.received, vote.leader, round, config)
             {
                 return Some(self.decide(vote, round));
             }
         }
         self.established.insert(from, said);
         if is_agreed(&self.established, &said, config)
-            && self.leader_is_there(&self.established, vote.leader, round)
+            && self.leader_is_there(&self.established, vote.leader, round, config)
         {
             self.round = round;
             return Some(self.decide(vote, round));
@@ -217,7 +219,11 @@ impl Election {
         votes: &BTreeMap<ServerId, Received>,
         leader: ServerId,
         round: u32,
+        config: &Config,
     ) -> bool {
+        if config.bugs.has(Bug::PlantedLeaderNotAsked) {
+            return true;
+        }
         if leader == self.id {
             return self.round == round;
         }
@@ -281,6 +287,14 @@ impl Election {
             context.disarm(ServerTimer::Notification);
             context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
         }
+    }
+}
+
+/// Whether a vote is larger than another (rule 5.1.2).
+fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
+    match config.bugs.has(Bug::PlantedElectionById) {
+        true => one.leader > other.leader,
+        false => one > other,
     }
 }
 

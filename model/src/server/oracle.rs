@@ -81,6 +81,11 @@ impl Server {
         self.election.round()
     }
 
+    /// What it tells others while it looks, in the election of the code.
+    pub fn proposal(&self) -> Vote {
+        self.election.proposal()
+    }
+
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
         Vote {

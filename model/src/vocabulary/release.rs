@@ -219,6 +219,11 @@ named! {
         /// Planted: a leader acknowledges to itself what it has appended and not fsynced, besides.
         PlantedLeaderAckBeforeFsync => "planted: a leader counts itself before its fsync",
 
+        /// Planted: of two votes the one for the larger server id is better, whatever their zxids.
+        PlantedElectionById => "planted: the larger server id wins an election",
+        /// Planted: who hears of a leader from a quorum follows, although that one has not said that it leads.
+        PlantedLeaderNotAsked => "planted: an election ends for a leader that has not said that it leads",
+
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
         /// Planted: a leader does not wait for acknowledgements of the new epoch before it synchronises.
@@ -250,7 +255,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 21] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 23] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -272,6 +277,8 @@ impl Bug {
         Bug::PlantedTimeoutTold,
         Bug::PlantedAckBeforeFsync,
         Bug::PlantedLeaderAckBeforeFsync,
+        Bug::PlantedElectionById,
+        Bug::PlantedLeaderNotAsked,
     ];
 
     /// Mistakes of a client machine that are planted to see whether what its program observes shows them.

@@ -14,6 +14,7 @@ use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::property::Objection;
 use vivarium_model::property::disks::{AskedOfServers, Disks};
+use vivarium_model::property::elections::Elections;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
@@ -123,6 +124,7 @@ pub(crate) struct Engine<H = Scripts> {
     pub events: Vec<Event>,
     pub steps: u64,
     disks: Disks,
+    elections: Elections,
     /// Prints every step: for whoever looks into a failing seed.
     pub verbose: bool,
 }
@@ -142,6 +144,7 @@ impl<H: Host> Engine<H> {
         let world = World::new(Arc::new(config), host, monitors);
         let mut engine = Engine {
             disks: Disks::new(world.ensemble(), AskedOfServers::ALL),
+            elections: Elections::new(world.ensemble().config()),
             world,
             due: Vec::new(),
             timers: BTreeMap::new(),
@@ -185,6 +188,7 @@ impl<H: Host> Engine<H> {
             effects.notes = Some(Vec::new());
         }
         let before = self.world.ensemble().fingerprint();
+        self.elections.before(&step, self.world.ensemble());
         let status = self.world.apply(Time(self.now), &step, &mut effects);
         if !matches!(status, Ok(Status::Done)) && status.is_ok() {
             // Such a step is not recorded, so a replay would miss whatever it changed.
@@ -198,6 +202,10 @@ impl<H: Host> Engine<H> {
             effects.events.iter().for_each(|event| println!("      * {event:?}"));
         }
         let status = status?;
+        let decided = match status {
+            Status::Done => self.elections.after(&effects.events, self.world.ensemble().config()),
+            _ => Ok(()),
+        };
         self.absorb(effects);
         if let Status::Blocked(_) = status {
             self.due.push(step);
@@ -205,6 +213,7 @@ impl<H: Host> Engine<H> {
             self.steps += 1;
         }
         // Last, so that a story can go on behind such an objection.
+        decided?;
         if status == Status::Done {
             self.disks.after(&step, self.world.ensemble(), self.world.history())?;
         }

@@ -8,6 +8,7 @@ const DURABLE: &str = "S3";
 const RECOVERY: &str = "S6";
 const LOG: &str = "S7";
 const TIMEOUT: &str = "S15";
+const ELECTIONS: &str = "S17";
 /// Asked of each commit by what keeps the history, which is none without it.
 const PREFIX: &str = "S2";
 
@@ -30,7 +31,7 @@ impl LeftOut {
     /// One sentence about the first that is none.
     pub(super) fn check(&self) -> Result<(), String> {
         let mut ids: Vec<String> = all().map(|monitor| id(&*monitor).to_string()).collect();
-        ids.extend([DURABLE, RECOVERY, LOG, TIMEOUT].map(str::to_string));
+        ids.extend([DURABLE, RECOVERY, LOG, TIMEOUT, ELECTIONS].map(str::to_string));
         ids.retain(|id| id != PREFIX);
         ids.sort();
         match self.0.iter().find(|left_out| !ids.contains(left_out)) {
@@ -48,6 +49,7 @@ impl LeftOut {
             durable: !self.has(DURABLE),
             recovery: !self.has(RECOVERY),
             log: !self.has(LOG),
+            elections: !self.has(ELECTIONS),
             timeout: !self.has(TIMEOUT),
         }
     }

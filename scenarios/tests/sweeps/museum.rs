@@ -269,6 +269,8 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("calm", "PlantedTimeoutTold", "S15", 0, 50),
     exhibit("churn", "PlantedAckBeforeFsync", "S3", 0, 400),
     exhibit("churn", "PlantedLeaderAckBeforeFsync", "S3", 0, 400),
+    exhibit("churn", "PlantedElectionById", "S17", 0, 200),
+    exhibit("churn", "PlantedLeaderNotAsked", "S17", 0, 2_000),
     exhibit("churn", "PlantedEpochWithoutQuorum", "S3", 0, 400),
     exhibit("churn", "PlantedAheadCounts", "S3", 0, 400),
     exhibit("churn", "PlantedHastyEpoch", "S3", 500, 600),

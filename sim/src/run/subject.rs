@@ -23,6 +23,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::disks::{AskedOfServers, Disks};
+use vivarium_model::property::elections::Elections;
 use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -149,10 +150,11 @@ impl<W: WithSubject> Run<W> {
     }
 }
 
-/// A world, and a look at its servers' disks, which monitors cannot see, unless nobody asks for it.
+/// A world, and a look at its servers' disks and elections, which monitors cannot see, unless nobody asks for it.
 struct Watched<H> {
     world: World<H>,
     disks: Option<Disks>,
+    elections: Option<Elections>,
     of_servers: AskedOfServers,
 }
 
@@ -166,7 +168,8 @@ impl<H: Host> Watched<H> {
         let world = World::new(config, host, monitors);
         let is_asked = of_servers != AskedOfServers::NONE;
         let disks = is_asked.then(|| Disks::new(world.ensemble(), of_servers));
-        Watched { world, disks, of_servers }
+        let elections = of_servers.elections.then(|| Elections::new(world.ensemble().config()));
+        Watched { world, disks, elections, of_servers }
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -180,7 +183,13 @@ impl<H: Host> Subject for Watched<H> {
     }
 
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        if let Some(elections) = &mut self.elections {
+            elections.before(step, self.world.ensemble());
+        }
         let status = self.world.apply(at, step, effects)?;
+        if let (Status::Done, Some(elections)) = (status, &mut self.elections) {
+            elections.after(&effects.events, self.world.ensemble().config())?;
+        }
         if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
             disks.after(step, self.world.ensemble(), self.world.history())?;
             if self.of_servers.timeout && matches!(step, Step::ToClient(_)) {

@@ -51,7 +51,7 @@ pub struct Scenario {
     pub programs: MakePrograms,
     /// What must hold.
     pub monitors: MakeMonitors,
-    /// What a sweep asks of servers beside its monitors (S3, S6, S7 and S15). Nothing where the question is what a
+    /// What a sweep asks of servers beside its monitors (S3, S6, S7, S15 and S17). Nothing where the question is what a
     /// defect of the servers does to their clients.
     pub of_servers: AskedOfServers,
     /// Whether one run of eight goes on, when all programs have ended, until every session is over. Not where a

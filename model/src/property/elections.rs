@@ -1,0 +1,196 @@
+//! S17: a server that ends its election has the votes for it (rule 5.3).
+//!
+//! A leader whose history misses something is held up by ZAB as well, where its learners and its quorum say how far theirs
+//! goes; so a mistake of an election need not show in what is committed. This asks each decision of what the server has
+//! read since it began to look, and shares no code with the machine that decides. No event tells who has said what, so a
+//! sweep looks at each notification before it is read.
+
+use super::Objection;
+use crate::ensemble::Ensemble;
+use crate::vocabulary::config::{self, Config};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::packet::{Notification, PeerState, Vote};
+use crate::vocabulary::step::Step;
+use crate::vocabulary::timer::{ServerTimer, Timer};
+use std::collections::BTreeSet;
+
+/// What servers have read of each other's votes.
+#[derive(Clone, Debug)]
+pub struct Elections {
+    /// Of each server since it began to look: who has said what.
+    read: Vec<Vec<(ServerId, Notification)>>,
+    /// The server that may decide in this step.
+    stands: Option<Candidate>,
+}
+
+/// A server that looks for a leader, and how it stood before a step.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    server: ServerId,
+    /// Its vote for itself.
+    own: Vote,
+    /// What it tells others.
+    proposal: Vote,
+    round: u32,
+    /// What it reads in this step.
+    reads: Option<(ServerId, Notification)>,
+}
+
+impl Elections {
+    /// Before the first step.
+    pub fn new(config: &Config) -> Elections {
+        Elections { read: vec![Vec::new(); usize::from(config.servers)], stands: None }
+    }
+
+    /// A step is about to be taken.
+    pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
+        self.stands = match step {
+            Step::Vote { from, to } => {
+                let waits = ensemble.network().waiting_mail(*from, *to);
+                waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble))
+            }
+            Step::Fire(Timer::Server(server, ServerTimer::Finalize)) => {
+                candidate(*server, None, ensemble)
+            }
+            _ => None,
+        };
+    }
+
+    /// It was taken, and has caused this.
+    ///
+    /// # Errors
+    /// A server has decided without the votes.
+    pub fn after(&mut self, events: &[Event], config: &Config) -> Result<(), Objection> {
+        if let Some(Candidate { server, reads: Some(said), .. }) = self.stands {
+            let read = &mut self.read[server.index()];
+            if !read.contains(&said) {
+                read.push(said);
+            }
+        }
+        for event in events {
+            match event {
+                Event::LeftRole { server, .. }
+                | Event::Crashed { server, .. }
+                | Event::Restarted { server }
+                | Event::Exited { server, .. } => self.read[server.index()].clear(),
+                Event::Elected { server, leader, round } if !config.election.is_oracle() => {
+                    self.decided(*server, *leader, *round, config).map_err(|why| {
+                        let saw = format!("{server} ended its election with {leader} as the leader of round {round}: {why}.");
+                        Objection::new("S17 who is elected has the votes", saw)
+                    })?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn decided(
+        &self,
+        server: ServerId,
+        leader: ServerId,
+        round: u32,
+        config: &Config,
+    ) -> Result<(), String> {
+        let Some(stood) = self.stands.filter(|stood| stood.server == server) else {
+            return Err(
+                "it had read nothing then, and had not waited for a better vote".to_string()
+            );
+        };
+        let read = &self.read[server.index()];
+        if stood.round == round && stood.proposal.leader == leader {
+            let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, round);
+            if config.is_quorum(servers(read.iter().filter(same), Some(server)).len()) {
+                return largest(&stood, read);
+            }
+        }
+        joins(&stood, read, leader, round, config)
+    }
+}
+
+fn candidate(
+    server: ServerId,
+    reads: Option<(ServerId, Notification)>,
+    ensemble: &Ensemble,
+) -> Option<Candidate> {
+    let looking = ensemble.server(server).filter(|process| process.is_looking())?;
+    let round = looking.round();
+    let own = match ensemble.config().election {
+        config::Election::ByLot => Vote::by_lot(server, round),
+        _ => looking.vote(ensemble.disk(server).current_epoch()),
+    };
+    Some(Candidate { server, own, proposal: looking.proposal(), round, reads })
+}
+
+/// The servers that said these, and this one.
+fn servers<'a>(
+    said: impl Iterator<Item = &'a (ServerId, Notification)>,
+    and: Option<ServerId>,
+) -> BTreeSet<ServerId> {
+    said.map(|(from, _)| *from).chain(and).collect()
+}
+
+fn is_for(said: &Notification, vote: Vote, round: u32) -> bool {
+    said.vote == vote && said.round == round
+}
+
+/// A quorum of this round has the vote of the one that decides. It is the largest (rules 5.3.2 and 5.3.3).
+fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), String> {
+    let Candidate { own, proposal, round, .. } = *stood;
+    if is_larger(own, proposal) {
+        return Err(format!("its own {own} is larger than the {proposal}"));
+    }
+    let of_round = |said: &Notification| said.state == PeerState::Looking && said.round == round;
+    let larger = |said: &Notification| of_round(said) && is_larger(said.vote, proposal);
+    match read.iter().find(|(_, said)| larger(said)) {
+        Some((from, said)) => {
+            Err(format!("{from} had said {}, which is larger than the {proposal}", said.vote))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rule 5.1.2, once more: the epoch counts first, then the zxid, then the server's id.
+fn is_larger(one: Vote, other: Vote) -> bool {
+    let key = |vote: Vote| (vote.peer_epoch.0, vote.zxid.0, vote.leader.0);
+    key(one) > key(other)
+}
+
+/// Others have decided already: a quorum of them names this leader in one epoch, and it says itself that it leads
+/// (rule 5.3.4).
+fn joins(
+    stood: &Candidate,
+    read: &[(ServerId, Notification)],
+    leader: ServerId,
+    round: u32,
+    config: &Config,
+) -> Result<(), String> {
+    let has_quorum = |vote: Vote| {
+        let agrees = |said: &Notification| {
+            let settled = said.state != PeerState::Looking
+                && (said.vote.leader, said.vote.peer_epoch) == (vote.leader, vote.peer_epoch);
+            settled || is_for(said, vote, round)
+        };
+        let own = (stood.proposal == vote && stood.round == round).then_some(stood.server);
+        config.is_quorum(servers(read.iter().filter(|(_, said)| agrees(said)), own).len())
+    };
+    let mut settled = read.iter().filter(|(_, said)| {
+        said.state != PeerState::Looking && said.vote.leader == leader && said.round == round
+    });
+    if !settled.any(|(_, said)| has_quorum(said.vote)) {
+        return Err("no quorum has told it so".to_string());
+    }
+    let leads = |(from, said): &(ServerId, Notification)| {
+        *from == leader && said.state == PeerState::Leading && said.vote.leader == leader
+    };
+    match leader == stood.server {
+        true if stood.round == round => Ok(()),
+        true => Err(format!("it is in round {} itself", stood.round)),
+        false if read.iter().any(leads) => Ok(()),
+        false => Err(format!("{leader} has not said that it leads")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

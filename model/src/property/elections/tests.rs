@@ -1,0 +1,120 @@
+use super::*;
+use crate::vocabulary::zxid::{Epoch, Zxid};
+
+const ONE: ServerId = ServerId(1);
+const TWO: ServerId = ServerId(2);
+const THREE: ServerId = ServerId(3);
+const ROUND: u32 = 4;
+
+/// A vote for a server whose last zxid is this transaction of epoch 1.
+fn vote(leader: ServerId, counter: u32) -> Vote {
+    Vote { peer_epoch: Epoch(1), zxid: Zxid::new(Epoch(1), counter), leader }
+}
+
+fn said(state: PeerState, vote: Vote, round: u32) -> Notification {
+    Notification { vote, round, state }
+}
+
+/// What becomes of a decision of server 1 for the leader of a vote. Server 1 proposes `proposal`, has this vote for itself,
+/// and has read these.
+fn decides(
+    own: Vote,
+    proposal: Vote,
+    read: &[(ServerId, Notification)],
+    leader: ServerId,
+) -> String {
+    let config = Config::new(3, 0);
+    let mut elections = Elections::new(&config);
+    elections.read[ONE.index()] = read.to_vec();
+    elections.stands = Some(Candidate { server: ONE, own, proposal, round: ROUND, reads: None });
+    let elected = Event::Elected { server: ONE, leader, round: ROUND };
+    match elections.after(&[elected], &config) {
+        Ok(()) => "it has the votes".to_string(),
+        Err(objection) => {
+            assert_eq!(objection.property, "S17 who is elected has the votes");
+            let (_, why) = objection.saw.split_once(": ").expect("it says why");
+            why.to_string()
+        }
+    }
+}
+
+use PeerState::{Following, Leading, Looking};
+
+#[test]
+fn a_quorum_of_the_round_with_the_largest_vote() {
+    let best = vote(TWO, 5);
+    let agrees = [(TWO, said(Looking, best, ROUND))];
+    assert_eq!(decides(vote(ONE, 5), best, &agrees, TWO), "it has the votes");
+    assert_eq!(decides(best, best, &[], TWO), "no quorum has told it so.");
+    let earlier = [(TWO, said(Looking, best, ROUND - 1))];
+    assert_eq!(decides(vote(ONE, 5), best, &earlier, TWO), "no quorum has told it so.");
+    // Two words of one server are one.
+    let twice = [(ONE, said(Looking, best, ROUND)), (ONE, said(Following, best, ROUND))];
+    assert_eq!(decides(vote(ONE, 5), best, &twice, TWO), "no quorum has told it so.");
+}
+
+/// The epoch counts first, then the zxid, then the id.
+#[test]
+fn a_vote_that_is_not_the_largest() {
+    let small = vote(TWO, 5);
+    let read = [(TWO, said(Looking, small, ROUND))];
+    let larger_id = decides(vote(THREE, 5), small, &read, TWO);
+    assert!(
+        larger_id.starts_with("its own vote for server 3 (")
+            && larger_id.contains(" is larger than the ")
+    );
+    let larger_zxid = decides(vote(ONE, 6), small, &read, TWO);
+    assert!(larger_zxid.starts_with("its own vote for server 1 ("), "{larger_zxid}");
+    let older_epoch = Vote { peer_epoch: Epoch(0), ..vote(THREE, 9) };
+    assert_eq!(decides(older_epoch, small, &read, TWO), "it has the votes");
+
+    let with = |said| [read[0], (THREE, said)];
+    let better = decides(vote(ONE, 1), small, &with(said(Looking, vote(THREE, 6), ROUND)), TWO);
+    assert!(better.starts_with("server 3 had said vote for server 3 ("), "{better}");
+    // Of another round, or of one that is not in this election, it is none of this decision's.
+    for other in [said(Looking, vote(THREE, 6), ROUND - 1), said(Leading, vote(THREE, 6), ROUND)] {
+        assert_eq!(decides(vote(ONE, 1), small, &with(other), TWO), "it has the votes");
+    }
+}
+
+#[test]
+fn a_leader_that_others_follow_already() {
+    let led = vote(TWO, 9);
+    let own = vote(ONE, 20);
+    let follows = (THREE, said(Following, led, ROUND));
+    let leads = (TWO, said(Leading, led, ROUND));
+    assert_eq!(decides(own, own, &[follows, leads], TWO), "it has the votes");
+    let silent = decides(own, own, &[follows, (TWO, said(Looking, led, ROUND))], TWO);
+    assert_eq!(silent, "server 2 has not said that it leads.");
+    assert_eq!(decides(own, own, &[leads], TWO), "no quorum has told it so.");
+    // zxid and round may differ, the epoch may not (ZOOKEEPER-1732).
+    let other_zxid = (THREE, said(Following, vote(TWO, 3), ROUND - 1));
+    assert_eq!(decides(own, own, &[other_zxid, leads], TWO), "it has the votes");
+    let later = Vote { peer_epoch: Epoch(2), ..led };
+    let other_epoch = (THREE, said(Following, later, ROUND));
+    assert_eq!(decides(own, own, &[other_epoch, leads], TWO), "no quorum has told it so.");
+    let of_itself = [TWO, THREE].map(|from| (from, said(Following, own, ROUND)));
+    assert_eq!(decides(own, own, &of_itself, ONE), "it has the votes");
+}
+
+#[test]
+fn what_was_read_before_it_looked_does_not_count() {
+    let config = Config::new(3, 0);
+    let best = vote(TWO, 5);
+    let reads = |reads| Candidate { server: ONE, own: best, proposal: best, round: ROUND, reads };
+    let mut elections = Elections::new(&config);
+    elections.stands = Some(reads(Some((TWO, said(Looking, best, ROUND)))));
+    assert_eq!(elections.after(&[], &config), Ok(()));
+    let elected = [Event::Elected { server: ONE, leader: TWO, round: ROUND }];
+    elections.stands = Some(reads(None));
+    assert_eq!(elections.clone().after(&elected, &config), Ok(()));
+    let left = [Event::LeftRole { server: ONE, reason: "it is tired" }];
+    for begins_anew in [left, [Event::Restarted { server: ONE }]] {
+        let mut elections = elections.clone();
+        elections.after(&begins_anew, &config).expect("nothing is decided");
+        elections.after(&elected, &config).expect_err("nobody has said anything since");
+    }
+    // A step in which it could not decide.
+    elections.stands = None;
+    elections.after(&elected, &config).expect_err("it has read nothing");
+}
