@@ -218,6 +218,8 @@ named! {
         PlantedAckBeforeFsync => "planted: a learner acknowledges before its fsync",
         /// Planted: a leader acknowledges to itself what it has appended and not fsynced, besides.
         PlantedLeaderAckBeforeFsync => "planted: a leader counts itself before its fsync",
+        /// Planted: a session that comes back to a server keeps its old connection there as well.
+        PlantedOldConnectionStays => "planted: a server keeps a session's old connection",
 
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
@@ -250,7 +252,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 21] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 22] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -272,6 +274,7 @@ impl Bug {
         Bug::PlantedTimeoutTold,
         Bug::PlantedAckBeforeFsync,
         Bug::PlantedLeaderAckBeforeFsync,
+        Bug::PlantedOldConnectionStays,
     ];
 
     /// Mistakes of a client machine that are planted to see whether what its program observes shows them.

@@ -68,6 +68,8 @@ named! {
         AcksStalled = "acks stalled for syncLimit ticks",
         /// A server left its role because a write to its log, or an fsync of it, had failed.
         WriteFailed = "write to the log failed",
+        /// A session came back to a server that still had its old connection.
+        SessionReattached = "session back at a server that had its old connection",
     }
 }
 
@@ -212,6 +214,7 @@ impl MarkCounter {
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
             Event::AcksStalled { .. } => self.count(Mark::AcksStalled),
+            Event::Reattached { .. } => self.count(Mark::SessionReattached),
             Event::Sent { session, xid, request, .. } => {
                 if let Some((timeout, last)) = self.sessions.get_mut(session)
                     && view.at().since(std::mem::replace(last, view.at())) >= *timeout
