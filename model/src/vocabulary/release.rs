@@ -193,6 +193,8 @@ named! {
         PlantedNewestFailsFirst => "planted: of requests that were not sent the newest fails first",
         /// Planted: a call that is pinned to a session is taken by the next one.
         PlantedScopeIgnored => "planted: calls of an older session go to the new one",
+        /// Planted: a client does not prove its identities again to a server to which it reconnects.
+        PlantedIdentitiesNotProvenAgain => "planted: clients do not prove their identities again",
         /// Planted: a client below a chroot tells its program the whole paths of events.
         PlantedWholePathsTold => "planted: events name whole paths to clients with a chroot",
         /// Planted: a client pings after two thirds of its timeout, when it should have heard already.
@@ -220,6 +222,10 @@ named! {
         PlantedLeaderAckBeforeFsync => "planted: a leader counts itself before its fsync",
         /// Planted: a session that comes back to a server keeps its old connection there as well.
         PlantedOldConnectionStays => "planted: a server keeps a session's old connection",
+        /// Planted: a create asks the parent's ACL for no permission.
+        PlantedCreateAsksNoAcl => "planted: creates ask for no permission",
+        /// Planted: an identity that a connection proves takes the place of those it has proven before.
+        PlantedIdentitiesReplaced => "planted: addAuth replaces a connection's identities",
 
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
@@ -252,7 +258,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 22] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 24] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -275,15 +281,18 @@ impl Bug {
         Bug::PlantedAckBeforeFsync,
         Bug::PlantedLeaderAckBeforeFsync,
         Bug::PlantedOldConnectionStays,
+        Bug::PlantedCreateAsksNoAcl,
+        Bug::PlantedIdentitiesReplaced,
     ];
 
     /// Mistakes of a client machine that are planted to see whether what its program observes shows them.
-    pub const PLANTED_IN_CLIENTS: [Bug; 8] = [
+    pub const PLANTED_IN_CLIENTS: [Bug; 9] = [
         Bug::PlantedWatchesNotSetAgain,
         Bug::PlantedZxidOutlivesSession,
         Bug::PlantedDeletionMissesChildWatch,
         Bug::PlantedNewestFailsFirst,
         Bug::PlantedScopeIgnored,
+        Bug::PlantedIdentitiesNotProvenAgain,
         Bug::PlantedWholePathsTold,
         Bug::PlantedLatePings,
         Bug::PlantedLongerTimeout,

@@ -6,6 +6,7 @@
 
 use crate::named;
 use crate::property::View;
+use crate::vocabulary::error::Error;
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
@@ -70,6 +71,8 @@ named! {
         WriteFailed = "write to the log failed",
         /// A session came back to a server that still had its old connection.
         SessionReattached = "session back at a server that had its old connection",
+        /// A client was refused what the ACL of a znode does not grant it.
+        RefusedByAcl = "request refused by an ACL",
     }
 }
 
@@ -228,6 +231,9 @@ impl MarkCounter {
             Event::Replied { session, xid, request, result, .. } => {
                 if result.is_ok() && matches!(**request, Request::RemoveWatches { .. }) {
                     self.count(Mark::WatchRemoved);
+                }
+                if *result == Err(Error::NoAuth) {
+                    self.count(Mark::RefusedByAcl);
                 }
                 self.creates.remove(&(*session, *xid));
                 if self.waiting.remove(&(*session, *xid)) {
