@@ -27,4 +27,6 @@ pub use scenario::settings::{ClientOptions, Settings};
 pub use scenario::{Choice, Explored, Limits, Scenario, Servers, bounds};
 pub use seeded::faults::{Fault, FaultSet, Rate};
 pub use seeded::sweep::{SweepOptions, SweepReport, Totals, on_fresh_thread};
-pub use seeded::{aftermath, containers, latency, pace, plan, random, run, run_timed, timings};
+pub use seeded::{
+    aftermath, containers, latency, pace, plan, random, run, run_timed, timings, transport,
+};

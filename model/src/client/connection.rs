@@ -88,8 +88,10 @@ impl ClientMachine {
                 reply(call, Outcome::Connected(session), out);
             }
         }
-        for (scheme, auth) in &self.session.auth {
-            self.authenticate(session, scheme, auth, out);
+        if !self.bugs.has(Bug::PlantedIdentitiesNotProvenAgain) {
+            for (scheme, auth) in &self.session.auth {
+                self.authenticate(session, scheme, auth, out);
+            }
         }
         if !self.bugs.has(Bug::PlantedWatchesNotSetAgain) {
             self.rearm(session, out);

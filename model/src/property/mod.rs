@@ -4,6 +4,7 @@
 //! that makes it object is not finished; one is weakened only with a cited rule and a test that it
 //! still objects where it must.
 
+mod access;
 mod acknowledged_write;
 mod bridge;
 mod client;
@@ -39,6 +40,7 @@ mod told_timeout;
 mod view;
 mod watches;
 
+pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
 pub use bridge::Bridge;
 pub use client::{FaithfulClient, PunctualClient};
@@ -230,6 +232,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(EndedSession::new()),
         Box::new(FaithfulClient::new()),
         Box::new(PunctualClient::new()),
+        Box::new(AccessDecisions::new()),
         Box::new(Bridge::new()),
     ]
 }

@@ -64,7 +64,9 @@ impl Event {
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
             // What the others are told, and whose epoch is written, is what most defects of servers come of.
             Event::Synchronising { .. } | Event::AckedNewLeader { .. } => true,
-            Event::TakenForExpired { .. } | Event::AcksStalled { .. } => true,
+            Event::TakenForExpired { .. }
+            | Event::AcksStalled { .. }
+            | Event::Reattached { .. } => true,
             Event::Elected { .. }
             | Event::Followed { .. }
             | Event::Heard { .. }

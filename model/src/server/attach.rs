@@ -46,7 +46,9 @@ impl Clients {
         let address = &context.config.clients[connection.client.index()].address;
         match access::authenticate(scheme, auth, address, &context.config.options) {
             Ok(proven) => {
-                attachment.auth = access::with(&attachment.auth, proven);
+                let replaced = context.config.bugs.has(Bug::PlantedIdentitiesReplaced);
+                let kept = if replaced { &[] } else { &attachment.auth[..] };
+                attachment.auth = access::with(kept, proven);
                 context.to_client(connection, ServerPacket::Authenticated { result: Ok(()) });
             }
             Err(error) => {

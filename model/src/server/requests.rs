@@ -12,6 +12,7 @@ use crate::network::Delivered;
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
 use crate::vocabulary::op::{Op, Request};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
@@ -135,7 +136,10 @@ impl Server {
     ) {
         let clients = &mut self.clients;
         if let Some(old) = clients.sessions.get(&session).copied() {
-            clients.hang_up(old, context);
+            context.effects.event(Event::Reattached { server: self.id, session });
+            if !context.config.bugs.has(Bug::PlantedOldConnectionStays) {
+                clients.hang_up(old, context);
+            }
         }
         clients.attach(connection, session, State::Revalidating, context);
         if let Some(timeout) = clients.touch_local(session, context) {

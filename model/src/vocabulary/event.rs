@@ -132,6 +132,8 @@ pub enum Event {
     /// A server read something of a client whose session the leader tracks: a sign of life (rule 2.3.4). Told of
     /// connections that are through their handshake, and not of local sessions.
     Heard { server: ServerId, session: SessionId },
+    /// A session came back to a server that still has another connection of it, and closes that (rule 2.1.5).
+    Reattached { server: ServerId, session: SessionId },
     /// A learner tells its leader of whom it has heard since it last did so.
     TouchesForwarded { learner: LearnerConnection, sessions: Vec<SessionId> },
     /// An established leader read of signs of life at one of its learners, or that a session wants to go on there.
@@ -342,6 +344,7 @@ impl Event {
             | Event::Restarted { .. }
             | Event::Exited { .. }
             | Event::Heard { .. }
+            | Event::Reattached { .. }
             | Event::TouchesForwarded { .. }
             | Event::Touched { .. }
             | Event::SyncRead { .. }

@@ -193,6 +193,8 @@ named! {
         PlantedNewestFailsFirst => "planted: of requests that were not sent the newest fails first",
         /// Planted: a call that is pinned to a session is taken by the next one.
         PlantedScopeIgnored => "planted: calls of an older session go to the new one",
+        /// Planted: a client does not prove its identities again to a server to which it reconnects.
+        PlantedIdentitiesNotProvenAgain => "planted: clients do not prove their identities again",
         /// Planted: a client below a chroot tells its program the whole paths of events.
         PlantedWholePathsTold => "planted: events name whole paths to clients with a chroot",
         /// Planted: a client pings after two thirds of its timeout, when it should have heard already.
@@ -218,7 +220,12 @@ named! {
         PlantedAckBeforeFsync => "planted: a learner acknowledges before its fsync",
         /// Planted: a leader acknowledges to itself what it has appended and not fsynced, besides.
         PlantedLeaderAckBeforeFsync => "planted: a leader counts itself before its fsync",
-
+        /// Planted: a session that comes back to a server keeps its old connection there as well.
+        PlantedOldConnectionStays => "planted: a server keeps a session's old connection",
+        /// Planted: a create asks the parent's ACL for no permission.
+        PlantedCreateAsksNoAcl => "planted: creates ask for no permission",
+        /// Planted: an identity that a connection proves takes the place of those it has proven before.
+        PlantedIdentitiesReplaced => "planted: addAuth replaces a connection's identities",
         /// Planted: of two votes the one for the larger server id is better, whatever their zxids.
         PlantedElectionById => "planted: the larger server id wins an election",
         /// Planted: who hears of a leader from a quorum follows, although that one has not said that it leads.
@@ -255,7 +262,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 23] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 26] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -279,15 +286,19 @@ impl Bug {
         Bug::PlantedLeaderAckBeforeFsync,
         Bug::PlantedElectionById,
         Bug::PlantedLeaderNotAsked,
+        Bug::PlantedOldConnectionStays,
+        Bug::PlantedCreateAsksNoAcl,
+        Bug::PlantedIdentitiesReplaced,
     ];
 
     /// Mistakes of a client machine that are planted to see whether what its program observes shows them.
-    pub const PLANTED_IN_CLIENTS: [Bug; 8] = [
+    pub const PLANTED_IN_CLIENTS: [Bug; 9] = [
         Bug::PlantedWatchesNotSetAgain,
         Bug::PlantedZxidOutlivesSession,
         Bug::PlantedDeletionMissesChildWatch,
         Bug::PlantedNewestFailsFirst,
         Bug::PlantedScopeIgnored,
+        Bug::PlantedIdentitiesNotProvenAgain,
         Bug::PlantedWholePathsTold,
         Bug::PlantedLatePings,
         Bug::PlantedLongerTimeout,

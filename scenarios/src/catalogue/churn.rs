@@ -18,7 +18,7 @@ use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// What a sweep must have seen.
-const MARKS: [Mark; 17] = [
+const MARKS: [Mark; 18] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
     Mark::SyncBySnap,
@@ -36,6 +36,7 @@ const MARKS: [Mark; 17] = [
     Mark::SyncWaited,
     Mark::AcksStalled,
     Mark::WriteFailed,
+    Mark::SessionReattached,
 ];
 
 /// How long a client waits for a watch to fire before it does something else: not long, or, one time in four, so

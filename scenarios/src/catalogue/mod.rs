@@ -1,5 +1,6 @@
 //! The catalogue: every scenario that the command line knows, with its mutants.
 
+mod access;
 mod ack_queue;
 mod barrier;
 mod broadcast;
@@ -164,6 +165,7 @@ pub fn catalogue() -> Vec<Entry> {
         churn::entry(),
         watches::entry(),
         calm::entry(),
+        access::entry(),
         broadcast::entry(),
         election::entry(),
     ];

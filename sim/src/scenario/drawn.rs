@@ -6,6 +6,7 @@ use crate::seeded::faults::Fault;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
 use crate::seeded::timings::Timings;
+use crate::seeded::transport::Transport;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct Drawn {
     pub pace: Pace,
     /// What is said of the setup's containers.
     pub containers: Containers,
+    /// Which clients know one server, and whether packets are sent again late.
+    pub transport: Transport,
     /// What it is like when all faults have ended.
     pub aftermath: Aftermath,
     /// For how long faults happen.
@@ -78,8 +81,9 @@ impl Drawn {
     /// The kinds of faults that hold throughout this run.
     pub fn throughout(&self) -> impl Iterator<Item = Fault> {
         let by_lot = self.votes_by_lot().then_some(Fault::ElectionByLot);
-        let Drawn { pace, containers, aftermath, .. } = self;
-        pace.kinds().chain(containers.kinds()).chain(aftermath.kinds()).chain(by_lot)
+        let Drawn { pace, containers, transport, aftermath, .. } = self;
+        let while_chaotic = pace.kinds().chain(containers.kinds()).chain(transport.kinds());
+        while_chaotic.chain(aftermath.kinds()).chain(by_lot)
     }
 
     fn votes_by_lot(&self) -> bool {
@@ -137,6 +141,7 @@ impl fmt::Display for Drawn {
         self.plan.fmt(f)?;
         self.pace.fmt(f)?;
         self.containers.fmt(f)?;
+        self.transport.fmt(f)?;
         self.aftermath.fmt(f)?;
         if self.votes_by_lot() {
             writeln!(f, "fault              {}", Fault::ElectionByLot)?;

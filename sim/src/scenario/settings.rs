@@ -30,6 +30,7 @@ pub struct Settings {
 pub struct ClientOptions {
     session_timeout: Option<Duration>,
     chroot: Option<Arc<str>>,
+    address: Option<Arc<str>>,
     can_be_read_only: bool,
     expires_locally: bool,
     disable_auto_watch_reset: bool,
@@ -56,6 +57,13 @@ impl ClientOptions {
     #[must_use]
     pub fn chroot(mut self, path: &str) -> ClientOptions {
         self.chroot = Some(Arc::from(path));
+        self
+    }
+
+    /// The client's IPv4 address, which ACLs of the scheme `ip` name; 127.0.0.1 without this option.
+    #[must_use]
+    pub fn address(mut self, address: &str) -> ClientOptions {
+        self.address = Some(Arc::from(address));
         self
     }
 
@@ -101,6 +109,11 @@ impl ClientOptions {
         if let Some(timeout) = self.session_timeout {
             bounds::some_time("session_timeout", timeout)?;
         }
+        if let Some(address) = self.address.as_deref()
+            && address.parse::<std::net::Ipv4Addr>().is_err()
+        {
+            return Err(format!("`address({address:?})` is no IPv4 address"));
+        }
         match self.chroot.as_deref() {
             None | Some("" | "/") => Ok(()),
             Some(chroot) => ZnodePath::new(chroot)
@@ -115,6 +128,9 @@ impl ClientOptions {
         }
         if let Some(chroot) = &self.chroot {
             config.chroot = Arc::clone(chroot);
+        }
+        if let Some(address) = &self.address {
+            config.address = Arc::clone(address);
         }
         config.can_be_read_only |= self.can_be_read_only;
         config.expires_locally |= self.expires_locally;
@@ -250,10 +266,20 @@ mod tests {
     #[test]
     fn what_is_said_goes_before_what_is_drawn() {
         let mut config = Config::new(3, 3);
-        let (first, others) = (ClientOptions::new(), ClientOptions::new().chroot("/app"));
+        let (first, others) =
+            (ClientOptions::new(), ClientOptions::new().chroot("/app").address("10.0.0.7"));
         let settings = Settings { clients: vec![first, others], ..Settings::default() };
         settings.apply(&mut config);
         let chroots: Vec<&str> = config.clients.iter().map(|client| &*client.chroot).collect();
         assert_eq!(chroots, ["", "/app", "/app"]);
+        let addresses: Vec<&str> = config.clients.iter().map(|client| &*client.address).collect();
+        assert_eq!(addresses, ["127.0.0.1", "10.0.0.7", "10.0.0.7"]);
+    }
+
+    #[test]
+    fn an_address_has_four_numbers() {
+        let sentence = "`address(\"10.0.0\")` is no IPv4 address";
+        assert_eq!(ClientOptions::new().address("10.0.0").check(), Err(sentence.to_string()));
+        assert_eq!(ClientOptions::new().address("10.0.0.7").check(), Ok(()));
     }
 }

@@ -15,6 +15,7 @@ pub mod random;
 pub(crate) mod sweep;
 mod timers;
 pub mod timings;
+pub mod transport;
 
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::{Subject, WithSubject, with_timed_world, with_world};

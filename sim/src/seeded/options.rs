@@ -13,6 +13,7 @@ use crate::seeded::pace::Pace;
 use crate::seeded::plan::{Plan, purpose};
 use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::{Outlier, Timings};
+use crate::seeded::transport::Transport;
 use vivarium_model::config::{ClientConfig, Config, Election, TxnLogSync};
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
@@ -41,6 +42,8 @@ impl Drawn {
         }
         let aftermath = Aftermath::draw(scenario, &config, &seeds);
         config.election = draw_election(scenario, servers, &seeds);
+        let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
+        transport.apply(&mut config);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -52,6 +55,7 @@ impl Drawn {
             plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
             pace: Pace::draw(scenario.faults, servers, clients, &seeds),
             containers,
+            transport,
             aftermath,
             chaos: scenario.chaos,
             progress_bound: scenario.progress_bound,

@@ -251,6 +251,7 @@ impl Monitor for Bridge {
                 | Event::Synchronising { .. }
                 | Event::AcksStalled { .. }
                 | Event::Heard { .. }
+                | Event::Reattached { .. }
                 | Event::TouchesForwarded { .. }
                 | Event::Touched { .. }
                 | Event::SyncRead { .. }

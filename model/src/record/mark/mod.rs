@@ -6,6 +6,7 @@
 
 use crate::named;
 use crate::property::View;
+use crate::vocabulary::error::Error;
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
@@ -68,6 +69,10 @@ named! {
         AcksStalled = "acks stalled for syncLimit ticks",
         /// A server left its role because a write to its log, or an fsync of it, had failed.
         WriteFailed = "write to the log failed",
+        /// A session came back to a server that still had its old connection.
+        SessionReattached = "session back at a server that had its old connection",
+        /// A client was refused what the ACL of a znode does not grant it.
+        RefusedByAcl = "request refused by an ACL",
     }
 }
 
@@ -212,6 +217,7 @@ impl MarkCounter {
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
             Event::AcksStalled { .. } => self.count(Mark::AcksStalled),
+            Event::Reattached { .. } => self.count(Mark::SessionReattached),
             Event::Sent { session, xid, request, .. } => {
                 if let Some((timeout, last)) = self.sessions.get_mut(session)
                     && view.at().since(std::mem::replace(last, view.at())) >= *timeout
@@ -225,6 +231,9 @@ impl MarkCounter {
             Event::Replied { session, xid, request, result, .. } => {
                 if result.is_ok() && matches!(**request, Request::RemoveWatches { .. }) {
                     self.count(Mark::WatchRemoved);
+                }
+                if *result == Err(Error::NoAuth) {
+                    self.count(Mark::RefusedByAcl);
                 }
                 self.creates.remove(&(*session, *xid));
                 if self.waiting.remove(&(*session, *xid)) {

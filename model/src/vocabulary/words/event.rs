@@ -63,6 +63,9 @@ fn sentence(event: &Event) -> String {
         Event::Restarted { server } => format!("{server} restarted from its disk"),
         Event::Exited { server, reason } => format!("{server} exited: {reason}"),
 
+        Event::Reattached { server, session } => {
+            format!("{session} is back at {server}, which has its old connection")
+        }
         Event::Heard { server, session } => format!("{server} hears of {session}"),
         Event::TouchesForwarded { learner, sessions } => {
             let sessions = plural(sessions.len(), "session");

@@ -21,6 +21,7 @@ use crate::seeded::latency::Latencies;
 use crate::seeded::pace::Waiting;
 use crate::seeded::plan;
 use crate::seeded::random::Seeds;
+use crate::seeded::transport::Retransmissions;
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, Machine, ServerId};
@@ -57,6 +58,8 @@ struct Driver<'a, S> {
     latencies: Latencies,
     lost_replies: LostReplies,
     ambushes: Ambushes,
+    /// What TCP sends again late, as long as faults happen.
+    retransmissions: Option<Retransmissions>,
     /// Who waits for whom, as long as faults happen.
     waiting: Option<Waiting>,
     chaotic: bool,
@@ -78,6 +81,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
             latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds)
                 .with_bugs(drawn.config.bugs),
+            retransmissions: Retransmissions::new(&drawn.transport, &seeds),
             waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
             lost_replies: LostReplies::new(&drawn.plan, clients, &seeds),
             ambushes: Ambushes::new(&drawn.plan, &seeds),
@@ -134,6 +138,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             }
         }
         self.waiting = None;
+        self.retransmissions = None;
         self.latencies.recover(self.heap.now());
         for from in self.machines() {
             for to in self.machines() {
@@ -243,9 +248,14 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(true)
     }
 
-    /// Whether a step waits for a disk that stands still or for programs of higher priority, and until when at
-    /// least.
+    /// Whether a step waits for a disk that stands still, for programs of higher priority or for its
+    /// retransmission, and until when at least.
     fn held(&mut self, now: Time, step: &Step) -> Option<Time> {
+        if let Some(late) = &mut self.retransmissions
+            && let Some(until) = late.until(now, step)
+        {
+            return Some(until);
+        }
         match (&mut self.waiting, *step) {
             (Some(waiting), Step::Start(client) | Step::Input(client)) => waiting.hold(now, client),
             _ => self.latencies.stalled(now, step),
@@ -270,6 +280,13 @@ impl<'a, S: Subject> Driver<'a, S> {
         let status = outcome?;
         if let Status::Blocked(blocker) = status {
             self.heap.park(blocker, due);
+        }
+        if let Some(late) = &mut self.retransmissions {
+            match status {
+                Status::Blocked(blocker) => late.blocked(now, step, blocker),
+                Status::Done => late.broken(now, &step),
+                Status::NotEnabled => {}
+            }
         }
         self.follow_up();
         self.read_events()?;
@@ -298,7 +315,12 @@ impl<'a, S: Subject> Driver<'a, S> {
                     self.heap.arm(timer, after + self.latencies.spread(timer, spread));
                 }
                 Effect::Disarm(timer) => self.heap.disarm(timer),
-                Effect::Unblocked(blocker) => self.heap.unblock(blocker),
+                Effect::Unblocked(blocker) => {
+                    if let Some(late) = &mut self.retransmissions {
+                        late.unblocked(now, blocker);
+                    }
+                    self.heap.unblock(blocker);
+                }
             }
         }
     }

@@ -84,6 +84,11 @@ named! {
         /// Servers vote by lot, whatever their histories ([`Election::ByLot`](vivarium_model::config::Election::ByLot)):
         /// what keeps one that lacks commits from leading is ZAB alone.
         ElectionByLot = "elections by lot",
+        /// Some clients know one server, and reconnect to that one ([`crate::seeded::transport`]).
+        OneServer = "connect strings of one server",
+        /// Packets that a cut has held arrive by a clock of each connection, and ends of connections late
+        /// ([`crate::seeded::transport`]).
+        LateRetransmission = "late retransmission",
     }
 }
 
@@ -128,6 +133,8 @@ impl Fault {
                 | Fault::LeftDown
                 | Fault::LeftCutOff
                 | Fault::ElectionByLot
+                | Fault::OneServer
+                | Fault::LateRetransmission
         )
     }
 
@@ -138,6 +145,9 @@ impl Fault {
             Fault::FsyncError | Fault::SyncFsyncError | Fault::LoneFsyncError => 8,
             // Most of what elections do wrong shows only where they are as in the code.
             Fault::ElectionByLot => 16,
+            Fault::OneServer => 8,
+            // In every other run with clients that know one server.
+            Fault::LateRetransmission => 16,
             kind if kind.holds_throughout() => 3,
             _ => 2,
         }

@@ -127,7 +127,9 @@ pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<O
         | Fault::ContainerDeletion
         | Fault::LeftDown
         | Fault::LeftCutOff
-        | Fault::ElectionByLot => unreachable!("{kind} takes no turns"),
+        | Fault::ElectionByLot
+        | Fault::OneServer
+        | Fault::LateRetransmission => unreachable!("{kind} takes no turns"),
     }
 }
 

@@ -64,6 +64,11 @@ impl Rate {
         self.share.unwrap_or(Ratio::one_in(kind.usual_share()))
     }
 
+    /// In which share of the seeds, if it says.
+    pub(crate) fn said_share(self) -> Option<Ratio> {
+        self.share
+    }
+
     /// How many turns in a run, if it says.
     pub(crate) fn said_turns(self) -> Option<u32> {
         if let Often::Turns(turns) = self.often { Some(turns) } else { None }

@@ -15,7 +15,7 @@ use super::rate::Rate;
 ///     .with_rate(Fault::Crash, Rate::in_seeds(1, 10));
 /// assert!(FAULTS.has(Fault::Crash) && !FAULTS.has(Fault::PowerLoss));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultSet {
     kinds: u64,
     /// By kind; [`Rate::USUAL`] for what is not in the set.
@@ -82,6 +82,12 @@ impl FaultSet {
     /// One sentence about the first that does not.
     pub(crate) fn check(self) -> Result<(), String> {
         self.iter().try_for_each(|kind| self.rate(kind).check(kind))
+    }
+}
+
+impl Default for FaultSet {
+    fn default() -> FaultSet {
+        FaultSet::NONE
     }
 }
 

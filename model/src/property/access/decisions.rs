@@ -1,0 +1,233 @@
+//! Judges the results of requests, as far as ACLs decide them (rules 1.6.2, 1.8.1 and 1.9).
+
+use super::account::{Account, Draft};
+use super::who::{Who, sorted, without_hashes};
+use crate::vocabulary::acl::{AclList, Permissions};
+use crate::vocabulary::error::Error;
+use crate::vocabulary::op::{Op, ReadOp, ReadResult, Request, Response};
+use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::zxid::Zxid;
+
+/// Judges the transaction that a write became.
+pub(super) fn write(
+    who: &Who,
+    request: &Request,
+    body: &TxnBody,
+    account: &Account,
+) -> Result<(), String> {
+    let mut draft = account.draft();
+    match (request, body) {
+        (Request::Write(op), TxnBody::Error(error)) => failed(who, Asking::of(op), *error, &draft),
+        (Request::Write(op), body) => done(who, Asking::of(op), body, &mut draft),
+        (Request::SetAcl { path, acl, .. }, body) => {
+            let asking = Asking { of: path, wanted: Permissions::ADMIN, acl: Some(acl) };
+            match body {
+                TxnBody::Error(error) => failed(who, asking, *error, &draft),
+                body => done(who, asking, body, &mut draft),
+            }
+        }
+        (Request::Multi(ops), TxnBody::Multi(parts)) => ops
+            .iter()
+            .zip(parts)
+            .try_for_each(|(op, part)| done(who, Asking::of(op), part, &mut draft)),
+        (Request::Multi(ops), TxnBody::FailedMulti(codes)) => {
+            let failing = codes.iter().position(Option::is_some).unwrap_or(codes.len());
+            for op in ops.iter().take(failing) {
+                granted(who, Asking::of(op), &draft)?;
+                promise(op, who, &mut draft);
+            }
+            match (ops.get(failing), codes.get(failing)) {
+                (Some(op), Some(Some(error))) => failed(who, Asking::of(op), *error, &draft),
+                _ => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an operation asks of ACLs.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    /// The znode whose ACL is asked.
+    of: &'a str,
+    wanted: Permissions,
+    /// The ACL that is to be stored.
+    acl: Option<&'a AclList>,
+}
+
+impl Asking<'_> {
+    fn of(op: &Op) -> Asking<'_> {
+        let (of, wanted, acl) = match op {
+            Op::Create { path, acl, .. } => (parent(path), Permissions::CREATE, Some(acl)),
+            Op::Delete { path, .. } => (parent(path), Permissions::DELETE, None),
+            Op::SetData { path, .. } => (&**path, Permissions::WRITE, None),
+            Op::Check { path, .. } => (&**path, Permissions::READ, None),
+        };
+        Asking { of, wanted, acl }
+    }
+}
+
+fn parent(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(at) if at > 0 => &path[..at],
+        _ => "/",
+    }
+}
+
+fn granted(who: &Who, asking: Asking<'_>, draft: &Draft<'_>) -> Result<(), String> {
+    let Asking { of, wanted, acl: _ } = asking;
+    match draft.find(of) {
+        Some(acl) if !who.may(acl, wanted) => {
+            Err(format!("its connection lacks {wanted} on {of}, whose ACL is {acl}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn done(
+    who: &Who,
+    asking: Asking<'_>,
+    body: &TxnBody,
+    draft: &mut Draft<'_>,
+) -> Result<(), String> {
+    granted(who, asking, draft)?;
+    if let (Some(asked), TxnBody::Create { acl, .. } | TxnBody::SetAcl { acl, .. }) =
+        (asking.acl, body)
+    {
+        match who.stored(asked) {
+            None => return Err(format!("the ACL {asked} is to be refused with InvalidACL")),
+            Some(expected) if sorted(acl.entries()) != expected => {
+                return Err(format!("the ACL {asked} is stored as {acl}"));
+            }
+            Some(_) => {}
+        }
+    }
+    draft.change(body);
+    Ok(())
+}
+
+fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Result<(), String> {
+    let Asking { of, wanted, acl } = asking;
+    let is_invalid = acl.is_some_and(|acl| who.stored(acl).is_none());
+    match error {
+        Error::InvalidAcl if is_invalid => Ok(()),
+        Error::InvalidAcl => {
+            Err("it was refused with InvalidACL, though its ACL is valid".to_owned())
+        }
+        Error::NoAuth => match draft.find(of) {
+            None => Err(format!("it was refused with NoAuth, though there is no {of} to ask")),
+            Some(acl) if who.may(acl, wanted) => Err(format!(
+                "it was refused with NoAuth, though its connection has {wanted} on {of}, whose ACL is {acl}"
+            )),
+            Some(_) => Ok(()),
+        },
+        // Errors of checks that come after the ACL's (rule 1.6.2).
+        Error::NoNode
+        | Error::BadVersion
+        | Error::NodeExists
+        | Error::NotEmpty
+        | Error::NoChildrenForEphemerals
+        | Error::QuotaExceeded => {
+            if is_invalid {
+                return Err(format!("it was refused with {error:?} in place of InvalidACL"));
+            }
+            granted(who, asking, draft)
+                .map_err(|saw| format!("it was refused with {error:?} in place of NoAuth: {saw}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Applies an operation of a multi that fails later, for the operations after it.
+fn promise(op: &Op, who: &Who, draft: &mut Draft<'_>) {
+    match op {
+        // Nobody knows the number that a sequential name would have had.
+        Op::Create { path, acl, mode, .. } if !mode.is_sequential() => {
+            if let (Ok(path), Some(stored)) = (ZnodePath::new(&**path), who.stored(acl)) {
+                draft.set(path, Some(AclList::new(stored)));
+            }
+        }
+        Op::Delete { path, .. } => {
+            if let Ok(path) = ZnodePath::new(&**path) {
+                draft.set(path, None);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether the ACL lets who it is read.
+pub(super) fn may_read(who: &Who, acl: &AclList) -> bool {
+    who.may(acl, Permissions::READ)
+}
+
+/// Judges the answer to a read from the history up to `zxid`.
+pub(super) fn read(
+    who: &Who,
+    request: &Request,
+    zxid: Zxid,
+    result: &Result<Response, Error>,
+    account: &Account,
+) -> Result<(), String> {
+    let readable = |path: &str, error: Option<Error>, wanted: Permissions| {
+        let path = if path.is_empty() { "/" } else { path };
+        match (account.at(path, zxid), error) {
+            (Some(acl), Some(Error::NoAuth)) if who.may(acl, wanted) => Err(format!(
+                "it was refused at {zxid} with NoAuth, though its connection may read {path}, whose ACL is {acl}"
+            )),
+            (None, Some(Error::NoAuth)) => {
+                Err(format!("it was refused at {zxid} with NoAuth, though there is no {path}"))
+            }
+            (Some(acl), None) if !who.may(acl, wanted) => Err(format!(
+                "it was answered at {zxid}, though its connection may not read {path}, whose ACL is {acl}"
+            )),
+            _ => Ok(()),
+        }
+    };
+    let error = result.as_ref().err().copied();
+    match (request, result) {
+        (
+            Request::Exists { path, .. }
+            | Request::GetData { path, .. }
+            | Request::GetChildren { path, .. }
+            | Request::GetAllChildrenNumber { path },
+            _,
+        ) => readable(path, error, Permissions::READ),
+        (Request::GetAcl { path }, _) => {
+            readable(path, error, Permissions::READ | Permissions::ADMIN)?;
+            match (account.at(path, zxid), result) {
+                (Some(acl), Ok(Response::Acl(told, _))) => {
+                    let expected = match who.may(acl, Permissions::ADMIN) {
+                        true => acl.entries().to_vec(),
+                        false => without_hashes(acl),
+                    };
+                    match told.entries() == expected {
+                        true => Ok(()),
+                        false => Err(format!("the ACL {acl} was told as {told} at {zxid}")),
+                    }
+                }
+                _ => Ok(()),
+            }
+        }
+        (Request::MultiRead(ops), Ok(Response::MultiRead(results))) => {
+            ops.iter().zip(results).try_for_each(|(op, result)| {
+                let (ReadOp::GetData { path } | ReadOp::GetChildren { path }) = op;
+                let error = match result {
+                    ReadResult::Failed(error) => Some(*error),
+                    _ => None,
+                };
+                readable(path, error, Permissions::READ)
+            })
+        }
+        (Request::WhoAmI, Ok(Response::WhoAmI(told))) => {
+            let mut sorted = told.clone();
+            sorted.sort();
+            match sorted == who.told() {
+                true => Ok(()),
+                false => Err(format!("it was told {told:?} instead of {:?}", who.told())),
+            }
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,251 @@
+//! H17: a client does and sees exactly what ACLs grant it.
+//!
+//! The monitor follows identities by the proofs that are sent, and ACLs by the transactions that are committed. A
+//! connection has the identity of its address and those that it has proven; a request comes with those that were proven
+//! before it was sent (rules 1.9.5 and 1.9.6). A write is judged when its transaction is committed, answered or not, by
+//! the ACLs of the history before it; a read is judged by those of the history up to the zxid of its reply.
+//! [`who`] states once more what an ACL grants to whom: the monitor uses none of the servers' checks, which
+//! [`Bridge`](super::Bridge) shares with them. H15 judges whether a client machine proves its identities again on each
+//! connection.
+//!
+//! Not judged: the answers of a read-only server whose tree holds transactions that are not committed (rule 2.7.1), and
+//! events that a server withholds from a client that may read.
+
+mod account;
+mod decisions;
+mod who;
+
+use super::read_only::ReadOnlySessions;
+use super::{Asked, Monitor, Objection, View};
+use crate::vocabulary::config::{Config, ServerOptions};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientId, SessionId, Xid};
+use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
+use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::zxid::Zxid;
+use account::Account;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use who::{Proof, Who};
+
+/// The monitor of H17. It keeps the ACLs of the whole history, which only sweeps can afford.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct AccessDecisions {
+    account: Account,
+    addresses: Vec<Arc<str>>,
+    options: ServerOptions,
+    /// The last transaction of the account.
+    known: Zxid,
+    connections: BTreeMap<ClientId, Connection>,
+    /// Requests that have neither an answer nor a transaction yet.
+    asked: BTreeMap<(SessionId, Xid), Question>,
+    read_only: ReadOnlySessions,
+}
+
+/// A client's connection, or the one it had last.
+#[derive(Clone, Debug, Hash)]
+struct Connection {
+    session: SessionId,
+    /// The proofs that were sent on it.
+    proofs: Vec<Proof>,
+    who: Arc<Who>,
+    /// How many SetWatches have no answer yet.
+    rearming: usize,
+}
+
+#[derive(Clone, Debug, Hash)]
+struct Question {
+    request: Arc<Request>,
+    /// The identities of its connection when it was sent.
+    who: Arc<Who>,
+}
+
+impl AccessDecisions {
+    /// The monitor before its run: it knows no znode and no connection.
+    pub fn new() -> AccessDecisions {
+        AccessDecisions::default()
+    }
+
+    fn who(&self, client: ClientId, proofs: &[Proof]) -> Arc<Who> {
+        let localhost = || Arc::from("127.0.0.1");
+        let address = self.addresses.get(client.index()).cloned().unwrap_or_else(localhost);
+        Arc::new(Who::new(&address, proofs, self.options.super_digest.as_deref()))
+    }
+
+    /// The client's connection for this session; a new one if it has none.
+    fn connection(&mut self, client: ClientId, session: SessionId) -> &mut Connection {
+        if self.connections.get(&client).is_none_or(|it| it.session != session) {
+            self.connected(client, session);
+        }
+        self.connections.get_mut(&client).expect("just connected")
+    }
+
+    fn connected(&mut self, client: ClientId, session: SessionId) {
+        let who = self.who(client, &[]);
+        let fresh = Connection { session, proofs: Vec::new(), who, rearming: 0 };
+        self.connections.insert(client, fresh);
+    }
+
+    fn authenticating(&mut self, client: ClientId, session: SessionId, proof: Proof) {
+        let connection = self.connection(client, session);
+        connection.proofs.push(proof);
+        let proofs = connection.proofs.clone();
+        let who = self.who(client, &proofs);
+        self.connection(client, session).who = who;
+    }
+
+    fn sent(&mut self, client: ClientId, session: SessionId, xid: Xid, request: &Arc<Request>) {
+        let who = Arc::clone(&self.connection(client, session).who);
+        self.asked.insert((session, xid), Question { request: Arc::clone(request), who });
+    }
+
+    fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), String> {
+        let question = self.asked.remove(&(txn.session, txn.cxid));
+        let judged = match &question {
+            Some(question) if !self.options.skip_acl => {
+                decisions::write(&question.who, &question.request, &txn.body, &self.account)
+            }
+            _ => Ok(()),
+        };
+        self.known = txn.zxid;
+        self.account.commit(txn.zxid, &txn.body);
+        if matches!(txn.body, TxnBody::CloseSession { .. }) {
+            let applied = view.history.applied(txn.zxid).expect("the last of the history");
+            for change in applied.changes.iter().filter(|it| it.kind == EventType::NodeDeleted) {
+                self.account.set(&change.path, txn.zxid, None);
+            }
+            let of_session = (txn.session, Xid(0))..=(txn.session, Xid(u32::MAX));
+            let ended: Vec<_> = self.asked.range(of_session).map(|(key, _)| *key).collect();
+            for key in ended {
+                self.asked.remove(&key);
+            }
+        }
+        judged
+    }
+
+    /// Judges an event by the ACLs of its znode before and after the transaction: one of them has to let the connection
+    /// read (rule 3.1.4). No ACL is asked for events that answer SetWatches.
+    fn notified(&self, client: ClientId, event: &WatchedEvent) -> Result<(), String> {
+        let Some(connection) = self.connections.get(&client) else { return Ok(()) };
+        let is_removal = !matches!(
+            event.kind,
+            EventType::NodeCreated
+                | EventType::NodeDeleted
+                | EventType::NodeDataChanged
+                | EventType::NodeChildrenChanged
+        );
+        if connection.rearming > 0 || is_removal || self.options.skip_acl {
+            return Ok(());
+        }
+        let lists = [
+            self.account.before(&event.path, event.zxid),
+            self.account.at(&event.path, event.zxid),
+        ];
+        let mut lists = lists.into_iter().flatten().peekable();
+        let who = &connection.who;
+        match lists.peek().copied() {
+            Some(acl) if lists.all(|acl| !decisions::may_read(who, acl)) => Err(format!(
+                "was told {:?} of {} at {}, which it may not read: {acl}",
+                event.kind, event.path, event.zxid
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Monitor for AccessDecisions {
+    fn name(&self) -> &'static str {
+        "H17 access is as ACLs grant it"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::InSweeps
+    }
+
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.account = Account::beginning_with(&config.setup.tree());
+        self.addresses = config.clients.iter().map(|it| Arc::clone(&it.address)).collect();
+        self.options = config.options.clone();
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(
+            event,
+            Event::Committed { .. }
+                | Event::Session { .. }
+                | Event::Killed { .. }
+                | Event::Authenticating { .. }
+                | Event::Sent { .. }
+                | Event::Replied { .. }
+                | Event::Notified { .. }
+                | Event::Rearming { .. }
+                | Event::Rearmed { .. }
+        )
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        self.read_only.see(event);
+        let judged = match event {
+            Event::Session { client, session: Some(session), state, .. } => {
+                match state {
+                    SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                        self.connected(*client, *session);
+                    }
+                    SessionState::Disconnected => {}
+                    _ended => drop(self.connections.remove(client)),
+                }
+                Ok(())
+            }
+            Event::Killed { client } => {
+                self.connections.remove(client);
+                Ok(())
+            }
+            Event::Authenticating { client, session, scheme, auth } => {
+                let proof = (Arc::clone(scheme), Arc::clone(auth));
+                self.authenticating(*client, *session, proof);
+                Ok(())
+            }
+            Event::Sent { client, session, xid, request, .. } => {
+                self.sent(*client, *session, *xid, request);
+                Ok(())
+            }
+            Event::Rearming { client, session, .. } => {
+                self.connection(*client, *session).rearming += 1;
+                Ok(())
+            }
+            Event::Rearmed { client, session, .. } => {
+                let rearming = &mut self.connection(*client, *session).rearming;
+                *rearming = rearming.saturating_sub(1);
+                Ok(())
+            }
+            Event::Committed { txn, .. } if txn.zxid > self.known => {
+                let said = |saw| format!("{txn}: {saw}.");
+                self.committed(view, txn).map_err(said)
+            }
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let question = self.asked.remove(&(*session, *xid));
+                let in_doubt = *zxid > self.known
+                    || (self.read_only.contains(*client, *session)
+                        && view.history.get(*zxid).is_none());
+                match question.filter(|_| !in_doubt && !self.options.skip_acl) {
+                    Some(Question { who, .. }) => {
+                        decisions::read(&who, request, *zxid, result, &self.account)
+                    }
+                    None => Ok(()),
+                }
+                .map_err(|saw| {
+                    let number = xid.0;
+                    format!("request {number} of session {session} ({request}, {client}): {saw}.")
+                })
+            }
+            Event::Notified { client, event, .. } => {
+                self.notified(*client, event).map_err(|saw| format!("{client} {saw}."))
+            }
+            _ => Ok(()),
+        };
+        judged.map_err(|saw| Objection::new(self.name(), saw))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! What ACLs grant to a connection, stated without the servers' code (rules 1.9.2 to 1.9.4).
+
+use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
+use crate::vocabulary::op::{ClientInfo, Data};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// A proof of an identity, as `addAuth` sends it: the scheme and what it judges.
+pub(super) type Proof = (Arc<str>, Data);
+
+/// Whom a server must take a connection for.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Who {
+    address: Arc<str>,
+    /// `user:hash`, of each digest proven.
+    digests: BTreeSet<String>,
+    is_super: bool,
+}
+
+impl Who {
+    /// A connection from this address that has sent these proofs, each accepted.
+    pub(super) fn new(address: &Arc<str>, proofs: &[Proof], super_digest: Option<&str>) -> Who {
+        let digests = proofs.iter().filter(|(scheme, _)| **scheme == *"digest");
+        let digests: BTreeSet<String> = digests.map(|(_, proof)| hashed(proof)).collect();
+        let is_super = super_digest.is_some_and(|digest| digests.contains(digest));
+        Who { address: Arc::clone(address), digests, is_super }
+    }
+
+    /// Whether the list grants one of these permissions.
+    pub(super) fn may(&self, acl: &AclList, wanted: Permissions) -> bool {
+        let entries = acl.entries();
+        self.is_super
+            || entries.is_empty()
+            || entries.iter().any(|it| it.permissions.0 & wanted.0 != 0 && self.is_named_by(it))
+    }
+
+    fn is_named_by(&self, entry: &Acl) -> bool {
+        match (&*entry.id.scheme, &*entry.id.id) {
+            ("world", "anyone") => true,
+            ("digest", id) => self.digests.contains(id),
+            ("ip", id) => within(&self.address, id),
+            _ => false,
+        }
+    }
+
+    /// The entries that a server must store for this list, sorted; `None` where it must refuse the list with InvalidACL.
+    /// An entry that is listed twice is stored once; one that `auth` stands for is stored besides (rule 1.9.4).
+    pub(super) fn stored(&self, acl: &AclList) -> Option<Vec<Acl>> {
+        let mut stored = Vec::new();
+        let listed: BTreeSet<&Acl> = acl.entries().iter().collect();
+        for entry in listed {
+            let (scheme, id) = (&*entry.id.scheme, &*entry.id.id);
+            let is_valid = match scheme {
+                "world" => id == "anyone",
+                // Java's `split` drops empty parts at the end.
+                "digest" => id.trim_end_matches(':').split(':').count() == 2,
+                "ip" => network(id).is_some(),
+                "auth" => !self.digests.is_empty(),
+                _ => false,
+            };
+            if !is_valid {
+                return None;
+            }
+            match scheme {
+                "auth" => stored.extend(
+                    self.digests
+                        .iter()
+                        .map(|digest| Acl::new(entry.permissions, Id::new("digest", digest))),
+                ),
+                _ => stored.push(entry.clone()),
+            }
+        }
+        (!stored.is_empty()).then(|| sorted(&stored))
+    }
+
+    /// What `whoAmI` must tell, in order.
+    pub(super) fn told(&self) -> Vec<ClientInfo> {
+        let told = |scheme: &str, user: &str| ClientInfo {
+            scheme: Arc::from(scheme),
+            user: Arc::from(user),
+        };
+        let user = |digest: &String| digest.split(':').next().unwrap_or_default().to_owned();
+        let mut all = vec![told("ip", &self.address)];
+        all.extend(self.digests.iter().map(|digest| told("digest", &user(digest))));
+        all.extend(self.is_super.then(|| told("super", "")));
+        all.sort();
+        all
+    }
+}
+
+/// Entries in the order in which they are compared.
+pub(super) fn sorted(entries: &[Acl]) -> Vec<Acl> {
+    let mut sorted = entries.to_vec();
+    sorted.sort();
+    sorted
+}
+
+/// A list as it is told without ADMIN: hashes of passwords hidden.
+pub(super) fn without_hashes(acl: &AclList) -> Vec<Acl> {
+    let mut entries = acl.entries().to_vec();
+    for entry in entries.iter_mut().filter(|entry| entry.id.scheme == "digest") {
+        if let Some((user, _)) = entry.id.id.split_once(':') {
+            entry.id.id = format!("{user}:x").into();
+        }
+    }
+    entries
+}
+
+fn hashed(proof: &Data) -> String {
+    let text = String::from_utf8_lossy(proof);
+    let (user, _) = text.split_once(':').unwrap_or((&text, ""));
+    format!("{user}:{}", STANDARD.encode(Sha1::digest(text.as_bytes())))
+}
+
+/// An address and how many of its last bits do not count.
+fn network(id: &str) -> Option<(u32, u32)> {
+    let (address, bits) = id.split_once('/').unwrap_or((id, "32"));
+    let address: Ipv4Addr = address.parse().ok()?;
+    let free = 32u32.checked_sub(bits.parse().ok()?)?;
+    Some((u32::from(address), free))
+}
+
+fn within(address: &str, id: &str) -> bool {
+    let (Some((address, 0)), Some((network, free))) = (network(address), network(id)) else {
+        return false;
+    };
+    u64::from(address) >> free == u64::from(network) >> free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::access;
+    use crate::vocabulary::config::ServerOptions;
+
+    const ADDRESSES: [&str; 3] = ["10.1.2.3", "10.1.2.4", "192.168.0.1"];
+    const PROOFS: [&[u8]; 5] = [b"ann:a", b"bob:b", b"ann:other", b"super:admin", b"nobody"];
+    const SUPER: &str = "super:xQJmxLMiHGwaqBvst5y6rkB6HQs=";
+
+    /// Lists of one and of two entries: each scheme, good and bad.
+    fn lists() -> Vec<AclList> {
+        let ann = access::generate_digest("ann:a");
+        let ids = [
+            ("world", "anyone"),
+            ("world", "somebody"),
+            ("auth", ""),
+            ("digest", &ann),
+            ("digest", "ann:x"),
+            ("digest", "ann"),
+            ("digest", "a:b:c"),
+            ("digest", "a:b:"),
+            ("digest", ":b"),
+            ("digest", "a:"),
+            ("ip", "10.1.2.3"),
+            ("ip", "10.1.2.3/31"),
+            ("ip", "10.0.0.0/8"),
+            ("ip", "1.2.3.4/0"),
+            ("ip", "10.1.2.3/33"),
+            ("ip", "10.1.2"),
+            ("kerberos", "ann"),
+            ("super", ""),
+        ];
+        let permissions = [Permissions::READ, Permissions::ALL, Permissions::CREATE];
+        let entries: Vec<Acl> = permissions
+            .iter()
+            .flat_map(|it| ids.map(|(scheme, id)| Acl::new(*it, Id::new(scheme, id))))
+            .collect();
+        let mut lists = vec![AclList::new([])];
+        for one in &entries {
+            lists.push(AclList::new([one.clone()]));
+            lists.extend(entries.iter().map(|two| AclList::new([one.clone(), two.clone()])));
+        }
+        lists
+    }
+
+    /// Every list, permission and set of proofs is judged as the servers judge it, whose code this does not use.
+    #[test]
+    fn the_servers_and_this_judge_alike() {
+        let options =
+            ServerOptions { super_digest: Some(Arc::from(SUPER)), ..ServerOptions::default() };
+        let wanted = [1, 2, 4, 8, 16, 17].map(Permissions);
+        let lists = lists();
+        let mut refused = 0;
+        for address in ADDRESSES.map(Arc::<str>::from) {
+            for chosen in 0..1u32 << PROOFS.len() {
+                let proofs = (0..PROOFS.len()).filter(|at| chosen >> at & 1 == 1);
+                let proofs: Vec<Proof> =
+                    proofs.map(|at| (Arc::from("digest"), Arc::from(PROOFS[at]))).collect();
+                let who = Who::new(&address, &proofs, Some(SUPER));
+                let mut auth = access::with(&[], vec![access::of_address(&address)]);
+                for (scheme, proof) in &proofs {
+                    let proven = access::authenticate(scheme, proof, &address, &options);
+                    auth = access::with(&auth, proven.expect("a digest is always accepted"));
+                }
+                let mut told = access::who_am_i(&auth);
+                told.sort();
+                assert_eq!(who.told(), told);
+                for list in &lists {
+                    for it in wanted {
+                        let may = access::permits(list, it, &auth, &options);
+                        assert_eq!(who.may(list, it), may, "{list} {it} {who:?}");
+                        refused += u32::from(!may);
+                    }
+                    let fixed = access::fix_up(list, &auth).ok();
+                    let fixed = fixed.map(|it| sorted(it.entries()));
+                    assert_eq!(who.stored(list), fixed, "{list} {who:?}");
+                    assert_eq!(without_hashes(list), access::masked(list).entries());
+                }
+            }
+        }
+        assert!(refused > 0);
+    }
+}

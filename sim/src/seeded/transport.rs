@@ -1,0 +1,194 @@
+//! Which servers clients know, and how late TCP sends packets again.
+//!
+//! * **Connect strings of one server** ([`Fault::OneServer`]): some clients know a single server. A session that loses
+//!   its connection comes back to that server, which may still have the old connection (rule 2.1.5).
+//! * **Late retransmission** ([`Fault::LateRetransmission`]): TCP sends a lost segment again after a time that doubles
+//!   with each attempt, and each direction of each connection has a clock of its own. So packets that a cut has
+//!   held do not arrive at the moment at which the cut heals: each direction of a connection goes on after a delay
+//!   of its own, at most as long as it was held. The end of a broken connection can reach the server late as well.
+//!   Packets of a new connection can thus overtake those of an old one, its end included; within one direction of
+//!   a connection no packet overtakes another.
+//!
+//! The one server that a client knows is never one that the aftermath leaves down or cut off. Both faults end with the
+//! chaos; packets that are held at that time arrive within [`LONGEST_DELAY`].
+
+use crate::scenario::Scenario;
+use crate::seeded::aftermath::Aftermath;
+use crate::seeded::faults::Fault;
+use crate::seeded::plan::purpose;
+use crate::seeded::random::{Random, Ratio, Seeds};
+use std::collections::BTreeMap;
+use std::fmt;
+use vivarium_model::config::Config;
+use vivarium_model::effect::Blocker;
+use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::step::Step;
+use vivarium_model::time::{Duration, Time};
+
+/// The longest delay of a retransmission.
+const LONGEST_DELAY: Duration = Duration::from_secs(4);
+
+/// The share of late retransmission among the runs with clients that know one server, unless a rate says otherwise:
+/// there a session can come back to a server that still has its old connection.
+const LATE_WITH_ONE_SERVER: Ratio = Ratio::one_in(2);
+
+/// Which clients know one server in a run, and whether packets are sent again late.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transport {
+    /// The clients that know one server, each with that server.
+    pub one_server: BTreeMap<ClientId, ServerId>,
+    /// Whether packets that a cut has held, and the ends of connections, arrive late.
+    pub late: bool,
+}
+
+impl Transport {
+    /// Draws it. Each of the two kinds has a stream of its own.
+    pub fn draw(
+        scenario: &Scenario,
+        config: &Config,
+        aftermath: &Aftermath,
+        seeds: &Seeds,
+    ) -> Transport {
+        let faults = scenario.faults;
+        let kind = Fault::OneServer;
+        let mut random = seeds.stream(&purpose(kind), 0);
+        let on = random.chance(faults.rate(kind).share(kind)) && faults.has(kind);
+        let one_server = if on { pick(config, aftermath, &mut random) } else { BTreeMap::new() };
+        let kind = Fault::LateRetransmission;
+        let share = match faults.rate(kind).said_share() {
+            None if !one_server.is_empty() => LATE_WITH_ONE_SERVER,
+            _ => faults.rate(kind).share(kind),
+        };
+        let late = seeds.stream(&purpose(kind), 0).chance(share) && faults.has(kind);
+        Transport { one_server, late }
+    }
+
+    /// Gives the clients their lists.
+    pub(crate) fn apply(&self, config: &mut Config) {
+        for (client, server) in &self.one_server {
+            config.clients[client.index()].servers = vec![*server];
+        }
+    }
+
+    /// The kinds of faults that this run has.
+    pub fn kinds(&self) -> impl Iterator<Item = Fault> {
+        let one = (!self.one_server.is_empty()).then_some(Fault::OneServer);
+        one.into_iter().chain(self.late.then_some(Fault::LateRetransmission))
+    }
+}
+
+/// Draws who knows one server: every other client, and at least one. The server is one of the client's list that is
+/// there at the end.
+fn pick(
+    config: &Config,
+    aftermath: &Aftermath,
+    random: &mut Random,
+) -> BTreeMap<ClientId, ServerId> {
+    let clients = config.clients.len();
+    let first = random.below((clients as u64).max(1)) as usize;
+    let mut picked = BTreeMap::new();
+    for (at, client) in config.clients.iter().enumerate() {
+        let is_one = random.chance(Ratio::one_in(2)) || at == first;
+        let stays = |server: &ServerId| !aftermath.is_gone(*server);
+        let there: Vec<ServerId> = client.servers.iter().copied().filter(stays).collect();
+        if let Some(server) = random.choose(&there)
+            && is_one
+            && client.servers.len() > 1
+        {
+            picked.insert(ClientId::at(at), server);
+        }
+    }
+    picked
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.one_server.is_empty() {
+            let known =
+                self.one_server.iter().map(|(client, server)| format!("{client} knows {server}"));
+            let known: Vec<String> = known.collect();
+            writeln!(f, "fault              {}: {}", Fault::OneServer, known.join(", "))?;
+        }
+        if self.late {
+            let kind = Fault::LateRetransmission;
+            writeln!(f, "fault              {kind}: by up to {LONGEST_DELAY:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// When packets that were held may arrive. A direction of a connection is named by the step that delivers its next
+/// packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Retransmissions {
+    random: Random,
+    /// Directions that a cut holds, and since when.
+    cut: BTreeMap<Step, (Blocker, Time)>,
+    /// Directions that wait for their retransmission.
+    held: BTreeMap<Step, Time>,
+}
+
+impl Retransmissions {
+    /// The retransmissions of a run; `None` if none is late.
+    pub(crate) fn new(transport: &Transport, seeds: &Seeds) -> Option<Retransmissions> {
+        let random = || seeds.stream(&purpose(Fault::LateRetransmission), 1);
+        transport.late.then(|| Retransmissions {
+            random: random(),
+            cut: BTreeMap::new(),
+            held: BTreeMap::new(),
+        })
+    }
+
+    /// A step cannot happen now.
+    pub(crate) fn blocked(&mut self, now: Time, step: Step, blocker: Blocker) {
+        if matches!(blocker, Blocker::Cut { .. }) && is_segment(&step) {
+            self.cut.entry(step).or_insert((blocker, now));
+        }
+    }
+
+    /// A blocker is gone: the packets that it held are sent again, each direction after a delay of its own.
+    pub(crate) fn unblocked(&mut self, now: Time, blocker: Blocker) {
+        let Retransmissions { random, cut, held } = self;
+        cut.retain(|step, (by, since)| {
+            let goes_on = *by == blocker;
+            if goes_on {
+                let delay = random.span(Duration::ZERO, now.since(*since).min(LONGEST_DELAY));
+                hold(held, *step, now + delay);
+            }
+            !goes_on
+        });
+    }
+
+    /// A client's connection has broken: in every other case the server learns late that it has.
+    pub(crate) fn broken(&mut self, now: Time, step: &Step) {
+        if let Step::BreakClient { connection, .. } = *step {
+            let delay = self.random.span(Duration::ZERO, LONGEST_DELAY);
+            if self.random.chance(Ratio::one_in(2)) {
+                hold(&mut self.held, Step::ToServer(connection), now + delay);
+            }
+        }
+    }
+
+    /// Until when a step waits for its retransmission, if it does.
+    pub(crate) fn until(&mut self, now: Time, step: &Step) -> Option<Time> {
+        let until = *self.held.get(step)?;
+        if until > now {
+            return Some(until);
+        }
+        self.held.remove(step);
+        None
+    }
+}
+
+fn hold(held: &mut BTreeMap<Step, Time>, step: Step, until: Time) {
+    let entry = held.entry(step).or_insert(until);
+    *entry = until.max(*entry);
+}
+
+/// Whether a step delivers what a TCP connection carries between two machines.
+fn is_segment(step: &Step) -> bool {
+    matches!(step, Step::ToServer(_) | Step::ToClient(_) | Step::ToLeader(_) | Step::ToLearner(_))
+}
+
+#[cfg(test)]
+mod tests;
