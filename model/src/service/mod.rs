@@ -20,6 +20,7 @@
 //! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | rules 2.4.2 and 2.8.4 |
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
 //! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
+//! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) gives its session up by its own clock, at any moment: with its connection, as if that was lost; the session lives on until its time is up | rule 2.8.3 |
 //! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | rules 2.3.3 and 4.3.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here, and
@@ -49,7 +50,7 @@ use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId};
 use crate::vocabulary::packet::ClientPacket;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
-use crate::vocabulary::timer::Timer;
+use crate::vocabulary::timer::{ClientTimer, Timer};
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use crate::world::grain::Grain;
 use link::{LateWrite, Link};
@@ -126,6 +127,11 @@ impl Service {
     /// Whether the leader takes a session for alive: neither expired nor closed.
     pub fn is_alive(&self, session: SessionId) -> bool {
         self.prep.sessions().touch(session).is_some()
+    }
+
+    /// Whether a client can give its session up by its own clock, while its servers keep it (rule 2.8.3).
+    pub fn can_give_up(&self, client: ClientId) -> bool {
+        self.clients[client.index()].machine.is_armed(ClientTimer::Expiry)
     }
 
     /// Whether a client has a connection that can break.

@@ -158,6 +158,8 @@ pub struct Case {
     pub setup: Vec<usize>,
     /// Whether the paths of the last client begin with `/a`.
     pub chroot: bool,
+    /// Whether clients give sessions up by their own clocks.
+    pub gives_up: bool,
     /// What is watched of it.
     pub watched: Watched,
     /// What may go wrong on one path.
@@ -186,6 +188,7 @@ impl fmt::Display for Case {
         writeln!(f, "    ],")?;
         writeln!(f, "    setup: vec!{:?},", self.setup)?;
         writeln!(f, "    chroot: {},", self.chroot)?;
+        writeln!(f, "    gives_up: {},", self.gives_up)?;
         writeln!(f, "    watched: Watched::{:?},", self.watched)?;
         writeln!(f, "    budget: {:?},", self.budget)?;
         f.write_str("}")

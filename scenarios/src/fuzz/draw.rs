@@ -36,7 +36,10 @@ pub fn draw(seed: u64, number: u64) -> Case {
         _ => Vec::new(),
     };
     let budget = if longer { Budget::default() } else { budget(&mut dice, clients, theme) };
-    let mut case = Case { programs, setup, chroot, watched, budget };
+    // It is one of the expiries.
+    let mut of_sessions = Seeds::new(seed).stream("sessions that clients give up", number);
+    let gives_up = budget.expiries > 0 && of_sessions.below(3) == 0;
+    let mut case = Case { programs, setup, chroot, gives_up, watched, budget };
     go_by_the_time(&mut case, &mut Seeds::new(seed).stream("clocks of the explorer", number));
     case
 }

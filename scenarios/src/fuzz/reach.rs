@@ -6,6 +6,7 @@ use super::record::{Ends, Recorder};
 use super::run::run;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, PoisonError};
+use vivarium_model::config::Config;
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_sim::every::Model;
@@ -42,7 +43,9 @@ pub(super) fn model(
     // A chroot is the last client's.
     let has_chroot = |client: usize| case.chroot && client + 1 == clients;
     let chroots = (0..clients).map(|client| if has_chroot(client) { PATHS[0] } else { "" });
-    let model = model.below(chroots);
+    let mut said = Config::new(1, clients as u8).clients;
+    said.iter_mut().for_each(|client| client.expires_locally = case.gives_up);
+    let model = model.below(chroots).with_clients(&said);
     let model = model.reduced_by(reductions).checked_in_every_state();
     match flaw {
         Some(flaw) => model.flawed(flaw),

@@ -43,6 +43,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
     with(&|case| case.budget.delays = case.budget.delays.saturating_sub(1));
     with(&|case| case.chroot = false);
+    with(&|case| case.gives_up = false);
     if !case.chroot {
         with(&|case| _ = case.setup.pop());
     }

@@ -2,11 +2,13 @@
 
 use vivarium::fuzz::{
     Budget, Call, Case, Compared, Flaw, Statement, Watched, Watching, against_reference, compare,
-    fuzz, reference,
+    draw, fuzz, reference,
 };
 use vivarium_model::release::{Bug, Bugs};
 
 const STATES: usize = 1_000;
+/// Cases of sessions that are given up.
+const GIVEN_UP: u64 = 80;
 
 #[test]
 fn all_searches_come_to_the_same() {
@@ -14,6 +16,26 @@ fn all_searches_come_to_the_same() {
     let told = fuzzed.difference.map(|(number, case, what)| format!("{number}: {what}\n{case}"));
     assert_eq!(told, None);
     assert!(fuzzed.compared > 10, "only {} cases were small enough", fuzzed.compared);
+}
+
+/// A client that gives its session up by its own clock is one of the expiries.
+#[test]
+fn sessions_that_clients_give_up() {
+    let (mut compared, mut interpreted) = (0, 0);
+    for number in 0..GIVEN_UP {
+        let mut case = draw(11, number);
+        case.gives_up = true;
+        case.budget.expiries = case.budget.expiries.max(1);
+        match compare(&case, None, STATES, number) {
+            Compared::Agree { interpreted: states, .. } => {
+                compared += 1;
+                interpreted += u64::from(states.is_some());
+            }
+            Compared::TooLarge => {}
+            Compared::Differ(what) => panic!("{number}: {what}\n{case}"),
+        }
+    }
+    assert!(compared > 10 && interpreted > 5, "{compared} compared, {interpreted} interpreted");
 }
 
 #[test]
@@ -44,6 +66,7 @@ fn case(programs: &[&[Statement]], budget: Budget) -> Case {
         programs: programs.iter().map(|program| program.to_vec()).collect(),
         setup: Vec::new(),
         chroot: false,
+        gives_up: false,
         watched: Watched::Ends,
         budget,
     }

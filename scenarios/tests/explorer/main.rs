@@ -12,6 +12,7 @@ mod counters;
 mod exhibit;
 mod fuzz;
 mod fuzz_servers;
+mod giving_up;
 mod holes;
 mod interchangeable;
 mod lock;

@@ -157,6 +157,13 @@ mod explored {
         found_by_search(searched(Leads::Once), &expired, "leads");
     }
 
+    /// The client gives its session up, and its servers keep it.
+    #[test]
+    fn the_repair_is_violated_by_the_znode_of_a_session_that_was_given_up() {
+        let given_up = Exploration::new().expiries(1);
+        found_by_search(candidates(Leads::AsListed), &given_up, "leads");
+    }
+
     #[test]
     fn who_leads_by_its_present_session_leads_alone_in_every_order() {
         searched(Leads::InItsSession).explore(&Exploration::new().expiries(1));

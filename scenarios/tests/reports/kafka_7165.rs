@@ -134,8 +134,17 @@ mod explored {
         found_by_search(searched(Meets::ReplacesNoted), &killed, REFUSED);
     }
 
+    /// The client gives its session up while the create is under way.
+    #[test]
+    fn the_repair_is_violated_where_the_first_create_had_no_answer() {
+        let given_up = Exploration::new().expiries(1);
+        found_by_search(brokers(Meets::GivesUp), &given_up, REFUSED);
+        found_by_search(brokers(Meets::ReplacesNoted), &given_up, REFUSED);
+    }
+
     #[test]
     fn who_waits_for_the_old_session_registers_in_every_order() {
+        brokers(Meets::Awaits).explore(&Exploration::new().expiries(1).lost(1));
         searched(Meets::Awaits).explore(&Exploration::new().kills(1).lost(1));
         searched(Meets::Awaits).explore(&Exploration::new().expiries(1).lost(1));
     }

@@ -156,10 +156,9 @@ mod explored {
     #[test]
     fn what_a_search_does_not_know_is_refused() {
         let exploration = Exploration::new();
-        let options = ClientOptions::new().expires_locally();
+        let options = ClientOptions::new().can_be_read_only();
         let text = refused(votes().client_options(options), &exploration);
-        let says =
-            "votes: a search knows no clients that expire by themselves: leave that to a sweep";
+        let says = "votes: a search knows no clients of read-only servers: leave that to a sweep";
         assert_eq!(text, says);
         let options = ServerOptions { enforce_quota: true, ..ServerOptions::default() };
         let text = refused(votes().server_options(options), &exploration);

@@ -170,7 +170,6 @@ impl Settings {
         };
         let lacking = [
             (any(|client| client.can_be_read_only), "clients of read-only servers"),
-            (any(|client| client.expires_locally), "clients that expire by themselves"),
             (self.servers != usual, "server options but ZooKeeper's own defaults"),
         ];
         match lacking.into_iter().find(|(asked, _what)| *asked) {

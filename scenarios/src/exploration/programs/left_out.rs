@@ -7,7 +7,7 @@ use vivarium_reports::exploration::Dimension;
 use vivarium_sim::{Drawn, Scenario};
 
 /// The rows.
-pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
+pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
     let out = |name: &str, why: String| Dimension::new(name, false, why);
     let containers =
         drawn.config.setup.znodes().iter().filter(|znode| znode.container.is_some()).count();
@@ -36,16 +36,20 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn) -> Vec<Dimension> {
         out("server options", "ZooKeeper's own defaults; session timeouts end nothing".to_string()),
         out("client options", "chroots are kept; session timeouts end nothing".to_string()),
     ];
-    rows.extend(of_clients(drawn));
+    rows.extend(of_clients(drawn, expiries));
     rows
 }
 
 /// What is said of clients that not every search has.
-fn of_clients(drawn: &Drawn) -> Vec<Dimension> {
+fn of_clients(drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
     let mut rows = Vec::new();
     let clients = &drawn.config.clients;
     if clients.iter().any(|client| client.disable_auto_watch_reset) {
         rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
+    }
+    if clients.iter().any(|client| client.expires_locally) {
+        let how = "as one of the sessions that expire: the client gives it up, its servers keep it for a while";
+        rows.push(Dimension::new("sessions given up", expiries > 0, how));
     }
     if drawn.config.has_services() {
         let services = (1..).zip(clients).filter(|(_, client)| client.serves);

@@ -269,7 +269,7 @@ impl Question {
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
         let mut all = dimensions(self.drawn.clients, &self.exploration, did, told);
-        all.extend(left_out::rows(&self.scenario, &self.drawn));
+        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget.expiries));
         all
     }
 

@@ -224,6 +224,22 @@ impl Client {
         }
     }
 
+    /// Whether it has a session to give up by its own clock.
+    pub(super) fn can_give_up(&self) -> bool {
+        self.is_alive() && self.held.session.is_some()
+    }
+
+    /// It takes its session for expired, after nothing was heard of its server for so long; whatever that thinks.
+    pub(super) fn give_up(&mut self) {
+        let how = if self.held.closing { "Closed" } else { "Expired" };
+        self.end_link();
+        if self.standing == Standing::Connected {
+            self.fail_requests(Error::ConnectionLoss);
+            self.tell(Input::State("Disconnected"));
+        }
+        self.end_session(how);
+    }
+
     fn fail_requests(&mut self, error: Error) {
         let in_flight = std::mem::take(&mut self.held.in_flight);
         let queued = std::mem::take(&mut self.held.queued);

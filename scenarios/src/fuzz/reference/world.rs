@@ -18,6 +18,8 @@ pub(super) struct World {
     /// The sessions that the leader knows; whether it refuses them already.
     sessions: BTreeMap<Session, bool>,
     clients: Vec<Client>,
+    /// Whether clients give sessions up by their own clocks.
+    give_up: bool,
     left: Budget,
     /// What each program has said.
     said: Vec<Vec<String>>,
@@ -48,6 +50,7 @@ pub(super) enum Step {
     Cancel,
     Kill,
     Expire(Session),
+    GiveUp,
     WakeEarly(Slot),
 }
 
@@ -59,6 +62,7 @@ impl World {
             log: vec![Arc::new(tree::beginning(&case.setup))],
             sessions: BTreeMap::new(),
             clients,
+            give_up: case.gives_up,
             left: case.budget,
             said: vec![Vec::new(); case.programs.len()],
             failed: None,
@@ -151,6 +155,9 @@ impl World {
             client.held.session.filter(|session| self.sessions.get(session) == Some(&false));
         if let Some(session) = alive.filter(|_| left.expiries > 0) {
             steps.push((at, Step::Expire(session)));
+        }
+        if left.expiries > 0 && self.give_up && client.can_give_up() {
+            steps.push((at, Step::GiveUp));
         }
         if left.timers > 0 {
             steps.extend(client.sleeping.iter().map(|slot| (at, Step::WakeEarly(*slot))));
@@ -260,6 +267,10 @@ impl World {
             Step::Expire(session) => {
                 self.left.expiries -= 1;
                 self.sessions.insert(session, true);
+            }
+            Step::GiveUp => {
+                self.left.expiries -= 1;
+                client.give_up();
             }
             Step::WakeEarly(slot) => {
                 self.left.timers -= 1;

@@ -14,7 +14,7 @@ pub const MOST: u8 = (1 << BITS) - 1;
 pub struct Budget {
     /// Connections lost, each with any number of the requests and replies under way.
     pub lost: u8,
-    /// Sessions that expire although their client lives.
+    /// Sessions that expire although their client lives, or that a client gives up by its own clock.
     pub expiries: u8,
     /// Cancellations of a program that awaits one.
     pub cancels: u8,

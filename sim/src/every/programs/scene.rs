@@ -9,7 +9,7 @@ use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-use vivarium_model::timer::Timer;
+use vivarium_model::timer::{ClientTimer, Timer};
 use vivarium_model::world::World;
 
 /// A world, and what is left of the budget.
@@ -46,6 +46,7 @@ impl Scene {
             Step::Kill(_) => self.left.kills -= 1,
             Step::Expire(session) if !service.is_orphan(session) => self.left.expiries -= 1,
             Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
+            Step::Fire(Timer::Client(_, ClientTimer::Expiry)) => self.left.expiries -= 1,
             Step::Clock { client, call, reading }
                 if service.least_reading(client, call) < Some(reading) =>
             {

@@ -18,6 +18,7 @@
 //! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, reads its clock, gets a message | yes | its own piece only |
 //! | the connection is lost; a cancellation; a sleep ends early; the program is killed; it starts again | yes | its own piece and the budget |
 //! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
+//! | the client gives its session up by its own clock | yes | as a lost connection; that nobody keeps the session alive any more is asked by its own client's steps only |
 //! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
 //! | a write, a new session, a late write, a closeSession, a request to a resource | no | others' steps change what it finds, or find what it changes |
 //! | what sends a message, or says something that a monitor minds | no | |
@@ -46,6 +47,7 @@ use vivarium_model::packet::ClientPacket;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
+use vivarium_model::timer::{ClientTimer, Timer};
 
 impl ProgramModel {
     /// The steps that a client can take where it stands in a state.
@@ -333,6 +335,9 @@ fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
         && let Some(session) = service.session(client).filter(live)
     {
         steps.push(Step::Expire(session));
+    }
+    if left.expiries > 0 && service.can_give_up(client) {
+        steps.push(Step::Fire(Timer::Client(client, ClientTimer::Expiry)));
     }
     if left.timers > 0 {
         service.sleeps(client, steps);

@@ -14,7 +14,7 @@ use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
-use vivarium_model::timer::Timer;
+use vivarium_model::timer::{ClientTimer, Timer};
 use vivarium_model::world::World;
 
 /// Shorter ways than this are worth a search.
@@ -101,6 +101,7 @@ impl Budget {
             Step::Cancel(_) => &mut self.cancels,
             Step::Kill(_) => &mut self.kills,
             Step::Expire(session) if !service.is_orphan(session) => &mut self.expiries,
+            Step::Fire(Timer::Client(_, ClientTimer::Expiry)) => &mut self.expiries,
             Step::Clock { client, call, reading } => {
                 let least = service.least_reading(client, call);
                 match least.map(|least| reading.since(least)) {
@@ -112,7 +113,7 @@ impl Budget {
             Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
             _ => return true,
         };
-        let timer = matches!(step, Step::Fire(_));
+        let timer = matches!(step, Step::Fire(Timer::Sleep(..)));
         let running = client_of(step).is_none_or(|client| {
             client.index() < service.config().clients.len()
                 && service.program(client) == ProgramState::Running
