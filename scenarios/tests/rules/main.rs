@@ -228,7 +228,7 @@ fn engines_ask_what_the_register_says() {
     };
     // What is asked of disks and machines, what an engine asks by itself, and what the scenario `calm` adds, is of no
     // monitor of every sweep.
-    let others = ["S3 ", "S6 ", "S7 ", "S15 ", "L3 ", "L7 ", "L8 ", "L9 "];
+    let others = ["S3 ", "S6 ", "S7 ", "S15 ", "S17 ", "L3 ", "L7 ", "L8 ", "L9 "];
     let engines = ["program", "progress", "assertion", "a function"];
     let others: Vec<&str> = others.into_iter().chain(engines).collect();
     let strange = sweep

@@ -279,7 +279,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "PlantedZxidOutlivesSession", "H15", 0, 20),
     exhibit("watches", "PlantedDeletionMissesChildWatch", "H15", 0, 20),
     exhibit("churn", "PlantedNewestFailsFirst", "H15", 100, 400),
-    exhibit("leader", "PlantedScopeIgnored", "H15", 0, 200),
+    exhibit("leader", "PlantedScopeIgnored", "H15", 200, 200),
     exhibit("churn", "PlantedLatePings", "H16", 0, 20),
     exhibit("watches", "PlantedLongerTimeout", "S15", 0, 50),
     exhibit("churn", "PlantedOldConnectionStays", "bridge", 0, 400),
