@@ -10,7 +10,7 @@
 //!   a connection no packet overtakes another.
 //!
 //! The one server that a client knows is never one that the aftermath leaves down or cut off. Both faults end with the
-//! chaos; packets that are held at that time arrive within [`LONGEST_DELAY`].
+//! chaos; packets that are held at that time arrive within `LONGEST_DELAY`.
 
 use crate::scenario::Scenario;
 use crate::seeded::aftermath::Aftermath;
