@@ -15,10 +15,10 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 use std::collections::BTreeSet;
 
-/// What servers have read of each other's votes.
+/// The notifications that each server has read from others.
 #[derive(Clone, Debug)]
 pub struct Elections {
-    /// Of each server since it began to look: who has said what.
+    /// For each server, the sender and the notification it has read since it began to look for a leader.
     read: Vec<Vec<(ServerId, Notification)>>,
     /// The server that may decide in this step.
     stands: Option<Candidate>,
@@ -30,10 +30,10 @@ struct Candidate {
     server: ServerId,
     /// Its vote for itself.
     own: Vote,
-    /// What it tells others.
+    /// The vote that it sends to others.
     proposal: Vote,
     round: u32,
-    /// What it reads in this step.
+    /// The notification that it reads in this step, with the sender.
     reads: Option<(ServerId, Notification)>,
 }
 
@@ -43,7 +43,7 @@ impl Elections {
         Elections { read: vec![Vec::new(); usize::from(config.servers)], stands: None }
     }
 
-    /// A step is about to be taken.
+    /// Notes, before a step is taken, whether it can end an election, and the notification that it reads.
     pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
         self.stands = match step {
             Step::Vote { from, to } => {
@@ -57,7 +57,7 @@ impl Elections {
         };
     }
 
-    /// It was taken, and has caused this.
+    /// Judges the elections that the step has ended.
     ///
     /// # Errors
     /// A server has decided without the votes.

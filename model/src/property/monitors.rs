@@ -18,19 +18,19 @@ pub struct Monitors {
     telling: Telling,
 }
 
-/// Who is told of an event.
+/// Which monitors receive an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telling {
     /// Each monitor that it concerns, as the monitor says.
     #[default]
     Concerned,
-    /// All monitors: one that is moved by an event that does not concern it, as it says, is another one at the end.
+    /// All monitors. A monitor whose `concerns` leaves out an event that changes it has another state at the end.
     Everyone,
-    /// Each monitor that it concerns, and a copy of each other one, which must stay as it is.
+    /// Each monitor that it concerns, and a copy of every other monitor; the copy must not change.
     Copies,
 }
 
-/// The property that a monitor is what it says of itself.
+/// The property that a monitor changes and objects only as its `concerns` and its events say.
 pub const OF_ITSELF: &str = "what a property says of itself";
 
 /// The sentence about a monitor that an event moves of which it says that it does not concern it: what
@@ -115,12 +115,12 @@ impl Monitors {
         Monitors { slots, hearing, telling: Telling::default() }
     }
 
-    /// From now on, events are told like this.
+    /// Chooses which monitors receive the events that follow.
     pub fn tell(&mut self, telling: Telling) {
         self.telling = telling;
     }
 
-    /// The name of each and the fingerprint of its state. (One that panics when it is asked for them has neither.)
+    /// The name of each monitor and the fingerprint of its state. A monitor whose name or hash panics is left out.
     pub fn states(&self) -> Vec<(String, Fingerprint)> {
         let state = |slot: &Tracked<Slot>| (slot.monitor.name().to_string(), slot.fingerprint());
         let asked = |slot| catch_unwind(AssertUnwindSafe(|| state(slot))).ok();

@@ -97,7 +97,7 @@ impl<H: Host, G: Grain> World<H, G> {
         self.witnesses.monitors()
     }
 
-    /// From now on, monitors are told events like this.
+    /// Chooses which monitors receive the events that follow.
     pub fn tell(&mut self, telling: Telling) {
         self.witnesses.tell(telling);
     }

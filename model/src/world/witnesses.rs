@@ -60,7 +60,7 @@ impl Witnesses {
         &self.monitors
     }
 
-    /// From now on, monitors are told events like this.
+    /// Chooses which monitors receive the events that follow.
     pub fn tell(&mut self, telling: Telling) {
         self.monitors.tell(telling);
     }

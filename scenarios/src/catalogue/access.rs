@@ -100,7 +100,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// Does so many random things, one after the other.
+/// Makes `rounds` random requests, one after the other.
 async fn visit(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     for _round in 0..rounds {
         zookeeper.connect().await;

@@ -85,8 +85,9 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// So many znodes of a tree are told, and so many bytes of the data of each.
+/// The most znodes of a tree that a sentence names.
 const TOLD: usize = 24;
+/// The most bytes of a znode's data in such a sentence.
 const TOLD_BYTES: usize = 48;
 
 /// A znode in words.

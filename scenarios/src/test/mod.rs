@@ -476,7 +476,7 @@ impl Test {
                 if drawn.is_explored() {
                     return own.collect();
                 }
-                // A step that violates several properties is told for the test's own.
+                // If a step violates several properties, the report names the test's own.
                 own.chain(asked.others()).collect()
             }),
             of_servers: left_out.of_servers(),

@@ -31,7 +31,7 @@ fn test(gives_up: bool) -> Test {
     Test::new("registers", registers).clients(1).client_options(options)
 }
 
-/// Whether the search comes to somebody saying this.
+/// Whether the search reaches a state in which a program has made this observation.
 fn comes_to(name: &'static str, gives_up: bool, exploration: &Exploration) -> bool {
     let never = always("nobody says it", (), |_: &mut (), _: &Said<'_>| false).on(name);
     let verdicts = [exploration.clone(), exploration.clone().without_reductions()].map(|how| {

@@ -71,7 +71,7 @@ fn a_report_shows_what_was_looked_at() {
     assert_eq!(report.dimension("the weather"), None);
 }
 
-/// What the condition was held against is told with it.
+/// The report of a violated condition shows the tree.
 #[test]
 fn a_tree_that_a_condition_does_not_hold_of_is_shown() {
     let test = Test::new("two znodes", |zookeeper: ZooKeeper| async move {

@@ -1,10 +1,10 @@
 //! The same run once more: of a sweep's first violation, of one seed in fifty of a sweep, and of any seed to see that
 //! it is one.
 //!
-//! A program that goes by a clock, by the order of a hash table or by what another run has left behind does not fail for
-//! that. So a sweep runs some of its seeds twice although nothing was violated. In the second run monitors are told all
-//! events, and not only those that concern them, as they say: a monitor that is another one at the end, or objects, is
-//! concerned with more.
+//! A program that depends on a clock, on the order of a hash table or on state that another run has left behind need not
+//! fail for that reason. So a sweep runs some of its seeds twice although nothing was violated. In the second run monitors
+//! receive all events, not only those that concern them: a monitor whose state differs at the end, or that objects, has
+//! too small a `concerns`.
 
 use super::determinism::{self, Difference, Way, compare};
 use super::replay::ReplayIn;
@@ -24,7 +24,7 @@ use vivarium_model::property::{OF_ITSELF, Objection, Telling};
 use vivarium_model::time::Time;
 use vivarium_model::verdict::Violation;
 
-/// The first seed of a sweep is run twice, and then one in so many.
+/// The first seed of a sweep is run twice, and then one seed in this many.
 const REPEATED: u64 = 50;
 
 /// Runs many seeds of a scenario on several threads, each run on a fresh thread of its own.
@@ -149,7 +149,7 @@ fn twice(
         let name = states.find(|(one, other)| one != other).map_or("a property", |(one, _)| &one.0);
         let saw = format!(
             "seed {seed}, run twice, gave the same run, and the state of `{name}` is another one at the end: it goes by \
-             something other than what it is told"
+             something other than its events"
         );
         let step = first.report.steps;
         return (violating(first, OF_ITSELF, saw, step), Some(Twice { difference: None }));

@@ -35,7 +35,7 @@ pub(crate) struct Keep {
     pub(crate) texts: Range<u64>,
     /// The state of each monitor at the end.
     pub(crate) monitors: bool,
-    /// How monitors are told events.
+    /// Which monitors receive an event.
     pub(crate) telling: Telling,
     /// Whom to tell where the run stands.
     pub(crate) pulses: Option<Arc<Pulses>>,

@@ -66,7 +66,7 @@ pub(crate) trait Subject: Look {
     /// What its monitors measured.
     fn measured(&self) -> Vec<Measure>;
 
-    /// From now on, its monitors are told events like this.
+    /// Chooses which monitors receive the events that follow.
     fn tell(&mut self, telling: Telling);
 
     /// The name of each of its monitors and the fingerprint of its state.
@@ -150,7 +150,7 @@ impl<W: WithSubject> Run<W> {
     }
 }
 
-/// A world, and a look at its servers' disks and elections, which monitors cannot see, unless nobody asks for it.
+/// A world, with the checks of its servers' disks and elections, which monitors cannot see.
 struct Watched<H> {
     world: World<H>,
     disks: Option<Disks>,

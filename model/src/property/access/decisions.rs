@@ -204,7 +204,7 @@ pub(super) fn read(
                     };
                     match told.entries() == expected {
                         true => Ok(()),
-                        false => Err(format!("the ACL {acl} was told as {told} at {zxid}")),
+                        false => Err(format!("getACL returned {told} at {zxid} for the ACL {acl}")),
                     }
                 }
                 _ => Ok(()),
@@ -225,7 +225,7 @@ pub(super) fn read(
             sorted.sort();
             match sorted == who.told() {
                 true => Ok(()),
-                false => Err(format!("it was told {told:?} instead of {:?}", who.told())),
+                false => Err(format!("whoAmI returned {told:?} instead of {:?}", who.told())),
             }
         }
         _ => Ok(()),

@@ -145,7 +145,7 @@ impl AccessDecisions {
         let who = &connection.who;
         match lists.peek().copied() {
             Some(acl) if lists.all(|acl| !decisions::may_read(who, acl)) => Err(format!(
-                "was told {:?} of {} at {}, which it may not read: {acl}",
+                "was notified of {:?} of {} at {}, which it may not read: {acl}",
                 event.kind, event.path, event.zxid
             )),
             _ => Ok(()),

@@ -189,7 +189,7 @@ fn hashes_are_for_those_who_may_set_the_acl() {
     trial.accepts(sent(1, request()));
     let told = Ok(Response::Acl(acl, stat));
     let saw = trial.objects(replied(1, z(1, 3), request(), told));
-    assert!(saw.contains("was told as"), "{saw}");
+    assert!(saw.contains("getACL returned"), "{saw}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ pub(super) fn sorted(entries: &[Acl]) -> Vec<Acl> {
     sorted
 }
 
-/// A list as it is told without ADMIN: hashes of passwords hidden.
+/// The list that getACL returns without ADMIN: hashes of passwords are hidden.
 pub(super) fn without_hashes(acl: &AclList) -> Vec<Acl> {
     let mut entries = acl.entries().to_vec();
     for entry in entries.iter_mut().filter(|entry| entry.id.scheme == "digest") {

@@ -18,7 +18,7 @@
 //! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, reads its clock, gets a message | yes | its own piece only |
 //! | the connection is lost; a cancellation; a sleep ends early; the program is killed; it starts again | yes | its own piece and the budget |
 //! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
-//! | the client gives its session up by its own clock | yes | as a lost connection; that nobody keeps the session alive any more is asked by its own client's steps only |
+//! | the client gives its session up by its own clock | yes | as a lost connection; only this client's steps ask whether its session is still kept alive |
 //! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
 //! | a write, a new session, a late write, a closeSession, a request to a resource | no | others' steps change what it finds, or find what it changes |
 //! | what sends a message, or says something that a monitor minds | no | |
