@@ -6,7 +6,7 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::zookeeper;
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;

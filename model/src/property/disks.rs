@@ -5,8 +5,8 @@
 //! cut or the snapshots are others, before each start of a server, and at the end. S3 is asked there too, and
 //! after each commit: an append takes nothing from a disk, and an fsync only adds to what is durable.
 
-use super::Objection;
 use super::invariants::{contiguous_log, durable, recoverable};
+use super::{AskedOfServers, Objection};
 use crate::ensemble::Ensemble;
 use crate::server::disk::Disk;
 use crate::vocabulary::id::ServerId;
@@ -23,31 +23,7 @@ pub struct Disks {
     committed: Zxid,
 }
 
-/// Which properties that no monitor asks are asked of servers in a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AskedOfServers {
-    /// S3, of disks.
-    pub durable: bool,
-    /// S6, of disks.
-    pub recovery: bool,
-    /// S7, of disks.
-    pub log: bool,
-    /// S17, of elections ([`Elections`](super::elections::Elections)).
-    pub elections: bool,
-    /// S15, of a server that answers a handshake ([`told_timeout`](super::told_timeout)).
-    pub timeout: bool,
-}
-
 impl AskedOfServers {
-    /// All of them.
-    pub const ALL: AskedOfServers = AskedOfServers::all_or_none(true);
-    /// None of them.
-    pub const NONE: AskedOfServers = AskedOfServers::all_or_none(false);
-
-    const fn all_or_none(all: bool) -> AskedOfServers {
-        AskedOfServers { durable: all, recovery: all, log: all, elections: all, timeout: all }
-    }
-
     fn durable(self, ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
         if self.durable { durable(ensemble, history) } else { Ok(()) }
     }

@@ -6,6 +6,7 @@
 
 mod access;
 mod acknowledged_write;
+mod asked_of_servers;
 mod bridge;
 mod client;
 mod committed_prefix;
@@ -42,6 +43,7 @@ mod watches;
 
 pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
+pub use asked_of_servers::AskedOfServers;
 pub use bridge::Bridge;
 pub use client::{FaithfulClient, PunctualClient};
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};

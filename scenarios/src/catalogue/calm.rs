@@ -10,7 +10,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Version};
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{self, Monitor, Quiet};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};

@@ -12,7 +12,7 @@ use vivarium_model::handle::{Watch, ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::property;
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};

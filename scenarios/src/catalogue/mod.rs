@@ -36,7 +36,7 @@ mod watches;
 use std::sync::Arc;
 use vivarium_model::named::Summarised;
 use vivarium_model::property;
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;

@@ -4,7 +4,7 @@
 use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::handle::Program;
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{self, Livelock, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;

@@ -1,7 +1,7 @@
 //! Properties of ZooKeeper that a test leaves out.
 
-use vivarium_model::property::disks::AskedOfServers;
-use vivarium_model::property::{self, Monitor};
+use super::Test;
+use vivarium_model::property::{self, AskedOfServers, Monitor};
 
 /// The properties that no monitor asks.
 const DURABLE: &str = "S3";
@@ -11,6 +11,30 @@ const TIMEOUT: &str = "S15";
 const ELECTIONS: &str = "S17";
 /// Asked of each commit by what keeps the history, which is none without it.
 const PREFIX: &str = "S2";
+
+impl Test {
+    /// Leaves out one of ZooKeeper's own properties, by the first word of its name: `S7` of `S7 contiguous log`. A run
+    /// ends with the first property that is violated, so a defect of the servers ([`Test::release`]) can hide a property
+    /// of your own. Searches take ZooKeeper's properties for granted anyway.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// Test::new("connects", |zookeeper: ZooKeeper| async move {
+    ///     zookeeper.connect().await;
+    ///     Ok(())
+    /// })
+    /// .release(Release::Head)
+    /// .without("S7")
+    /// .seeds(10)
+    /// .run();
+    /// ```
+    #[must_use]
+    pub fn without(mut self, property: &str) -> Test {
+        self.left_out.add(property);
+        self
+    }
+}
 
 /// The first words of their names.
 #[derive(Clone, Debug, Default)]

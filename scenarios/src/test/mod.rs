@@ -303,28 +303,6 @@ impl Test {
         self
     }
 
-    /// Leaves out one of ZooKeeper's own properties, by the first word of its name: `S7` of `S7 contiguous log`. A run
-    /// ends with the first property that is violated, so a defect of the servers ([`Test::release`]) can hide a property
-    /// of your own. Searches take ZooKeeper's properties for granted anyway.
-    ///
-    /// ```
-    /// use vivarium::prelude::*;
-    ///
-    /// Test::new("connects", |zookeeper: ZooKeeper| async move {
-    ///     zookeeper.connect().await;
-    ///     Ok(())
-    /// })
-    /// .release(Release::Head)
-    /// .without("S7")
-    /// .seeds(10)
-    /// .run();
-    /// ```
-    #[must_use]
-    pub fn without(mut self, property: &str) -> Test {
-        self.left_out.add(property);
-        self
-    }
-
     /// Demands that in some run a program makes the observation of this name: what it gives to
     /// [`ZooKeeper::custom`], or as [its type](vivarium_model::observation) says, such as `granted`. What
     /// holds where nobody ever comes so far says nothing.

@@ -22,7 +22,8 @@ use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
 use vivarium_model::machines::ProgramState;
-use vivarium_model::property::disks::{AskedOfServers, Disks};
+use vivarium_model::property::AskedOfServers;
+use vivarium_model::property::disks::Disks;
 use vivarium_model::property::elections::Elections;
 use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
 use vivarium_model::step::Step;

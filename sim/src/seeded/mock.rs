@@ -19,7 +19,7 @@ use vivarium_model::id::{
 };
 use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{Measure, Objection, Telling};
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;

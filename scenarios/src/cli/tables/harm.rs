@@ -12,7 +12,7 @@ use crate::sweeping::seeds::SeedRange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::property;
-use vivarium_model::property::disks::AskedOfServers;
+use vivarium_model::property::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::{WIDTH, of_rows};

@@ -48,7 +48,12 @@ fn of_clients(drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
         rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
     }
     if clients.iter().any(|client| client.expires_locally) {
-        let how = "as one of the sessions that expire: the client gives it up, its servers keep it for a while";
+        let how = match expiries {
+            0 => "--expiries brings it in",
+            _ => {
+                "by the client's own clock, as one of the expiries; its servers keep the session for a while"
+            }
+        };
         rows.push(Dimension::new("sessions given up", expiries > 0, how));
     }
     if drawn.config.has_services() {
