@@ -267,6 +267,22 @@ fn time_memory_and_the_stop_flag_end_a_search() {
     }
 }
 
+/// A search that ends between two looks at the clock, later than it may, has not seen all: its model may have left checks
+/// out since then.
+#[test]
+fn a_search_that_ends_too_late_is_bounded() {
+    let (time, margin) = (Duration::from_millis(1), Duration::from_millis(1));
+    for height in 1..=12 {
+        for options in ways() {
+            let timed = Options { max_time: Some(time), ..options };
+            let outcome = run(&Grid { counters: 4, height }, &timed);
+            if outcome.statistics.elapsed > time + margin {
+                assert_eq!(bound(&outcome).0, Bound::Time(time), "height {height}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_greatest_depth_bounds_only_what_lies_beyond_it() {
     let grid = Grid { counters: 3, height: 4 };
