@@ -12,6 +12,7 @@ mod client;
 mod committed_prefix;
 mod complete_leader;
 pub mod disks;
+mod due_containers;
 mod durable_ack;
 mod early_expiry;
 pub mod elections;
@@ -48,6 +49,7 @@ pub use bridge::Bridge;
 pub use client::{FaithfulClient, PunctualClient};
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
+pub use due_containers::DueContainers;
 pub use durable_ack::DurableAck;
 pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
@@ -222,6 +224,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
         Box::new(NoPhantom::new()),
         Box::new(LiveOwners),
         Box::new(EarlyExpiry::new()),
+        Box::new(DueContainers::new()),
         Box::new(Protocol),
         Box::new(ReplyOrder::new()),
         Box::new(MonotoneZxid::new()),

@@ -231,6 +231,13 @@ named! {
         /// Planted: who hears of a leader from a quorum follows, although that one has not said that it leads.
         PlantedLeaderNotAsked => "planted: an election ends for a leader that has not said that it leads",
 
+        /// Planted: a container goes when it is looked at, though nothing was ever in it.
+        PlantedContainersAtOnce => "planted: containers go although they never had a child",
+        /// Planted: a TTL znode's time begins with its creation, whenever its data change.
+        PlantedTtlSinceCreation => "planted: a time to live begins with the creation only",
+        /// Planted: a leader looks for containers and TTL znodes once, and never again.
+        PlantedContainersStay => "planted: a leader looks for containers to delete only once",
+
         // ---- planted: no release has these; guards of ZAB that only matter if elections do not choose the largest, or
         // among five servers ----
         /// Planted: a leader does not wait for acknowledgements of the new epoch before it synchronises.
@@ -262,7 +269,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to see whether sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 26] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 29] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -289,6 +296,9 @@ impl Bug {
         Bug::PlantedOldConnectionStays,
         Bug::PlantedCreateAsksNoAcl,
         Bug::PlantedIdentitiesReplaced,
+        Bug::PlantedContainersAtOnce,
+        Bug::PlantedTtlSinceCreation,
+        Bug::PlantedContainersStay,
     ];
 
     /// Mistakes of a client machine that are planted to see whether what its program observes shows them.

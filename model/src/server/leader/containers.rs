@@ -14,6 +14,7 @@ use crate::vocabulary::id::Xid;
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ServerRequest;
 use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 use std::sync::Arc;
 
@@ -37,7 +38,10 @@ impl Leading<'_> {
             let request = ServerRequest::Client(Arc::new(request));
             self.prepare(&Asker::nobody(), Xid(0), &request, context)?;
         }
-        self.watch_containers(context);
+        match context.config.bugs.has(Bug::PlantedContainersStay) {
+            true => self.leader.watches_containers = true,
+            false => self.watch_containers(context),
+        }
         Ok(())
     }
 }
@@ -45,16 +49,20 @@ impl Leading<'_> {
 /// What is to be deleted, in path order. Never a container that never had a child, unless the
 /// configuration says after how long.
 fn candidates(tree: &DataTree, context: &Context<'_>) -> Vec<ZnodePath> {
-    let now = context.at.milliseconds();
+    let (now, bugs) = (context.at.milliseconds(), context.config.bugs);
     let is_due = |path: &&ZnodePath| {
         let Some((_, node, children)) = tree.find(path) else { return false };
         let older_than = |time: u64, limit: u128| u128::from(now.saturating_sub(time)) > limit;
         children == 0
             && match node.ephemeral_type {
                 EphemeralType::Container if node.cversion > 0 => true,
+                EphemeralType::Container if bugs.has(Bug::PlantedContainersAtOnce) => true,
                 EphemeralType::Container => {
                     let limit = context.config.options.max_never_used_interval;
                     limit.is_some_and(|limit| older_than(node.ctime, limit.as_millis()))
+                }
+                EphemeralType::Ttl(ttl) if bugs.has(Bug::PlantedTtlSinceCreation) => {
+                    older_than(node.ctime, ttl.as_millis())
                 }
                 EphemeralType::Ttl(ttl) => older_than(node.mtime, ttl.as_millis()),
                 EphemeralType::Void | EphemeralType::Normal(_) => false,
