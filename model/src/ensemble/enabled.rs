@@ -70,7 +70,8 @@ impl Ensemble {
             | Step::Serve { .. }
             | Step::Notify(_)
             | Step::Late(_)
-            | Step::CloseSession(_) => Err(Status::NotEnabled),
+            | Step::CloseSession(_)
+            | Step::DeleteContainer(_) => Err(Status::NotEnabled),
         }
     }
 

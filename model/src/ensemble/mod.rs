@@ -196,7 +196,8 @@ impl Ensemble {
             | Step::Serve { .. }
             | Step::Notify(_)
             | Step::Late(_)
-            | Step::CloseSession(_) => {
+            | Step::CloseSession(_)
+            | Step::DeleteContainer(_) => {
                 unreachable!("{step} is a step of the service grain")
             }
             Step::Crash { .. }

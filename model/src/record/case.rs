@@ -185,7 +185,9 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::BreakLearner { connection, .. } => server(connection.learner),
         Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
         Step::Serve { client: id, .. } | Step::Notify(id) => client(id),
-        Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) => [None, None],
+        Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) | Step::DeleteContainer(_) => {
+            [None, None]
+        }
         // Of the others, the largest will do: they are only looked up among the servers.
         Step::Elect { leader, followers } => {
             [Some(Machine::Server(leader)), followers.iter().last().map(Machine::Server)]

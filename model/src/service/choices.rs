@@ -51,6 +51,7 @@ impl Service {
     pub fn can_go_on(&self) -> bool {
         let mut steps = Vec::new();
         self.client_ids().for_each(|client| self.sleeps(client, &mut steps));
+        self.deletions_in_time(&mut steps);
         !steps.is_empty() || self.has_ordinary_step()
     }
 

@@ -21,6 +21,7 @@
 //! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
 //! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
 //! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) gives its session up by its own clock, at any moment: with its connection, as if that was lost; the session lives on until its time is up | rule 2.8.3 |
+//! | a container that is empty and was not always, and a TTL znode without children, can be deleted by the leader at any moment ([`Step::DeleteContainer`]), however long its time to live: there is no clock; the leader's look and its decision are one step | rule 1.5.4 |
 //! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | rules 2.3.3 and 4.3.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! What is left out because nobody could tell: a transaction that failed takes no zxid here, and
@@ -29,6 +30,7 @@
 //! is a lost connection too. Sessions have a number of their own client's instead of a server's.
 
 mod choices;
+mod containers;
 pub(crate) mod link;
 pub(crate) mod log;
 mod pieces;
@@ -277,6 +279,7 @@ impl Grain for Service {
             Step::Notify(client) => self.notify(client, effects),
             Step::Late(session) => self.late(session, effects),
             Step::CloseSession(session) => self.close_session(session, effects),
+            Step::DeleteContainer(at) => self.delete_container(at, effects),
             Step::Expire(session) => self.expire(session),
             Step::ToClient(connection) => self.client_reads(connection, effects),
             Step::BreakClient { connection, to_server: 0, to_client: 0 } => {

@@ -333,7 +333,10 @@ impl Service {
 fn before(request: &Request, last: Zxid) -> Zxid {
     let block = match request {
         request if request.is_create() => 1 << 16,
-        Request::CloseSession | Request::Write(Op::Delete { .. }) | Request::Multi(_) => 1 << 8,
+        Request::CloseSession
+        | Request::Write(Op::Delete { .. })
+        | Request::Multi(_)
+        | Request::DeleteContainer { .. } => 1 << 8,
         _ => 1,
     };
     let last = last.max(Epoch(1).opening());

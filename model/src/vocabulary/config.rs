@@ -129,6 +129,10 @@ pub struct Config {
     /// How session ids are ordered at the service grain, where no server issues them.
     #[serde(default, skip_serializing_if = "SessionOrder::is_default")]
     pub session_order: SessionOrder,
+    /// Whether the leader deletes containers and TTL znodes at the service grain
+    /// ([`Step::DeleteContainer`](crate::vocabulary::step::Step::DeleteContainer)). In an ensemble it always does.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deletes_containers: bool,
 }
 
 /// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
@@ -221,6 +225,11 @@ fn of_older_cases() -> bool {
     true
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(set: &bool) -> bool {
+    !set
+}
+
 fn localhost() -> Arc<str> {
     Arc::from("127.0.0.1")
 }
@@ -275,6 +284,7 @@ impl Config {
             applies_at_once: false,
             setup: Setup::NONE,
             session_order: SessionOrder::default(),
+            deletes_containers: false,
         }
     }
 

@@ -93,6 +93,9 @@ pub enum Step {
     Late(SessionId),
     /// The closeSession of an expired session is committed.
     CloseSession(SessionId),
+    /// The leader deletes a container or a TTL znode that is due (rule 1.5.4): of those in the tree at the log's end,
+    /// in path order, the one at this place.
+    DeleteContainer(u16),
 
     // ---- faults ----
     /// A server's process dies: memory is lost, and of the log's unsynced tail only a part remains.
@@ -252,6 +255,9 @@ impl fmt::Display for Step {
             Step::Notify(client) => write!(f, "the server of {client} goes on in the log"),
             Step::Late(session) => write!(f, "a write of {session} arrives late"),
             Step::CloseSession(session) => write!(f, "closeSession of {session} commits"),
+            Step::DeleteContainer(at) => {
+                write!(f, "the leader deletes number {at} of its containers and TTL znodes")
+            }
             Step::Crash { server, .. } => write!(f, "CRASH {server}"),
             Step::Restart(server) => write!(f, "RESTART {server}"),
             Step::Rejoin(server) => write!(f, "REJOIN {server}"),

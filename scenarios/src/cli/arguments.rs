@@ -225,6 +225,9 @@ pub(super) struct ExploreArguments {
     /// A span by which such a reading can be late, beside an hour and the sessions' timeouts
     #[arg(long = "delay", value_name = "SECONDS", allow_hyphen_values = true)]
     pub(super) delay: Vec<String>,
+    /// How many containers and TTL znodes the leader may delete although something else could happen first [default: 0]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub(super) deletions: Option<String>,
     /// How many servers [default: the scenario's]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) servers: Option<String>,

@@ -58,11 +58,12 @@ impl Sum {
         most.kills = most.kills.max(cost.kills);
         most.cancels = most.cancels.max(cost.cancels);
         most.timers = most.timers.max(cost.timers);
+        most.deletions = most.deletions.max(cost.deletions);
     }
 
     fn report(&self, name: &str, text: &mut String) {
         let Sum { seeds, steps, events, most, failure } = self;
-        let Cost { lost, expiries, kills, cancels, timers } = most;
+        let Cost { lost, expiries, kills, cancels, timers, deletions } = most;
         let _ = writeln!(text, "{name}");
         if let Some(failure) = failure {
             let seed = failure.seed;
@@ -87,7 +88,7 @@ impl Sum {
         let _ = writeln!(
             text,
             "  the most that one run needed        {lost} lost, {expiries} expiries, {kills} kills, \
-             {cancels} cancels, {timers} timers"
+             {cancels} cancels, {timers} timers, {deletions} deletions"
         );
     }
 }

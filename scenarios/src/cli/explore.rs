@@ -80,6 +80,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--timers", &arguments.timers),
         ("--kills", &arguments.kills),
         ("--delays", &arguments.delays),
+        ("--deletions", &arguments.deletions),
     ];
     let ensemble = [
         ("--servers", &arguments.servers),
@@ -117,7 +118,8 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         .lost(small("--lost", &arguments.lost)?)
         .expiries(small("--expiries", &arguments.expiries)?)
         .cancels(small("--cancels", &arguments.cancels)?)
-        .kills(small("--kills", &arguments.kills)?);
+        .kills(small("--kills", &arguments.kills)?)
+        .deletions(small("--deletions", &arguments.deletions)?);
     if arguments.timers.is_some() {
         exploration = exploration.timers(small("--timers", &arguments.timers)?);
     }

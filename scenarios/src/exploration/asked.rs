@@ -60,7 +60,7 @@ pub(crate) struct Ensemble {
 
 /// What may go wrong in programs by default.
 pub(super) const UNASKED: Budget =
-    Budget { lost: 0, expiries: 0, cancels: 0, timers: 0, kills: 0, delays: 1 };
+    Budget { lost: 0, expiries: 0, cancels: 0, timers: 0, kills: 0, delays: 1, deletions: 0 };
 
 impl Ensemble {
     pub(super) fn election_of(&self, smallest: Servers) -> Election {
@@ -133,7 +133,8 @@ impl Exploration {
     }
 
     /// How many connections may be lost, each at any moment: before the server reads a request,
-    /// after, or before the reply is read.
+    /// after, or before the reply is read. So a session can begin of which its client never learns: the reply to its connect
+    /// request is lost.
     ///
     /// An attempt to connect again that is refused is one more: an outage that fails two calls in a row, the second
     /// while it was queued for the next connection, is two.
@@ -181,6 +182,18 @@ impl Exploration {
     #[must_use]
     pub fn delays(mut self, delays: u8) -> Exploration {
         self.budget.delays = delays;
+        self
+    }
+
+    /// How many containers and TTL znodes the leader may delete on one path although something else could happen first:
+    /// none, unless this is called. A container can go when it is empty and was not always, a TTL znode when it has no
+    /// children, however long its time to live.
+    ///
+    /// Where nothing else can happen they go anyway, as long as a program has not finished. (If this is 0 and servers have no
+    /// [`extended_types`](vivarium_model::config::ServerOptions::extended_types), none ever goes: a container then stays.)
+    #[must_use]
+    pub fn deletions(mut self, deletions: u8) -> Exploration {
+        self.budget.deletions = deletions;
         self
     }
 

@@ -17,6 +17,8 @@ pub enum Call {
     CreateSequential(usize),
     /// A container.
     CreateContainer(usize),
+    /// One that goes by itself, if the leader deletes any.
+    CreateTtl(usize),
     /// Whatever version it has.
     Delete(usize),
     /// With this byte for content.
@@ -160,6 +162,8 @@ pub struct Case {
     pub chroot: bool,
     /// Whether clients give sessions up by their own clocks.
     pub gives_up: bool,
+    /// Whether the leader deletes containers and TTL znodes, of which there are none otherwise.
+    pub deletes: bool,
     /// What is watched of it.
     pub watched: Watched,
     /// What may go wrong on one path.
@@ -169,8 +173,8 @@ pub struct Case {
 impl Case {
     /// The number of statements and of faults: what a smaller case has fewer of.
     pub fn size(&self) -> usize {
-        let Budget { lost, expiries, cancels, timers, kills, delays } = self.budget;
-        let faults = [lost, expiries, cancels, timers, kills, delays].map(usize::from);
+        let Budget { lost, expiries, cancels, timers, kills, delays, deletions } = self.budget;
+        let faults = [lost, expiries, cancels, timers, kills, delays, deletions].map(usize::from);
         let statements: usize = self.programs.iter().map(|program| program.len() + 1).sum();
         statements + faults.iter().sum::<usize>() + self.setup.len()
     }
@@ -189,6 +193,7 @@ impl fmt::Display for Case {
         writeln!(f, "    setup: vec!{:?},", self.setup)?;
         writeln!(f, "    chroot: {},", self.chroot)?;
         writeln!(f, "    gives_up: {},", self.gives_up)?;
+        writeln!(f, "    deletes: {},", self.deletes)?;
         writeln!(f, "    watched: Watched::{:?},", self.watched)?;
         writeln!(f, "    budget: {:?},", self.budget)?;
         f.write_str("}")

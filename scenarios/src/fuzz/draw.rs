@@ -1,6 +1,6 @@
 //! Cases drawn at random, with weights: small ones, in which much can happen.
 
-use super::case::{Call, Case, Statement, Watched};
+use super::case::{Call, Case, Statement, Watched, Watching};
 use super::palette::{Fault, Palette, Theme, fault};
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::random::{Random, Seeds};
@@ -39,9 +39,47 @@ pub fn draw(seed: u64, number: u64) -> Case {
     // It is one of the expiries.
     let mut of_sessions = Seeds::new(seed).stream("sessions that clients give up", number);
     let gives_up = budget.expiries > 0 && of_sessions.below(3) == 0;
-    let mut case = Case { programs, setup, chroot, gives_up, watched, budget };
+    let mut case = Case { programs, setup, chroot, gives_up, deletes: false, watched, budget };
     go_by_the_time(&mut case, &mut Seeds::new(seed).stream("clocks of the explorer", number));
+    let containers = &mut Seeds::new(seed).stream("containers of the explorer", number);
+    go_with_time(&mut case, containers);
     case
+}
+
+/// In one case of eight the leader deletes containers and TTL znodes, and programs make them and look at them.
+fn go_with_time(case: &mut Case, dice: &mut Random) {
+    if dice.below(8) != 0 {
+        return;
+    }
+    case.deletes = true;
+    case.budget.deletions = dice.below(3) as u8;
+    let kinds = [
+        Statement::Do(Call::CreateContainer(0)),
+        Statement::Do(Call::CreateTtl(0)),
+        Statement::Spawn(Call::CreateTtl(2)),
+        Statement::Do(Call::Create(1)),
+        Statement::Do(Call::Delete(1)),
+        Statement::Do(Call::Delete(0)),
+        Statement::Do(Call::CreateEphemeral(1)),
+        Statement::Do(Call::SetFirst(0, 1)),
+        Statement::Do(Call::Sleep),
+        Statement::Do(Call::Exists(0)),
+        Statement::Watch(Watching::Exists, 0),
+        Statement::Watch(Watching::Children, 0),
+        Statement::AwaitOr(Call::Sleep),
+        Statement::Await,
+    ];
+    // What goes must be there, and nothing in its place.
+    case.setup.clear();
+    case.chroot = false;
+    case.programs[0].insert(0, kinds[dice.below(2) as usize]);
+    for program in &mut case.programs {
+        for statement in program.iter_mut().skip(1) {
+            if dice.below(3) > 0 {
+                *statement = dice.choose(&kinds).expect("there are some");
+            }
+        }
+    }
 }
 
 /// In one case of six a program reads its clock, twice if it is long enough, and a reading may be late.

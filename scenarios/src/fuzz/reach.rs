@@ -6,7 +6,7 @@ use super::record::{Ends, Recorder};
 use super::run::run;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, PoisonError};
-use vivarium_model::config::Config;
+use vivarium_model::config::{Config, ServerOptions};
 use vivarium_model::handle::Program;
 use vivarium_model::setup::Setup;
 use vivarium_sim::every::Model;
@@ -46,6 +46,11 @@ pub(super) fn model(
     let mut said = Config::new(1, clients as u8).clients;
     said.iter_mut().for_each(|client| client.expires_locally = case.gives_up);
     let model = model.below(chroots).with_clients(&said);
+    let options = ServerOptions { extended_types: true, ..ServerOptions::default() };
+    let model = match case.deletes {
+        false => model,
+        true => model.deleting_containers(&options),
+    };
     let model = model.reduced_by(reductions).checked_in_every_state();
     match flaw {
         Some(flaw) => model.flawed(flaw),

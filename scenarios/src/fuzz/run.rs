@@ -245,6 +245,9 @@ async fn make(zookeeper: &ZooKeeper, call: Call) -> String {
             create(zookeeper, path, CreateMode::PersistentSequential).await
         }
         Call::CreateContainer(path) => create(zookeeper, path, CreateMode::Container).await,
+        Call::CreateTtl(path) => {
+            create(zookeeper, path, CreateMode::PersistentWithTtl(MINUTE)).await
+        }
         Call::Delete(path) => word(zookeeper.delete(PATHS[path], Version::Any).await),
         Call::SetData(path, byte) => {
             let set = zookeeper.set_data(PATHS[path], &[byte], Version::Any).await;

@@ -42,6 +42,8 @@ fn smaller(case: &Case) -> Vec<Case> {
     with(&|case| case.budget.timers = case.budget.timers.saturating_sub(1));
     with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
     with(&|case| case.budget.delays = case.budget.delays.saturating_sub(1));
+    with(&|case| case.budget.deletions = case.budget.deletions.saturating_sub(1));
+    with(&|case| case.deletes = case.budget.deletions > 0);
     with(&|case| case.chroot = false);
     with(&|case| case.gives_up = false);
     if !case.chroot {
@@ -78,7 +80,9 @@ fn simpler(statement: Statement) -> Vec<Statement> {
 
 fn plainer(call: Call) -> Option<Call> {
     match call {
-        Call::CreateSequential(path) | Call::CreateContainer(path) => Some(Call::Create(path)),
+        Call::CreateSequential(path) | Call::CreateContainer(path) | Call::CreateTtl(path) => {
+            Some(Call::Create(path))
+        }
         Call::SetFirst(path, byte) => Some(Call::SetData(path, byte)),
         Call::GetData(path) | Call::GetChildren(path) | Call::CountAll(path) => {
             Some(Call::Exists(path))

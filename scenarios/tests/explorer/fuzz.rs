@@ -9,6 +9,8 @@ use vivarium_model::release::{Bug, Bugs};
 const STATES: usize = 1_000;
 /// Cases of sessions that are given up.
 const GIVEN_UP: u64 = 150;
+/// Cases of which one in eight has a leader that deletes containers.
+const GOING: u64 = 1_800;
 
 #[test]
 fn all_searches_come_to_the_same() {
@@ -36,6 +38,24 @@ fn sessions_that_clients_give_up() {
         }
     }
     assert!(compared > 10 && interpreted > 5, "{compared} compared, {interpreted} interpreted");
+}
+
+/// The leader deletes containers and TTL znodes: counted where something else could happen first, and in time.
+#[test]
+fn containers_that_the_leader_deletes() {
+    let (mut compared, mut interpreted) = (0, 0);
+    let deletes = (0..GOING).map(|number| (number, draw(13, number)));
+    for (number, case) in deletes.filter(|(_, case)| case.deletes) {
+        match compare(&case, None, STATES, number) {
+            Compared::Agree { interpreted: states, .. } => {
+                compared += 1;
+                interpreted += u64::from(states.is_some());
+            }
+            Compared::TooLarge => {}
+            Compared::Differ(what) => panic!("{number}: {what}\n{case}"),
+        }
+    }
+    assert!(compared > 20 && interpreted > 10, "{compared} compared, {interpreted} interpreted");
 }
 
 #[test]
@@ -67,6 +87,7 @@ fn case(programs: &[&[Statement]], budget: Budget) -> Case {
         setup: Vec::new(),
         chroot: false,
         gives_up: false,
+        deletes: false,
         watched: Watched::Ends,
         budget,
     }

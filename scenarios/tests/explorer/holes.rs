@@ -64,6 +64,41 @@ fn a_session_can_expire_before_a_client_asks_for_anything() {
     holds(test(asks), &only(1));
 }
 
+/// Objects to a second session.
+#[derive(Clone, Hash)]
+struct NoSecondSession;
+
+impl Monitor for NoSecondSession {
+    fn name(&self) -> &'static str {
+        "no second session"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::Committed { .. } if view.history.tree().sessions().len() > 1 => {
+                Err(Objection::new(self.name(), "there are two"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The answer to a connect request is lost: the session stands all the same, and nobody has it.
+#[test]
+fn a_session_can_begin_of_which_its_client_never_learns() {
+    let no_second = || test(|_zookeeper| async { false })().monitor(NoSecondSession);
+    falls(no_second, &only(1).lost(1));
+    holds(no_second, &only(1));
+}
+
 #[test]
 fn a_connection_can_be_lost_between_two_calls_that_are_answered() {
     let asks = |zookeeper: ZooKeeper| async move {

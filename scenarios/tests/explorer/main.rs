@@ -9,6 +9,7 @@ mod caches;
 mod clocks;
 mod command;
 mod counters;
+mod deletions;
 mod exhibit;
 mod fuzz;
 mod fuzz_servers;

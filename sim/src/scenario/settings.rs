@@ -154,18 +154,24 @@ impl Settings {
     /// The first that it has not: "a search knows no …".
     pub fn check_searchable(&self) -> Result<(), &'static str> {
         let any = |asked: fn(&ClientOptions) -> bool| self.clients.iter().any(asked);
-        // A search has no time, and so no matter how long a session lasts. And what a sync shows there is what
-        // it may show with that property.
+        // A search has no time, and so no matter how long a session lasts, or how often the leader looks for
+        // containers. And what a sync shows there is what it may show with that property.
         let ServerOptions {
             min_session_timeout,
             max_session_timeout,
             forward_learner_requests_to_commit_processor_disabled,
+            extended_types,
+            container_check_interval,
+            max_never_used_interval,
             ..
         } = self.servers;
         let usual = ServerOptions {
             min_session_timeout,
             max_session_timeout,
             forward_learner_requests_to_commit_processor_disabled,
+            extended_types,
+            container_check_interval,
+            max_never_used_interval,
             ..Default::default()
         };
         let lacking = [

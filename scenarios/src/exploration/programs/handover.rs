@@ -134,20 +134,29 @@ fn budgets(run: &RunReport) -> Vec<Budget> {
     // Most faults cost a client its connection, and with bad luck its session.
     let others = [Fault::ProgramCrash, Fault::Cancellation];
     let any = run.struck.keys().any(|fault| !others.contains(fault));
+    let deletions = u8::from(struck(Fault::ContainerDeletion));
     let mut all = Vec::new();
     for lost in 0..=most(any) {
         for expiries in 0..=most(any || struck(Fault::ProgramCrash)) {
             for cancels in 0..=most(struck(Fault::Cancellation)) {
                 for timers in 0..=MOST_FAULTS {
                     for kills in 0..=most(struck(Fault::ProgramCrash)) {
-                        all.push(Budget { lost, expiries, cancels, timers, kills, delays: 1 });
+                        all.push(Budget {
+                            lost,
+                            expiries,
+                            cancels,
+                            timers,
+                            kills,
+                            delays: 1,
+                            deletions,
+                        });
                     }
                 }
             }
         }
     }
     let sum = |budget: &Budget| {
-        let Budget { lost, expiries, cancels, timers, kills, delays: _ } = *budget;
+        let Budget { lost, expiries, cancels, timers, kills, delays: _, deletions: _ } = *budget;
         lost + expiries + cancels + timers + kills
     };
     all.retain(|budget| (1..=MOST_FAULTS).contains(&sum(budget)));

@@ -4,20 +4,12 @@
 use vivarium_model::release::Bugs;
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
+use vivarium_sim::every::programs::Budget;
 use vivarium_sim::{Drawn, Scenario};
 
 /// The rows.
-pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
+pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, budget: Budget) -> Vec<Dimension> {
     let out = |name: &str, why: String| Dimension::new(name, false, why);
-    let containers =
-        drawn.config.setup.znodes().iter().filter(|znode| znode.container.is_some()).count();
-    let containers = match containers {
-        0 => "no leader deletes a container that has become empty".to_string(),
-        some => format!(
-            "{} of the setup: no leader deletes one that has become empty",
-            plural(some, "container")
-        ),
-    };
     let defects = match scenario.bugs {
         Bugs::NONE => "the service grain has no servers to have any".to_string(),
         bugs => {
@@ -26,18 +18,56 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, expiries: u8) -> Vec<Dime
         }
     };
     let mut rows = vec![
-        out("deletion of containers", containers),
+        containers(drawn, budget.deletions),
         out(
             "counters at their end",
             "sequence numbers begin low, and never reach 2147483647".to_string(),
         ),
-        out("TTL znodes", "extendedTypesEnabled is off: creating one is refused".to_string()),
+        ttl_znodes(drawn, budget.deletions),
         out("servers' defects", defects),
-        out("server options", "ZooKeeper's own defaults; session timeouts end nothing".to_string()),
+        out("server options", "ZooKeeper's own defaults, but for containers and TTL znodes; session timeouts end nothing".to_string()),
         out("client options", "chroots are kept; session timeouts end nothing".to_string()),
     ];
-    rows.extend(of_clients(drawn, expiries));
+    rows.extend(of_clients(drawn, budget.expiries));
     rows
+}
+
+/// Whether the leader deletes containers, and how often.
+fn containers(drawn: &Drawn, deletions: u8) -> Dimension {
+    let setup = drawn.config.setup.znodes();
+    let of_setup = match setup.iter().filter(|znode| znode.container.is_some()).count() {
+        0 => String::new(),
+        some => format!("{} of the setup: ", plural(some, "container")),
+    };
+    let deletes = drawn.config.deletes_containers;
+    let how = match deletes {
+        false => {
+            "no leader deletes one that has become empty; --deletions brings it in".to_string()
+        }
+        true => format!("one that has become empty {}", goes(deletions)),
+    };
+    Dimension::new("deletion of containers", deletes, format!("{of_setup}{how}"))
+}
+
+/// Whether there can be TTL znodes.
+fn ttl_znodes(drawn: &Drawn, deletions: u8) -> Dimension {
+    let exist = drawn.config.options.extended_types;
+    let how = match exist {
+        false => "extendedTypesEnabled is off: creating one is refused".to_string(),
+        true => {
+            let goes = goes(deletions);
+            format!("one without children, however long its time to live, {goes}")
+        }
+    };
+    Dimension::new("TTL znodes", exist, how)
+}
+
+fn goes(deletions: u8) -> String {
+    match deletions {
+        0 => "goes where nothing else can happen; --deletions brings the others in".to_string(),
+        1 => "goes where nothing else can happen, and once elsewhere".to_string(),
+        some => format!("goes where nothing else can happen, and up to {some} times elsewhere"),
+    }
 }
 
 /// What is said of clients that not every search has.

@@ -77,6 +77,9 @@ impl Question {
         let mut drawn = Drawn::explored(&scenario, clients, search);
         let varied = &exploration.varied;
         drawn.config.session_order = varied.order();
+        // Where there can be TTL znodes they go at least where nothing else can happen.
+        drawn.config.deletes_containers =
+            budget.deletions > 0 || drawn.config.options.extended_types;
         let programs = (scenario.programs)(&drawn);
         let asked = monitors(&scenario, &drawn);
         let chroots = drawn.config.clients.iter().map(|client| &*client.chroot);
@@ -89,6 +92,10 @@ impl Question {
             .drawing_others(varied.draws())
             .with_sessions(varied.order())
             .telling_others(varied.fixed());
+        let model = match drawn.config.deletes_containers {
+            false => model,
+            true => model.deleting_containers(&drawn.config.options),
+        };
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
@@ -269,7 +276,7 @@ impl Question {
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
         let mut all = dimensions(self.drawn.clients, &self.exploration, did, told);
-        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget.expiries));
+        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget));
         all
     }
 
@@ -442,7 +449,8 @@ fn dimensions(
     did: &Did,
     told: &ToldAgain,
 ) -> Vec<Dimension> {
-    let Budget { lost, expiries, cancels, timers, kills, delays } = exploration.budget;
+    let Budget { lost, expiries, cancels, timers, kills, delays, deletions: _ } =
+        exploration.budget;
     let [random, sessions, times] = values::dimensions(&exploration.varied, clients, did, told);
     let order = "every order in which requests, replies, notifications and programs take turns";
     let fates = "never applied, applied, applied later than the next connection; an attempt to connect again that is \

@@ -22,8 +22,19 @@ pub(super) struct Znode {
     /// Children created: what the next sequential one is numbered by.
     created: u32,
     pub owner: Option<Session>,
+    pub goes: Goes,
     changed: Place,
     children_changed: Place,
+}
+
+/// Whether a znode goes by itself when it has no children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Goes {
+    Never,
+    /// A container: if it had one.
+    OnceUsed,
+    /// A TTL znode.
+    InTime,
 }
 
 /// The znodes by path.
@@ -86,6 +97,12 @@ impl Writer {
         Ok(path)
     }
 
+    fn create_going(&mut self, path: &str, goes: Goes) -> Result<String, String> {
+        let path = self.create(path, None, false).map_err(|error| error.to_string())?;
+        self.tree.get_mut(&path).expect("it was just created").goes = goes;
+        Ok(format!("created {path}"))
+    }
+
     fn delete(&mut self, path: &str) -> Result<(), Error> {
         self.tree.get(path).ok_or(Error::NoNode)?;
         if has_children(&self.tree, path) {
@@ -124,6 +141,7 @@ fn empty() -> Znode {
         cversion: 0,
         created: 0,
         owner: None,
+        goes: Goes::Never,
         changed: 0,
         children_changed: 0,
     }
@@ -163,6 +181,8 @@ fn writing(writer: &mut Writer, session: Session, call: Call) -> Result<String, 
         Call::CreateSequential(at) => {
             writer.create(PATHS[at], None, true).map(created).map_err(text)
         }
+        Call::CreateContainer(at) => writer.create_going(PATHS[at], Goes::OnceUsed),
+        Call::CreateTtl(at) => writer.create_going(PATHS[at], Goes::InTime),
         Call::Delete(at) => writer.delete(PATHS[at]).map(|()| "done".into()).map_err(text),
         Call::SetData(at, byte) => {
             let set = writer.set(PATHS[at], byte, false).map_err(text);
@@ -206,6 +226,23 @@ pub(super) fn close(tree: &Tree, place: Place, session: Session) -> Entry {
         writer.delete(&path).expect("an ephemeral znode is there and has no children");
     }
     Entry { tree: writer.tree, changes: writer.changes, ends: Some(session) }
+}
+
+/// The paths of what the leader can delete by itself.
+pub(super) fn going(tree: &Tree) -> impl Iterator<Item = &String> {
+    let is_due = |(path, znode): &(&String, &Znode)| match znode.goes {
+        Goes::Never => false,
+        Goes::OnceUsed => znode.cversion > 0 && !has_children(tree, path),
+        Goes::InTime => !has_children(tree, path),
+    };
+    tree.iter().filter(is_due).map(|(path, _)| path)
+}
+
+/// It deletes one.
+pub(super) fn go(tree: &Tree, place: Place, path: &str) -> Entry {
+    let mut writer = Writer { tree: tree.clone(), changes: Vec::new(), place };
+    writer.delete(path).expect("it is due");
+    Entry { tree: writer.tree, changes: writer.changes, ends: None }
 }
 
 /// The answer to a read.

@@ -1,6 +1,6 @@
 //! The reference's servers, what can happen next, and faults.
 
-use super::super::case::Case;
+use super::super::case::{Call, Case};
 use super::Reference;
 use super::client::{Ask, Client, Down, Input, Process, Standing, Up};
 use super::program;
@@ -20,6 +20,8 @@ pub(super) struct World {
     clients: Vec<Client>,
     /// Whether clients give sessions up by their own clocks.
     give_up: bool,
+    /// Whether the leader deletes containers and TTL znodes.
+    deletes: bool,
     left: Budget,
     /// What each program has said.
     said: Vec<Vec<String>>,
@@ -27,7 +29,7 @@ pub(super) struct World {
 }
 
 /// What can happen next to a client, its server and its sessions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Step {
     Start,
     Input,
@@ -45,6 +47,8 @@ pub(super) enum Step {
     /// The time of a session is up that nobody keeps.
     Forget(Session),
     Wake(Slot),
+    /// The leader deletes a container or a TTL znode. It is nobody's step, and is listed with the first client's.
+    Go(String),
     // Faults.
     Lose,
     Cancel,
@@ -52,6 +56,7 @@ pub(super) enum Step {
     Expire(Session),
     GiveUp,
     WakeEarly(Slot),
+    GoEarly(String),
 }
 
 impl World {
@@ -63,6 +68,7 @@ impl World {
             sessions: BTreeMap::new(),
             clients,
             give_up: case.gives_up,
+            deletes: case.deletes,
             left: case.budget,
             said: vec![Vec::new(); case.programs.len()],
             failed: None,
@@ -85,19 +91,31 @@ impl World {
             .flat_map(|at| self.clients[at].sleeping.iter().map(move |slot| (at, *slot)))
             .collect();
         let is_idle = steps.is_empty();
-        if is_idle && sleeps.is_empty() {
+        let going: Vec<String> = match self.deletes && !self.has_finished() {
+            true => tree::going(&self.last().tree).cloned().collect(),
+            false => Vec::new(),
+        };
+        if is_idle && sleeps.is_empty() && going.is_empty() {
             found.outcomes.insert(self.end());
             return steps;
         }
         if is_idle {
             steps.extend(sleeps.iter().map(|(at, slot)| (*at, Step::Wake(*slot))));
+            steps.extend(going.iter().map(|path| (0, Step::Go(path.clone()))));
         } else if !sleeps.is_empty() && self.left.timers == 0 {
             found.withheld = true;
         }
         for at in each {
             self.faults(at, &mut steps);
         }
+        if self.left.deletions > 0 {
+            steps.extend(going.into_iter().map(|path| (0, Step::GoEarly(path))));
+        }
         steps
+    }
+
+    fn has_finished(&self) -> bool {
+        self.clients.iter().all(|client| client.running == Process::Finished)
     }
 
     fn ordinary(&self, at: usize) -> Vec<Step> {
@@ -250,6 +268,11 @@ impl World {
             Step::Close(session) => self.close(session),
             Step::Forget(session) => _ = self.sessions.insert(session, true),
             Step::Wake(slot) => client.wake(slot),
+            Step::Go(path) => self.go(&path),
+            Step::GoEarly(path) => {
+                self.left.deletions -= 1;
+                self.go(&path);
+            }
             Step::Lose => {
                 self.left.lost -= 1;
                 client.lose();
@@ -412,6 +435,7 @@ impl World {
             Ask::Call(call) if self.sessions.get(&session) != Some(&false) => {
                 Err(tree::refused(call, Error::SessionExpired))
             }
+            Ask::Call(Call::CreateTtl(_)) if !self.deletes => Err(Error::Unimplemented.to_string()),
             Ask::Call(call) => {
                 let place = self.log.len();
                 let (entry, answer) = tree::write(&self.last().tree, place, session, call)?;
@@ -420,6 +444,11 @@ impl World {
             }
             Ask::Watch(..) => unreachable!("a read is no write"),
         }
+    }
+
+    fn go(&mut self, path: &str) {
+        let entry = tree::go(&self.last().tree, self.log.len(), path);
+        self.log.push(Arc::new(entry));
     }
 
     /// The end of a session takes its place in the log.

@@ -90,12 +90,10 @@ impl ProgramModel {
 }
 
 impl Walk<'_> {
-    /// What the program's timers come to, where nothing else can happen.
+    /// What time brings, where nothing else can happen.
     fn sleeps(&mut self) {
         let scene = self.model.scene(self.state);
-        let mut steps = Vec::new();
-        scene.world.grain().sleeps(self.client, &mut steps);
-        for step in steps {
+        for step in self.model.in_time(&scene, self.client) {
             let to = self.model.try_sleep(self.state, &scene, self.client, step);
             self.choices.depends_on_others |= to.as_ref().is_some_and(|to| to.all.is_some());
             self.choices.sleeps.extend(to);

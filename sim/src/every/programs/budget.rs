@@ -24,12 +24,14 @@ pub struct Budget {
     pub kills: u8,
     /// Readings of programs' clocks that are later than what the program has slept since the one before.
     pub delays: u8,
+    /// Containers and TTL znodes that the leader deletes although something else could happen first.
+    pub deletions: u8,
 }
 
 impl Budget {
     /// Each kind by its name, with its number.
-    pub fn kinds(self) -> [(&'static str, u8); 6] {
-        let Budget { lost, expiries, cancels, timers, kills, delays } = self;
+    pub fn kinds(self) -> [(&'static str, u8); 7] {
+        let Budget { lost, expiries, cancels, timers, kills, delays, deletions } = self;
         [
             ("lost", lost),
             ("expiries", expiries),
@@ -37,6 +39,7 @@ impl Budget {
             ("timers", timers),
             ("kills", kills),
             ("delays", delays),
+            ("deletions", deletions),
         ]
     }
 
@@ -45,7 +48,7 @@ impl Budget {
         Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    /// All of it in one number of 36 bits.
+    /// All of it in one number of 42 bits.
     pub(super) fn packed(self) -> u128 {
         self.kinds().iter().fold(0, |sum, (_, number)| sum << BITS | u128::from(*number))
     }

@@ -30,7 +30,8 @@
 //! faults can happen, either every program has finished or the state is stuck. Sleeping programs'
 //! timers fire where nothing else can happen, as time passes, and elsewhere within the budget of
 //! timers: a timer that fires before everything else is an unlikely schedule, not a fault, so a search
-//! that had to leave one out is not exhaustive.
+//! that had to leave one out is not exhaustive. The leader's deletions of containers go the same way, with a budget of
+//! their own, which bounds what is claimed.
 
 mod audit;
 mod blocks;
@@ -63,7 +64,7 @@ use crate::every::memo::Memo;
 use crate::every::trie::{Trie, Valued};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::config::{ClientConfig, Config};
+use vivarium_model::config::{ClientConfig, Config, ServerOptions};
 use vivarium_model::handle::Program;
 use vivarium_model::property::{LooksBack, Monitor, Monitors};
 use vivarium_model::release::Bugs;
@@ -155,6 +156,17 @@ impl ProgramModel {
     pub fn delayed_by(mut self, delays: impl IntoIterator<Item = Duration>) -> ProgramModel {
         let delays: BTreeSet<Duration> = delays.into_iter().filter(|by| !by.is_zero()).collect();
         self.delays = delays.into_iter().collect();
+        self
+    }
+
+    /// With a leader that deletes containers and, if they exist, TTL znodes (rules 1.5.2 and 1.5.4): within the budget of
+    /// deletions, and where nothing else can happen.
+    #[must_use]
+    pub fn deleting_containers(mut self, options: &ServerOptions) -> ProgramModel {
+        let config = Arc::make_mut(&mut self.config);
+        config.deletes_containers = true;
+        config.options.extended_types = options.extended_types;
+        config.options.max_never_used_interval = options.max_never_used_interval;
         self
     }
 

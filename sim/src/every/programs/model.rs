@@ -66,9 +66,7 @@ impl ProgramModel {
         match action.kind {
             Kind::Block => self.steps_of_block(state, action.client, at),
             Kind::Sleep => {
-                let mut steps = Vec::new();
-                let scene = self.scene(state);
-                scene.world.grain().sleeps(action.client, &mut steps);
+                let mut steps = self.in_time(&self.scene(state), action.client);
                 vec![steps.swap_remove(at)]
             }
         }

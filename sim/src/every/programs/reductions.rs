@@ -54,6 +54,8 @@ named! {
         SentIsInvisible,
         /// A late write is private.
         LateIsPrivate,
+        /// The deletion of a container is private.
+        DeletionIsPrivate,
         /// An input is taken at once whatever the program does with it.
         InputAlways,
         /// A packet is read at once whatever else there is for the program.

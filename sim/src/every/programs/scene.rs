@@ -46,6 +46,7 @@ impl Scene {
             Step::Kill(_) => self.left.kills -= 1,
             Step::Expire(session) if !service.is_orphan(session) => self.left.expiries -= 1,
             Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
+            Step::DeleteContainer(_) => self.left.deletions -= 1,
             Step::Fire(Timer::Client(_, ClientTimer::Expiry)) => self.left.expiries -= 1,
             Step::Clock { client, call, reading }
                 if service.least_reading(client, call) < Some(reading) =>

@@ -20,7 +20,7 @@
 //! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
 //! | the client gives its session up by its own clock | yes | as a lost connection; only this client's steps ask whether its session is still kept alive |
 //! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
-//! | a write, a new session, a late write, a closeSession, a request to a resource | no | others' steps change what it finds, or find what it changes |
+//! | a write, a new session, a late write, a closeSession, the deletion of a container, a request to a resource | no | others' steps change what it finds, or find what it changes |
 //! | what sends a message, or says something that a monitor minds | no | |
 //!
 //! Privacy is checked while it is used (`check.rs`).
@@ -74,6 +74,9 @@ impl ProgramModel {
             steps.retain(|step| !matches!(step, Step::Input(_)));
         }
         faults_of(&scene, client, &mut steps);
+        if scene.left.deletions > 0 && self.deletes(client) {
+            scene.world.grain().deletions(&mut steps);
+        }
         if let Some(flaw) = self.flaw {
             take_at_once(flaw, &scene, client, &mut steps);
         }
@@ -110,6 +113,23 @@ impl ProgramModel {
             let readings = [least].into_iter().chain(later);
             steps.extend(readings.map(|reading| Step::Clock { client, call, reading }));
         }
+    }
+
+    /// What comes by itself where nothing else can happen and time passes: a sleep of the client's program ends, and
+    /// containers go that are due.
+    pub(super) fn in_time(&self, scene: &Scene, client: ClientId) -> Vec<Step> {
+        let mut steps = Vec::new();
+        scene.world.grain().sleeps(client, &mut steps);
+        if self.deletes(client) {
+            scene.world.grain().deletions_in_time(&mut steps);
+        }
+        steps
+    }
+
+    /// Whether the leader's deletions of containers are tried among this client's steps: they are nobody's, and change nothing
+    /// but what all share, so it may be any, and is the first.
+    fn deletes(&self, client: ClientId) -> bool {
+        client.index() == 0
     }
 
     /// What a step comes to; `None` where it is not possible.
@@ -260,7 +280,9 @@ impl ProgramModel {
             return false;
         }
         let is_late = self.has(Flaw::LateIsPrivate) && matches!(step, Step::Late(_));
-        if to.shared != before.shared && !expires && !is_late {
+        let is_deleted =
+            self.has(Flaw::DeletionIsPrivate) && matches!(step, Step::DeleteContainer(_));
+        if to.shared != before.shared && !expires && !is_late && !is_deleted {
             return false;
         }
         match step {
@@ -289,6 +311,7 @@ impl ProgramModel {
             | Step::Kill(_)
             | Step::Start(_) => true,
             Step::Late(_) => is_late,
+            Step::DeleteContainer(_) => is_deleted,
             _ => false,
         }
     }

@@ -7,6 +7,7 @@ use crate::host::DirectHost;
 use crate::scenario::drawn::Drawn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use vivarium_model::config::Config;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::error::Error;
 use vivarium_model::event::Event;
@@ -45,7 +46,8 @@ pub(super) struct Guide<'a> {
 
 impl<'a> Guide<'a> {
     pub(super) fn new(drawn: &Drawn, programs: Vec<Program>, script: &'a Script) -> Guide<'a> {
-        let service = Service::new(Arc::new(drawn.config.clone()));
+        let config = Config { deletes_containers: true, ..drawn.config.clone() };
+        let service = Service::new(Arc::new(config));
         let mut world = World::over(service, DirectHost::new(programs), Vec::new());
         let mut effects = Effects::default();
         world.begin(&mut effects);
@@ -355,12 +357,9 @@ impl<'a> Guide<'a> {
         self.world.grain_mut().number_next(txn.zxid);
         match (&txn.body, here) {
             (TxnBody::CreateSession { .. }, _) => self.begin_session(txn)?,
+            (_, None) if txn.session == SessionId(0) => self.delete_container(txn)?,
             // Of a session that nobody was ever told of.
-            (_, None) if !self.script.owner.contains_key(&txn.session) => {
-                if txn.session == SessionId(0) {
-                    return Err(format!("{txn}: the leader's own writes are not at this grain"));
-                }
-            }
+            (_, None) if !self.script.owner.contains_key(&txn.session) => {}
             (_, None) => return Err(format!("{txn} comes before its session")),
             (TxnBody::CloseSession { .. }, Some(session)) if txn.cxid == Xid(0) => {
                 self.close_session(session)?;
@@ -369,6 +368,19 @@ impl<'a> Guide<'a> {
         }
         self.names.zxids.insert(txn.zxid, self.service().last_zxid());
         Ok(())
+    }
+
+    /// The leader's own write. One that it refuses changes nothing.
+    fn delete_container(&mut self, txn: &Txn) -> Result<(), String> {
+        let path = match &txn.body {
+            TxnBody::DeleteContainer { path } => path,
+            TxnBody::Error(_) => return Ok(()),
+            _ => return Err(format!("{txn} is not the leader's to do")),
+        };
+        let step = self.service().deletion_of(path);
+        let step = step.ok_or_else(|| format!("{txn}, but {path} is not due"))?;
+        self.cost.deletions += 1;
+        self.force(step)
     }
 
     fn begin_session(&mut self, txn: &Txn) -> Result<(), String> {

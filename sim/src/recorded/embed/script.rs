@@ -119,6 +119,12 @@ impl Script {
                     of_client[*next] = Some(*zxid);
                     *next += 1;
                 }
+                // What was missed comes before the answer, from the same place.
+                Event::Notified { client, event, .. } => {
+                    let next = *open.entry(*client).or_default();
+                    let asked = rearmed.get_mut(client).and_then(|all| all.get_mut(next));
+                    asked.into_iter().for_each(|place| _ = place.get_or_insert(event.zxid));
+                }
                 Event::Session { client, session: Some(session), state, .. } => {
                     if *state == SessionState::SyncConnected {
                         owner.insert(*session, *client);

@@ -111,6 +111,9 @@ impl Budget {
                 }
             }
             Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
+            Step::DeleteContainer(_) if service.has_ordinary_step() => &mut self.deletions,
+            // Behind the end nobody looks.
+            Step::DeleteContainer(_) => return service.can_go_on(),
             _ => return true,
         };
         let timer = matches!(step, Step::Fire(Timer::Sleep(..)));
