@@ -195,7 +195,17 @@ fn mistakes_that_few_programs_show_are_found() {
         &[Statement::Do(Call::Delete(2)), Statement::Do(Call::Create(2))],
         &[Statement::Do(Call::Exists(0)), Statement::Do(Call::Exists(2))],
     ];
+    // What goes before the last program has finished, and stays behind that.
+    let goes: &[&[Statement]] =
+        &[&[Statement::Do(Call::CreateTtl(0)), Statement::Do(Call::CreateTtl(0))]];
+    let looks: &[Statement] = &[Statement::Do(Call::Exists(0)), Statement::Do(Call::Create(2))];
+    let going = |programs: &[&[Statement]]| Case {
+        deletes: true,
+        ..case(programs, Budget { deletions: 1, ..Budget::default() })
+    };
     let cases = [
+        (Flaw::DeletionIsPrivate, going(&[&[Statement::Do(Call::CreateTtl(0))], looks])),
+        (Flaw::AtOnceThoughDeleting, Case { watched: Watched::Commits, ..going(goes) }),
         (Flaw::PrefixIgnoresWatches, case(watches, Budget::default())),
         (Flaw::PastIgnoresServers, Case { setup: vec![0, 2], ..case(lags, Budget::default()) }),
     ];

@@ -68,6 +68,8 @@ named! {
         AtOnceThoughKilled,
         /// Both, although a timer can still end early.
         AtOnceThoughTimed,
+        /// Both, although the leader can delete a container first.
+        AtOnceThoughDeleting,
         /// Both, although a monitor takes notice.
         HeardAtOnce,
         /// A write that changes nothing is private.

@@ -164,6 +164,11 @@ impl ProgramModel {
         if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
             return None;
         }
+        // They are listed with this client's steps, and are nobody's: the program's last input would leave them out.
+        let is_deletion = |took: &Took| matches!(took.step, Step::DeleteContainer(_));
+        if all.iter().any(is_deletion) && !self.has(Flaw::AtOnceThoughDeleting) {
+            return None;
+        }
         let is_at_once = |took: &Took| {
             let service = scene.world.grain();
             let at_once = match took.step {
