@@ -15,6 +15,8 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 use std::collections::BTreeSet;
 
+const NAME: &str = "S17 who is elected has the votes";
+
 /// The notifications that each server has read from others.
 #[derive(Clone, Debug)]
 pub struct Elections {
@@ -33,6 +35,8 @@ struct Candidate {
     /// The vote that it sends to others.
     proposal: Vote,
     round: u32,
+    /// A quorum has its proposal, and it waits for a better vote.
+    waits: bool,
     /// The notification that it reads in this step, with the sender.
     reads: Option<(ServerId, Notification)>,
 }
@@ -62,11 +66,10 @@ impl Elections {
     /// # Errors
     /// A server has decided without the votes.
     pub fn after(&mut self, events: &[Event], config: &Config) -> Result<(), Objection> {
-        if let Some(Candidate { server, reads: Some(said), .. }) = self.stands {
-            let read = &mut self.read[server.index()];
-            if !read.contains(&said) {
-                read.push(said);
-            }
+        if let Some(stood) = self.stands
+            && let Some(said) = stood.reads
+        {
+            self.reads(stood, said, config)?;
         }
         for event in events {
             match event {
@@ -77,13 +80,48 @@ impl Elections {
                 Event::Elected { server, leader, round } if !config.election.is_oracle() => {
                     self.decided(*server, *leader, *round, config).map_err(|why| {
                         let saw = format!("{server} ended its election with {leader} as the leader of round {round}: {why}.");
-                        Objection::new("S17 who is elected has the votes", saw)
+                        Objection::new(NAME, saw)
                     })?;
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// A server that looks reads a notification. While it waits for a better vote it drops any other, of a later round
+    /// too (rule 5.3.3).
+    fn reads(
+        &mut self,
+        stood: Candidate,
+        said: (ServerId, Notification),
+        config: &Config,
+    ) -> Result<(), Objection> {
+        let Candidate { server, proposal, waits, .. } = stood;
+        if waits && !is_larger(said.1.vote, proposal) {
+            return match self.has_quorum(&stood, config) {
+                true => Ok(()),
+                false => Err(Objection::new(
+                    NAME,
+                    format!(
+                        "{server} drops what {} says, and no quorum has its {proposal}.",
+                        said.0
+                    ),
+                )),
+            };
+        }
+        let read = &mut self.read[server.index()];
+        if !read.contains(&said) {
+            read.push(said);
+        }
+        Ok(())
+    }
+
+    /// Whether a quorum of its round has said what it proposes.
+    fn has_quorum(&self, stood: &Candidate, config: &Config) -> bool {
+        let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, stood.round);
+        let agree = self.read[stood.server.index()].iter().filter(same);
+        config.is_quorum(servers(agree, Some(stood.server)).len())
     }
 
     fn decided(
@@ -99,11 +137,11 @@ impl Elections {
             );
         };
         let read = &self.read[server.index()];
-        if stood.round == round && stood.proposal.leader == leader {
-            let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, round);
-            if config.is_quorum(servers(read.iter().filter(same), Some(server)).len()) {
-                return largest(&stood, read);
-            }
+        if stood.round == round
+            && stood.proposal.leader == leader
+            && self.has_quorum(&stood, config)
+        {
+            return largest(&stood, read);
         }
         joins(&stood, read, leader, round, config)
     }
@@ -120,7 +158,8 @@ fn candidate(
         config::Election::ByLot => Vote::by_lot(server, round),
         _ => looking.vote(ensemble.disk(server).current_epoch()),
     };
-    Some(Candidate { server, own, proposal: looking.proposal(), round, reads })
+    let (proposal, waits) = (looking.proposal(), looking.waits_for_better());
+    Some(Candidate { server, own, proposal, round, waits, reads })
 }
 
 /// The servers that said these, and this one.

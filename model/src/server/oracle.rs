@@ -86,6 +86,11 @@ impl Server {
         self.election.proposal()
     }
 
+    /// Whether a quorum has its proposal, and it waits for a better vote (rule 5.3.3).
+    pub fn waits_for_better(&self) -> bool {
+        self.is_looking() && self.election.is_finalizing()
+    }
+
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
         Vote {

@@ -26,7 +26,8 @@ fn decides(
     let config = Config::new(3, 0);
     let mut elections = Elections::new(&config);
     elections.read[ONE.index()] = read.to_vec();
-    elections.stands = Some(Candidate { server: ONE, own, proposal, round: ROUND, reads: None });
+    let (round, waits, reads) = (ROUND, false, None);
+    elections.stands = Some(Candidate { server: ONE, own, proposal, round, waits, reads });
     let elected = Event::Elected { server: ONE, leader, round: ROUND };
     match elections.after(&[elected], &config) {
         Ok(()) => "it has the votes".to_string(),
@@ -101,7 +102,14 @@ fn a_leader_that_others_follow_already() {
 fn what_was_read_before_it_looked_does_not_count() {
     let config = Config::new(3, 0);
     let best = vote(TWO, 5);
-    let reads = |reads| Candidate { server: ONE, own: best, proposal: best, round: ROUND, reads };
+    let reads = |reads| Candidate {
+        server: ONE,
+        own: best,
+        proposal: best,
+        round: ROUND,
+        waits: false,
+        reads,
+    };
     let mut elections = Elections::new(&config);
     elections.stands = Some(reads(Some((TWO, said(Looking, best, ROUND)))));
     assert_eq!(elections.after(&[], &config), Ok(()));
@@ -117,4 +125,37 @@ fn what_was_read_before_it_looked_does_not_count() {
     // A step in which it could not decide.
     elections.stands = None;
     elections.after(&elected, &config).expect_err("it has read nothing");
+}
+
+/// Who has a quorum and waits drops what is no better, even if that begins another round (rule 5.3.3). What is better it takes,
+/// and without a quorum it drops nothing.
+#[test]
+fn what_is_dropped_while_it_waits_for_a_better_vote() {
+    let config = Config::new(3, 0);
+    let (best, other) = (vote(TWO, 9), vote(THREE, 5));
+    let stands = |proposal, round, waits, reads| {
+        Some(Candidate { server: ONE, own: vote(ONE, 1), proposal, round, waits, reads })
+    };
+    let agrees = (TWO, said(Looking, best, ROUND));
+    let next = |vote, round| Some((THREE, said(Looking, vote, round)));
+    let mut elections = Elections::new(&config);
+    elections.read[ONE.index()] = vec![agrees];
+    // Decides for a smaller vote in the next round, having read this at the end of the one before.
+    let decides_after = |vote| {
+        let mut elections = elections.clone();
+        elections.stands = stands(best, ROUND, true, next(vote, ROUND + 1));
+        elections.after(&[], &config)?;
+        let small = super::tests::vote(TWO, 3);
+        elections.read[ONE.index()].push((TWO, said(Looking, small, ROUND + 1)));
+        elections.stands = stands(small, ROUND + 1, true, None);
+        let elected = Event::Elected { server: ONE, leader: TWO, round: ROUND + 1 };
+        elections.after(&[elected], &config)
+    };
+    assert_eq!(decides_after(other), Ok(()));
+    let saw = decides_after(vote(THREE, 10)).expect_err("that one is better").saw;
+    assert!(saw.contains("server 3 had said vote for server 3 ("), "{saw}");
+    elections.read[ONE.index()].clear();
+    elections.stands = stands(best, ROUND, true, next(other, ROUND));
+    let saw = elections.after(&[], &config).expect_err("it has no quorum").saw;
+    assert!(saw.starts_with("server 1 drops what server 3 says"), "{saw}");
 }
