@@ -93,9 +93,6 @@ pub enum Step {
     Late(SessionId),
     /// The closeSession of an expired session is committed.
     CloseSession(SessionId),
-    /// The leader deletes a container or a TTL znode that is due (rule 1.5.4): of those in the tree at the log's end,
-    /// in path order, the one at this place.
-    DeleteContainer(u16),
 
     // ---- faults ----
     /// A server's process dies: memory is lost, and of the log's unsynced tail only a part remains.
@@ -162,6 +159,11 @@ pub enum Step {
         #[serde(default)]
         rest: Unwritten,
     },
+
+    // ---- the service grain once more; last, so that what was recorded keeps its hashes ----
+    /// The leader deletes a container or a TTL znode that is due (rule 1.5.4): of those in the tree at the log's end,
+    /// in path order, the one at this place.
+    DeleteContainer(u16),
 }
 
 /// What becomes of transactions that a failed write was to bring to the disk.

@@ -48,9 +48,13 @@ impl Budget {
         Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    /// All of it in one number of 42 bits.
+    /// All of it in one number of 42 bits. The last kind has the highest: where it is 0 states are visited in the order that
+    /// they had before there was one, and of ways of one length the same one is told.
     pub(super) fn packed(self) -> u128 {
-        self.kinds().iter().fold(0, |sum, (_, number)| sum << BITS | u128::from(*number))
+        let kinds = self.kinds();
+        let (last, others) = kinds.split_last().expect("there are seven");
+        let packed = others.iter().fold(0, |sum, (_, number)| sum << BITS | u128::from(*number));
+        packed | u128::from(last.1) << (BITS * others.len() as u32)
     }
 }
 
