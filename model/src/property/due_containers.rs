@@ -11,8 +11,8 @@
 //! had applied the log, and not by the place that the deletion has in the log.
 //!
 //! And it looks every `znode.container.checkIntervalMs`: who leads on, with a znode in its tree that is due for longer than
-//! two such intervals, has proposed its deletion. A deletion that was refused does not say of which znode it was; it counts for
-//! each.
+//! two such intervals, has proposed its deletion. An error transaction does not name the znode, so a refused deletion counts
+//! for each znode.
 
 use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::tree::{DataTree, EphemeralType};
@@ -74,18 +74,18 @@ impl Reaped {
         }
     }
 
-    /// It may go behind this moment, if it stays as it is; `None`: it may not.
-    fn due(&self, options: &ServerOptions) -> Option<Time> {
-        let behind = |time: u64, limit: Duration| {
-            Time::ZERO + Duration::from_millis(time).saturating_add(limit)
+    /// The millisecond after which it may be deleted, if it stays as it is; `None`: never.
+    fn due(&self, options: &ServerOptions) -> Option<u64> {
+        let after = |time: u64, limit: Duration| {
+            time.saturating_add(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
         };
         match self.ephemeral_type {
             _ if self.children > 0 => None,
-            EphemeralType::Container if self.cversion > 0 => Some(Time::ZERO),
+            EphemeralType::Container if self.cversion > 0 => Some(0),
             EphemeralType::Container => {
-                options.max_never_used_interval.map(|limit| behind(self.ctime, limit))
+                options.max_never_used_interval.map(|limit| after(self.ctime, limit))
             }
-            EphemeralType::Ttl(ttl) => Some(behind(self.mtime, ttl)),
+            EphemeralType::Ttl(ttl) => Some(after(self.mtime, ttl)),
             EphemeralType::Void | EphemeralType::Normal(_) => None,
         }
     }
@@ -141,7 +141,7 @@ impl DueContainers {
         let Some(leader) = self.leaders.get_mut(&leader) else { return };
         leader.applied = zxid;
         let changes = |(_, versions): &(&ZnodePath, &Vec<(Zxid, Option<Reaped>)>)| {
-            versions.iter().rev().any(|(changed, _)| *changed == zxid)
+            versions.binary_search_by_key(&zxid, |(changed, _)| *changed).is_ok()
         };
         for (path, _) in self.versions.iter().filter(changes) {
             leader.touched.insert(path.clone(), at);
@@ -164,7 +164,7 @@ impl DueContainers {
         let judged = match self.seen(known, path) {
             None => Err("there is no container and no TTL znode in its tree".to_string()),
             Some(seen) => match seen.due(&self.options) {
-                Some(due) if due.milliseconds() < at.milliseconds() => Ok(()),
+                Some(due) if due < at.milliseconds() => Ok(()),
                 _ => Err(seen.why_not(&self.options, at)),
             },
         };
@@ -174,13 +174,14 @@ impl DueContainers {
         Ok(())
     }
 
-    /// Nobody who leads has let a znode stay that is due.
+    /// Checks that no leader has left a znode in place that has been due for two intervals.
     fn overdue(&self, at: Time) -> Result<(), String> {
         let interval = self.options.container_check_interval;
         let each = |leader| self.versions.keys().map(move |path| (leader, path));
         for ((server, leader), path) in self.leaders.iter().flat_map(each) {
             let due = self.seen(leader, path).and_then(|seen| seen.due(&self.options));
-            let Some(due) = due else { continue };
+            let Some(due) = due.filter(|due| *due < at.milliseconds()) else { continue };
+            let due = Time::ZERO + Duration::from_millis(due);
             let touched = leader.touched.get(path).copied().into_iter();
             let since = touched.chain(leader.refused).fold(leader.since.max(due), Time::max);
             if at.since(since) > interval.saturating_mul(2) {
@@ -363,6 +364,15 @@ mod tests {
         };
         assert_eq!(judged(used(Applied)), Ok(()));
         objects(used(Refused), "it has 1 children");
+    }
+
+    /// Limits beyond the end of time are never reached.
+    #[test]
+    fn a_limit_without_end() {
+        let run =
+            |last| judged(vec![(1, create(EphemeralType::Ttl(Duration::MAX))), (1, Applied), last]);
+        assert_eq!(run((99, End)), Ok(()));
+        assert!(run((99, Deletes)).is_err());
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Service {
         }
     }
 
-    /// Those that go while time passes: as long as a program has not finished, since then nobody waits for them.
+    /// The deletions that happen while time passes: none after every program has finished, since no program can observe them.
     pub fn deletions_in_time(&self, steps: &mut Vec<Step>) {
         if self.clients.iter().any(|node| node.program != ProgramState::Finished) {
             self.deletions(steps);
@@ -47,7 +47,7 @@ impl Service {
         let Some(path) = path.map(ZnodePath::shared) else { return Status::NotEnabled };
         effects.note(|| format!("the leader deletes {path}, which is due"));
         let request = Arc::new(Request::DeleteContainer { path });
-        // Nobody is told of the result.
+        // The leader ignores the result, as `ContainerManager` does.
         let _ = self.decide(&Asker::nobody(), Xid(0), &request, effects);
         Status::Done
     }

@@ -133,8 +133,8 @@ impl Exploration {
     }
 
     /// How many connections may be lost, each at any moment: before the server reads a request,
-    /// after, or before the reply is read. So a session can begin of which its client never learns: the reply to its connect
-    /// request is lost.
+    /// after, or before the reply is read. If the reply to a connect request is lost, the session exists and its client
+    /// never learns of it.
     ///
     /// An attempt to connect again that is refused is one more: an outage that fails two calls in a row, the second
     /// while it was queued for the next connection, is two.

@@ -162,7 +162,7 @@ pub struct Case {
     pub chroot: bool,
     /// Whether clients give sessions up by their own clocks.
     pub gives_up: bool,
-    /// Whether the leader deletes containers and TTL znodes, of which there are none otherwise.
+    /// Whether the leader deletes containers and TTL znodes. If it does not, creating a TTL znode is refused.
     pub deletes: bool,
     /// What is watched of it.
     pub watched: Watched,

@@ -48,7 +48,7 @@ fn a_container_that_is_empty_again_can_go() {
     held(comes_back, &deleting(0));
     violated(comes_back, &deleting(1));
     let report = comes_back().explored(&deleting(1)).expect("it can be");
-    let finding = report.finding.expect("it is told");
+    let finding = report.finding.expect("a violation has a finding");
     let trace = format!("{:?}", finding.trace);
     assert!(trace.contains("the leader deletes /jobs, which is due"), "{trace}");
     assert!(finding.violation.objection.saw.contains("then: NoNode"), "{:?}", finding.violation);

@@ -9,7 +9,7 @@ use vivarium_model::release::{Bug, Bugs};
 const STATES: usize = 1_000;
 /// Cases of sessions that are given up.
 const GIVEN_UP: u64 = 150;
-/// Cases of which one in eight has a leader that deletes containers.
+/// Number of drawn cases; in one of eight the leader deletes containers.
 const GOING: u64 = 1_800;
 
 #[test]
@@ -20,14 +20,10 @@ fn all_searches_come_to_the_same() {
     assert!(fuzzed.compared > 10, "only {} cases were small enough", fuzzed.compared);
 }
 
-/// A client that gives its session up by its own clock is one of the expiries.
-#[test]
-fn sessions_that_clients_give_up() {
+/// Compares each of these cases, and returns how many were small enough, and how many the reference was asked about.
+fn compared(cases: impl Iterator<Item = (u64, Case)>) -> (u64, u64) {
     let (mut compared, mut interpreted) = (0, 0);
-    for number in 0..GIVEN_UP {
-        let mut case = draw(11, number);
-        case.gives_up = true;
-        case.budget.expiries = case.budget.expiries.max(1);
+    for (number, case) in cases {
         match compare(&case, None, STATES, number) {
             Compared::Agree { interpreted: states, .. } => {
                 compared += 1;
@@ -37,24 +33,27 @@ fn sessions_that_clients_give_up() {
             Compared::Differ(what) => panic!("{number}: {what}\n{case}"),
         }
     }
+    (compared, interpreted)
+}
+
+/// A client that gives its session up by its own clock is one of the expiries.
+#[test]
+fn sessions_that_clients_give_up() {
+    let cases = (0..GIVEN_UP).map(|number| {
+        let mut case = draw(11, number);
+        case.gives_up = true;
+        case.budget.expiries = case.budget.expiries.max(1);
+        (number, case)
+    });
+    let (compared, interpreted) = compared(cases);
     assert!(compared > 10 && interpreted > 5, "{compared} compared, {interpreted} interpreted");
 }
 
 /// The leader deletes containers and TTL znodes: counted where something else could happen first, and in time.
 #[test]
 fn containers_that_the_leader_deletes() {
-    let (mut compared, mut interpreted) = (0, 0);
-    let deletes = (0..GOING).map(|number| (number, draw(13, number)));
-    for (number, case) in deletes.filter(|(_, case)| case.deletes) {
-        match compare(&case, None, STATES, number) {
-            Compared::Agree { interpreted: states, .. } => {
-                compared += 1;
-                interpreted += u64::from(states.is_some());
-            }
-            Compared::TooLarge => {}
-            Compared::Differ(what) => panic!("{number}: {what}\n{case}"),
-        }
-    }
+    let cases = (0..GOING).map(|number| (number, draw(13, number)));
+    let (compared, interpreted) = compared(cases.filter(|(_, case)| case.deletes));
     assert!(compared > 20 && interpreted > 10, "{compared} compared, {interpreted} interpreted");
 }
 

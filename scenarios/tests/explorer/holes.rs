@@ -91,7 +91,7 @@ impl Monitor for NoSecondSession {
     }
 }
 
-/// The answer to a connect request is lost: the session stands all the same, and nobody has it.
+/// The reply to a connect request is lost: the session exists, and its client never learns of it.
 #[test]
 fn a_session_can_begin_of_which_its_client_never_learns() {
     let no_second = || test(|_zookeeper| async { false })().monitor(NoSecondSession);

@@ -134,6 +134,10 @@ fn options_that_make_no_sense_are_refused() {
     assert_eq!(text, "options: `chroot(\"app/\")` is no valid path");
     let text = refuses(ClientOptions::new().session_timeout(Duration::ZERO));
     assert_eq!(text, "options: `session_timeout(0ns)`: give more than no time");
+    let servers =
+        ServerOptions { container_check_interval: Duration::ZERO, ..ServerOptions::default() };
+    let text = refused(Test::new("options", site).server_options(servers));
+    assert_eq!(text, "options: `container_check_interval(0ns)`: give more than no time");
 }
 
 #[cfg(feature = "explore")]

@@ -145,6 +145,10 @@ impl Settings {
     /// # Errors
     /// One sentence about the first that does not.
     pub(crate) fn check(&self) -> Result<(), String> {
+        // A leader that looks again at once never does anything else (`Timer.scheduleAtFixedRate` refuses 0, too).
+        let interval = self.servers.container_check_interval;
+        bounds::some_time("container_check_interval", interval)
+            .map_err(|error| error.to_string())?;
         self.clients.iter().try_for_each(ClientOptions::check)
     }
 

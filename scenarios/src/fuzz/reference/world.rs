@@ -47,7 +47,7 @@ pub(super) enum Step {
     /// The time of a session is up that nobody keeps.
     Forget(Session),
     Wake(Slot),
-    /// The leader deletes a container or a TTL znode. It is nobody's step, and is listed with the first client's.
+    /// The leader deletes a container or a TTL znode. The step belongs to no client and is listed with the first client's.
     Go(String),
     // Faults.
     Lose,

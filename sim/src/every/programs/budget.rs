@@ -48,8 +48,8 @@ impl Budget {
         Fingerprint(self.packed().wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    /// All of it in one number of 42 bits. The last kind has the highest: where it is 0 states are visited in the order that
-    /// they had before there was one, and of ways of one length the same one is told.
+    /// All of it in one number of 42 bits. The last kind has the highest bits: while it is 0, fingerprints and so the order of
+    /// visits do not depend on it, nor does the choice among violations of equal length.
     pub(super) fn packed(self) -> u128 {
         let kinds = self.kinds();
         let (last, others) = kinds.split_last().expect("there are seven");

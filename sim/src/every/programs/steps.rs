@@ -126,8 +126,8 @@ impl ProgramModel {
         steps
     }
 
-    /// Whether the leader's deletions of containers are tried among this client's steps: they are nobody's, and change nothing
-    /// but what all share, so it may be any, and is the first.
+    /// Whether the leader's deletions of containers are tried among this client's steps. They belong to no client and change
+    /// only the shared pieces, so any one client will do: the first.
     fn deletes(&self, client: ClientId) -> bool {
         client.index() == 0
     }
@@ -164,7 +164,8 @@ impl ProgramModel {
         if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
             return None;
         }
-        // They are listed with this client's steps, and are nobody's: the program's last input would leave them out.
+        // Deletions are listed with this client's steps but belong to no client: if the program's last input were the only
+        // step tried, no deletion before it would be.
         let is_deletion = |took: &Took| matches!(took.step, Step::DeleteContainer(_));
         if all.iter().any(is_deletion) && !self.has(Flaw::AtOnceThoughDeleting) {
             return None;

@@ -112,7 +112,7 @@ impl Budget {
             }
             Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
             Step::DeleteContainer(_) if service.has_ordinary_step() => &mut self.deletions,
-            // Behind the end nobody looks.
+            // A search deletes nothing after every program has finished.
             Step::DeleteContainer(_) => return service.can_go_on(),
             _ => return true,
         };
