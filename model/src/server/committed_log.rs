@@ -8,20 +8,12 @@ use crate::vocabulary::release::Bug;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedLog {
     txns: VecDeque<Arc<Txn>>,
-}
-
-impl Hash for CommittedLog {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.txns.len().hash(state);
-        self.txns.iter().for_each(|txn| txn.identity().hash(state));
-    }
 }
 
 impl CommittedLog {

@@ -130,14 +130,6 @@ impl fmt::Display for TxnBody {
     }
 }
 
-impl Txn {
-    /// What tells it from every other: an epoch has one leader, who gives each zxid once. For hashes
-    /// of states, which need not read all of it.
-    pub fn identity(&self) -> (Zxid, SessionId, Xid) {
-        (self.zxid, self.session, self.cxid)
-    }
-}
-
 impl fmt::Display for Txn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} by {}", self.zxid, self.body, self.session)

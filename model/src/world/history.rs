@@ -100,6 +100,13 @@ impl History {
         }
     }
 
+    /// What tells it from other histories, with every tree on the way: a server that is behind is judged by the tree
+    /// of its own zxid.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let zxids: Vec<Zxid> = self.txns.iter().map(|txn| txn.zxid).collect();
+        Fingerprint::of(&(zxids, self.initial, &self.digests))
+    }
+
     /// How many transactions are not above `zxid`. Most questions are about the newest one, so that
     /// one is looked at first.
     fn count_up_to(&self, zxid: Zxid) -> usize {
@@ -139,6 +146,27 @@ mod tests {
         assert_eq!(history.next_after(z(2, 1)), None);
         assert_eq!(history.get(z(2, 0)), None);
         assert_eq!(history.applied(z(1, 2)).map(|applied| applied.changes.len()), Some(1));
+    }
+
+    /// A server that has applied the first of two transactions serves what only that one tells.
+    #[test]
+    fn histories_that_end_in_one_tree_are_told_apart() {
+        let past = |first: &str| {
+            let mut history = History::new();
+            for (at, data) in [first, "last"].into_iter().enumerate() {
+                let zxid = z(1, 2 + at as u32);
+                let body = match at {
+                    0 => Bodies(&history).create("/a", data),
+                    _ => Bodies(&history).set_data("/a", data),
+                };
+                history.commit(txn(zxid, 0, body));
+            }
+            history
+        };
+        let (one, other) = (past("one"), past("other"));
+        assert_eq!(one.tree().digest(), other.tree().digest());
+        assert_ne!(one.fingerprint(), other.fingerprint());
+        assert_eq!(one.fingerprint(), past("one").fingerprint());
     }
 
     #[test]

@@ -95,3 +95,26 @@ fn who_was_counted_first_makes_no_difference() {
     let agree = compare(&case(budget, Watched::States), None, MOST_STATES, 0);
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }
+
+/// What a failed write has left in a buffer comes before a transaction that was proposed without it, or with it: the
+/// zxids on the two disks are the same, what the transactions say is not, and so the disks are two.
+#[test]
+fn transactions_of_one_zxid_that_say_different_things_are_two() {
+    let budget = Budget { servers: 1, txns: 2, crashes: 2, fsync_errors: 1, ..Budget::default() };
+    let bugs = vec![Bug::FailedWriteComesLater];
+    let txn_log_sync = TxnLogSync::UpTo { percent: 33 };
+    let case = Case { bugs, txn_log_sync, ..case(budget, Watched::States) };
+    let agree = compare(&case, None, MOST_STATES, 718);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+}
+
+/// A search that objects to what a crash leaves does not start the server again: no start is compared.
+#[test]
+fn nothing_starts_behind_a_crash_that_is_objected_to() {
+    let budget = Budget { servers: 1, txns: 2, crashes: 1, fsync_errors: 2, ..Budget::default() };
+    let bugs = vec![Bug::FsyncErrorKeepsMemory, Bug::FailedWriteComesLater];
+    let txn_log_sync = TxnLogSync::UpTo { percent: 33 };
+    let case = Case { bugs, txn_log_sync, ..case(budget, Watched::States) };
+    let agree = compare(&case, None, MOST_STATES, 2861);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+}

@@ -2,6 +2,7 @@ use super::*;
 use crate::tree::{EphemeralType, Znode};
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
+use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::{SessionId, Xid};
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::Release;
@@ -113,6 +114,27 @@ fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
 fn txn(counter: u32) -> Arc<Txn> {
     let (zxid, body) = (Zxid::new(Epoch(1), counter), TxnBody::Error(Error::NoNode));
     Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body })
+}
+
+/// Two runs can give one zxid, session and cxid to different transactions. (A create says what its parent's cversion
+/// is, and that depends on what was created before.)
+#[test]
+fn disks_with_different_transactions_of_one_zxid_are_told_apart() {
+    let create = |parent_cversion| {
+        let mut txn = Txn::clone(&txn(1));
+        txn.body = TxnBody::Create {
+            path: ZnodePath::new("/a").expect("valid"),
+            data: Arc::from([]),
+            ephemeral_type: EphemeralType::Void,
+            acl: AclList::default(),
+            parent_cversion,
+        };
+        let mut disk = empty();
+        disk.append(Arc::new(txn));
+        disk
+    };
+    assert_eq!(Fingerprint::of(&create(1)), Fingerprint::of(&create(1)));
+    assert_ne!(Fingerprint::of(&create(1)), Fingerprint::of(&create(2)));
 }
 
 fn with_a_log(counters: &[u32]) -> Disk {

@@ -168,8 +168,9 @@ impl Reach {
             Step::Rejoin(server) => Some(("leaves its role", server)),
             _ => None,
         };
+        // Where somebody objects to a crash, the start behind it does not come.
         let started = chosen.iter().find_map(|step| match step {
-            Step::Restart(server) => Some(*server),
+            Step::Restart(server) if model.steps(state, action).contains(step) => Some(*server),
             _ => None,
         });
         if faulted.is_none() && started.is_none() {

@@ -192,9 +192,10 @@ impl EnsembleModel {
 
     /// The number of these witnesses.
     pub(super) fn witnesses(&self, witnesses: &Witnesses) -> Number {
-        let fingerprint = Fingerprint::of(&("witnesses", witnesses.fingerprint()));
+        let key = history_key(witnesses);
+        let fingerprint = Fingerprint::of(&("witnesses", witnesses.fingerprint(), key));
         let make = || {
-            let history = self.tables.histories.number(history_key(witnesses), || ()).get();
+            let history = self.tables.histories.number(key, || ()).get();
             WitnessPiece { value: witnesses.clone(), history, fingerprint }
         };
         self.tables.witnesses.number(fingerprint.0, make).get()
@@ -241,7 +242,7 @@ impl EnsembleModel {
 
 /// What tells the history of these witnesses from others.
 pub(super) fn history_key(witnesses: &Witnesses) -> u128 {
-    Fingerprint::of(&(witnesses.history().last(), witnesses.history().tree().digest())).0
+    witnesses.history().fingerprint().0
 }
 
 fn piece<T>(table: &Table<Piece<T>>, fingerprint: Fingerprint, value: impl FnOnce() -> T) -> Number
