@@ -1,18 +1,18 @@
 //! S18: containers and TTL znodes go when they are due.
 //!
-//! The leader's container manager deletes a znode only that was due in the leader's tree when it looked (rule 1.5.4):
-//! without children, and
+//! The leader's container manager deletes a znode only that is due (rule 1.5.4): without children, and
 //!
-//! * a container that has had some, or that was made longer ago than `znode.container.maxNeverUsedIntervalMs`;
+//! * a container that has had some, or whose data were last changed longer ago than
+//!   `znode.container.maxNeverUsedIntervalMs`;
 //! * a TTL znode whose data were last changed longer ago than its time to live.
 //!
-//! What is under way when it looks it does not see: data that are set at that moment go with a TTL znode all the same, and
-//! so does whatever has taken the znode's place (rule 1.5.5). So a deletion is judged by the tree of its leader, as far as that
-//! had applied the log, and not by the place that the deletion has in the log.
+//! A deletion is judged at its place in the log, by the leader's clock when it was proposed: what was changed or made anew
+//! before it, in the leader's tree or under way, stays. (Servers of today delete it:
+//! [`Bug::ContainerListIsOld`](crate::vocabulary::release::Bug::ContainerListIsOld).)
 //!
-//! And it looks every `znode.container.checkIntervalMs`: who leads on, with a znode in its tree that is due for longer than
-//! two such intervals, has proposed its deletion. An error transaction does not name the znode, so a refused deletion counts
-//! for each znode.
+//! And it looks every `znode.container.checkIntervalMs`, and takes its time between two deletions: who leads on, with a
+//! znode in its tree that is due for longer than two such intervals and twice the time for all deletions, has proposed
+//! its deletion, unless a change of the znode is under way. An error transaction does not name the znode, so a refused deletion counts for each znode.
 
 use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::tree::{DataTree, EphemeralType};
@@ -43,7 +43,6 @@ struct Reaped {
     ephemeral_type: EphemeralType,
     children: usize,
     cversion: i32,
-    ctime: u64,
     mtime: u64,
 }
 
@@ -53,8 +52,10 @@ struct Leader {
     since: Time,
     /// As far as it has applied the log.
     applied: Zxid,
-    /// When it applied the last change of a path's znode, or proposed its deletion.
+    /// When it applied the last change of a path's znode.
     touched: BTreeMap<ZnodePath, Time>,
+    /// Changes of such znodes that it has proposed and not applied: it leaves those znodes alone.
+    under_way: BTreeMap<Zxid, Vec<ZnodePath>>,
     /// When a deletion of its own was last refused.
     refused: Option<Time>,
 }
@@ -68,7 +69,6 @@ impl Reaped {
                 ephemeral_type: node.ephemeral_type,
                 children: children as usize,
                 cversion: node.cversion,
-                ctime: node.ctime,
                 mtime: node.mtime,
             }),
         }
@@ -83,7 +83,7 @@ impl Reaped {
             _ if self.children > 0 => None,
             EphemeralType::Container if self.cversion > 0 => Some(0),
             EphemeralType::Container => {
-                options.max_never_used_interval.map(|limit| after(self.ctime, limit))
+                options.max_never_used_interval.map(|limit| after(self.mtime, limit))
             }
             EphemeralType::Ttl(ttl) => Some(after(self.mtime, ttl)),
             EphemeralType::Void | EphemeralType::Normal(_) => None,
@@ -91,8 +91,8 @@ impl Reaped {
     }
 
     /// Why it may not go yet.
-    fn why_not(&self, options: &ServerOptions, at: Time) -> String {
-        let ago = |time: u64| Duration::from_millis(at.milliseconds().saturating_sub(time));
+    fn why_not(&self, options: &ServerOptions, now: u64) -> String {
+        let ago = |time: u64| Duration::from_millis(now.saturating_sub(time));
         match self.ephemeral_type {
             _ if self.children > 0 => format!("it has {} children", self.children),
             EphemeralType::Ttl(ttl) => format!(
@@ -101,8 +101,8 @@ impl Reaped {
             ),
             _ => match options.max_never_used_interval {
                 Some(limit) => format!(
-                    "it never had a child, was made {:?} ago, and may stay for {limit:?}",
-                    ago(self.ctime)
+                    "it never had a child, its data were last changed {:?} ago, and it may stay for {limit:?}",
+                    ago(self.mtime)
                 ),
                 None => "it is a container that never had a child".to_string(),
             },
@@ -140,6 +140,9 @@ impl DueContainers {
     fn applied(&mut self, at: Time, leader: ServerId, zxid: Zxid) {
         let Some(leader) = self.leaders.get_mut(&leader) else { return };
         leader.applied = zxid;
+        while let Some(first) = leader.under_way.first_entry().filter(|it| *it.key() <= zxid) {
+            leader.touched.extend(first.remove().into_iter().map(|path| (path, at)));
+        }
         let changes = |(_, versions): &(&ZnodePath, &Vec<(Zxid, Option<Reaped>)>)| {
             versions.binary_search_by_key(&zxid, |(changed, _)| *changed).is_ok()
         };
@@ -148,43 +151,51 @@ impl DueContainers {
         }
     }
 
-    /// A leader proposes something on its own account.
-    fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) -> Result<(), String> {
-        let path = match &txn.body {
-            TxnBody::DeleteContainer { path } => path,
-            _ => {
-                let leader = self.leaders.get_mut(&leader);
-                leader.into_iter().for_each(|leader| leader.refused = Some(at));
-                return Ok(());
-            }
-        };
-        let Some(known) = self.leaders.get(&leader) else {
-            return Err(format!("{leader} proposes {txn}, and is no established leader."));
-        };
-        let judged = match self.seen(known, path) {
-            None => Err("there is no container and no TTL znode in its tree".to_string()),
-            Some(seen) => match seen.due(&self.options) {
-                Some(due) if due < at.milliseconds() => Ok(()),
-                _ => Err(seen.why_not(&self.options, at)),
+    /// A leader proposes something.
+    fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) {
+        let Some(leader) = self.leaders.get_mut(&leader) else { return };
+        let paths = self.versions.keys().filter(|path| txn.body.concerns(path));
+        let paths: Vec<ZnodePath> = paths.cloned().collect();
+        if !paths.is_empty() {
+            leader.under_way.insert(txn.zxid, paths);
+        } else if is_its_own(txn) {
+            leader.refused = Some(at);
+        }
+    }
+
+    /// A deletion of a leader's own is committed, behind what is known of the znode.
+    fn deleted(&self, leader: ServerId, path: &ZnodePath, txn: &Txn) -> Result<(), String> {
+        let versions = self.versions.get(path).and_then(|versions| versions.last());
+        let there = versions.and_then(|(_, there)| there.as_ref());
+        let why = match there {
+            None => "what is there is no container and no TTL znode".to_string(),
+            Some(there) => match there.due(&self.options) {
+                Some(due) if due < txn.time => return Ok(()),
+                _ => there.why_not(&self.options, txn.time),
             },
         };
-        judged.map_err(|why| format!("{leader} deletes {path} by itself, though {why}."))?;
-        let leader = self.leaders.get_mut(&leader).expect("it was just looked at");
-        leader.touched.insert(path.clone(), at);
-        Ok(())
+        let zxid = txn.zxid;
+        Err(format!("{leader} deletes {path} by itself ({zxid}), though {why}."))
     }
 
     /// Checks that no leader has left a znode in place that has been due for two intervals.
     fn overdue(&self, at: Time) -> Result<(), String> {
         let interval = self.options.container_check_interval;
+        let all = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
+        let deletions = self.options.between_container_deletions().saturating_mul(all);
+        // What becomes due behind a look waits for the next one, which waits until the list is worked off.
+        let patience = interval.saturating_add(deletions).saturating_mul(2);
         let each = |leader| self.versions.keys().map(move |path| (leader, path));
         for ((server, leader), path) in self.leaders.iter().flat_map(each) {
+            if leader.under_way.values().any(|paths| paths.contains(path)) {
+                continue;
+            }
             let due = self.seen(leader, path).and_then(|seen| seen.due(&self.options));
             let Some(due) = due.filter(|due| *due < at.milliseconds()) else { continue };
             let due = Time::ZERO + Duration::from_millis(due);
             let touched = leader.touched.get(path).copied().into_iter();
             let since = touched.chain(leader.refused).fold(leader.since.max(due), Time::max);
-            if at.since(since) > interval.saturating_mul(2) {
+            if at.since(since) > patience {
                 return Err(format!(
                     "{server} looks every {interval:?} for what is to be deleted, and {path} has been due in its \
                      tree for {:?}; it has not proposed to delete it.",
@@ -210,16 +221,16 @@ impl Monitor for DueContainers {
     }
 
     fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Proposed { txn, .. } => is_its_own(txn),
-            Event::Committed { .. }
-            | Event::Applied { .. }
-            | Event::Established { .. }
-            | Event::LeftRole { .. }
-            | Event::Crashed { .. }
-            | Event::Exited { .. } => true,
-            _ => false,
-        }
+        matches!(
+            event,
+            Event::Proposed { .. }
+                | Event::Committed { .. }
+                | Event::Applied { .. }
+                | Event::Established { .. }
+                | Event::LeftRole { .. }
+                | Event::Crashed { .. }
+                | Event::Exited { .. }
+        )
     }
 
     fn begin(&mut self, config: &Arc<Config>) {
@@ -230,15 +241,20 @@ impl Monitor for DueContainers {
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let at = view.at();
         let judged = match event {
-            Event::Committed { txn, .. } => {
-                if view.history.is_new(txn) {
-                    self.note(view.history.tree(), txn.zxid);
-                }
-                Ok(())
+            Event::Committed { leader, txn } if view.history.is_new(txn) => {
+                let judged = match &txn.body {
+                    TxnBody::DeleteContainer { path } if is_its_own(txn) => {
+                        self.deleted(*leader, path, txn)
+                    }
+                    _ => Ok(()),
+                };
+                self.note(view.history.tree(), txn.zxid);
+                judged
             }
             Event::Established { leader, last_zxid, .. } => {
                 let touched = BTreeMap::new();
-                let known = Leader { since: at, applied: *last_zxid, touched, refused: None };
+                let (applied, under_way) = (*last_zxid, BTreeMap::new());
+                let known = Leader { since: at, applied, touched, under_way, refused: None };
                 self.leaders.insert(*leader, known);
                 Ok(())
             }
@@ -246,7 +262,10 @@ impl Monitor for DueContainers {
                 self.applied(at, *server, txn.zxid);
                 Ok(())
             }
-            Event::Proposed { leader, txn } if is_its_own(txn) => self.proposed(at, *leader, txn),
+            Event::Proposed { leader, txn } => {
+                self.proposed(at, *leader, txn);
+                Ok(())
+            }
             Event::LeftRole { server, .. }
             | Event::Crashed { server, .. }
             | Event::Exited { server, .. } => {
@@ -272,6 +291,7 @@ fn is_its_own(txn: &Txn) -> bool {
 mod tests {
     use super::*;
     use crate::property::testing::{ONE, path, z};
+    use crate::vocabulary::acl::AclList;
     use crate::vocabulary::fingerprint::Fingerprint;
     use crate::vocabulary::zxid::Epoch;
     use crate::world::history::History;
@@ -282,11 +302,14 @@ mod tests {
     enum At {
         Committed(TxnBody),
         Applied,
+        /// The leader proposes a deletion, and it is committed.
         Deletes,
         Refused,
+        /// The leader proposes the next change, one of `/c`.
+        Proposed,
         End,
     }
-    use At::{Applied, Committed, Deletes, End, Refused};
+    use At::{Applied, Committed, Deletes, End, Proposed, Refused};
 
     fn create(ephemeral_type: EphemeralType) -> At {
         Committed(TxnBody::create(path("/c"), &b""[..], ephemeral_type, 1))
@@ -304,50 +327,81 @@ mod tests {
         Committed(TxnBody::SetData { path: path("/c"), data: Arc::from(&b"x"[..]), version: 1 })
     }
 
-    /// What the monitor says of what happens at these seconds, under a leader that was established at 0, applies what it is
-    /// told to and looks every second; containers without a past may stay for 3 s.
-    fn judged(happens: Vec<(u64, At)>) -> Result<(), String> {
-        let mut config = Config::new(3, 0);
-        config.options.container_check_interval = Duration::from_secs(1);
-        config.options.max_never_used_interval = Some(Duration::from_secs(3));
-        let (mut history, mut monitor) = (History::new(), DueContainers::new());
-        monitor.begin(&Arc::new(config));
-        let established = Event::Established { leader: ONE, epoch: Epoch(1), last_zxid: z(0, 0) };
-        monitor.event(View::new(Time::ZERO, &history), &established).expect("a leader");
-        let mut counter = 0;
-        for (second, happens) in happens {
-            let at = Time::ZERO + Duration::from_secs(second);
-            let txn = |counter, body| {
-                let (session, time) = (SessionId(0), at.milliseconds());
-                Arc::new(Txn { zxid: z(1, counter), session, cxid: Xid(0), time, body })
-            };
-            let proposed = |body| Event::Proposed { leader: ONE, txn: txn(counter + 1, body) };
-            let event = match happens {
-                Committed(body) => {
-                    counter += 1;
-                    history.commit(txn(counter, body));
-                    let txn = Arc::clone(history.get(z(1, counter)).expect("committed"));
-                    let view = View::of_new(at, &history);
-                    let told = monitor.event(view, &Event::Committed { leader: ONE, txn });
-                    told.map_err(|objection| objection.saw)?;
-                    continue;
-                }
-                Applied => {
-                    let txn = Arc::clone(history.get(z(1, counter)).expect("committed"));
-                    Event::Applied { server: ONE, txn, digest: Fingerprint::of(&0) }
-                }
-                Deletes => proposed(TxnBody::DeleteContainer { path: path("/c") }),
-                Refused => proposed(TxnBody::Error(crate::vocabulary::error::Error::NotEmpty)),
-                End => {
-                    let ended = monitor.end(View::new(at, &history));
-                    ended.map_err(|objection| objection.saw)?;
-                    continue;
-                }
-            };
-            let told = monitor.event(View::new(at, &history), &event);
-            told.map_err(|objection| objection.saw)?;
+    /// A leader that was established at 0, applies what it is told to and looks every second; containers without a past
+    /// may stay for 3 s.
+    struct Run {
+        history: History,
+        monitor: DueContainers,
+        counter: u32,
+    }
+
+    impl Run {
+        fn begin() -> Run {
+            let mut config = Config::new(3, 0);
+            config.options.container_check_interval = Duration::from_secs(1);
+            config.options.max_never_used_interval = Some(Duration::from_secs(3));
+            let (history, mut monitor) = (History::new(), DueContainers::new());
+            monitor.begin(&Arc::new(config));
+            let (leader, last_zxid) = (ONE, z(0, 0));
+            let established = Event::Established { leader, epoch: Epoch(1), last_zxid };
+            monitor.event(View::new(Time::ZERO, &history), &established).expect("a leader");
+            Run { history, monitor, counter: 0 }
         }
-        Ok(())
+
+        fn txn(&self, at: Time, body: TxnBody) -> Arc<Txn> {
+            let (zxid, time) = (z(1, self.counter + 1), at.milliseconds());
+            Arc::new(Txn { zxid, session: SessionId(0), cxid: Xid(0), time, body })
+        }
+
+        fn tell(&mut self, at: Time, event: &Event) -> Result<(), Objection> {
+            self.monitor.event(View::new(at, &self.history), event)
+        }
+
+        fn commit(&mut self, at: Time, body: TxnBody) -> Result<(), Objection> {
+            let txn = self.txn(at, body);
+            self.counter += 1;
+            self.history.commit(Arc::clone(&txn));
+            let view = View::of_new(at, &self.history);
+            self.monitor.event(view, &Event::Committed { leader: ONE, txn })
+        }
+
+        fn happens(&mut self, at: Time, happens: At) -> Result<(), Objection> {
+            let proposed = |body| Event::Proposed { leader: ONE, txn: self.txn(at, body) };
+            match happens {
+                Committed(body) => self.commit(at, body),
+                Applied => {
+                    let txn = Arc::clone(self.history.get(z(1, self.counter)).expect("committed"));
+                    self.tell(at, &Event::Applied { server: ONE, txn, digest: Fingerprint::of(&0) })
+                }
+                Deletes => {
+                    let deletion = TxnBody::DeleteContainer { path: path("/c") };
+                    let proposed = proposed(deletion.clone());
+                    self.tell(at, &proposed)?;
+                    self.commit(at, deletion)
+                }
+                Refused => {
+                    let refused =
+                        proposed(TxnBody::Error(crate::vocabulary::error::Error::NotEmpty));
+                    self.tell(at, &refused)
+                }
+                Proposed => {
+                    let change =
+                        TxnBody::SetAcl { path: path("/c"), acl: AclList::OPEN, aversion: 1 };
+                    let proposed = proposed(change);
+                    self.tell(at, &proposed)
+                }
+                End => self.monitor.end(View::new(at, &self.history)),
+            }
+        }
+    }
+
+    /// What the monitor says of what happens at these seconds.
+    fn judged(happens: Vec<(u64, At)>) -> Result<(), String> {
+        let mut run = Run::begin();
+        happens.into_iter().try_for_each(|(second, happens)| {
+            let at = Time::ZERO + Duration::from_secs(second);
+            run.happens(at, happens).map_err(|objection| objection.saw)
+        })
     }
 
     fn objects(happens: Vec<(u64, At)>, words: &str) {
@@ -355,15 +409,28 @@ mod tests {
         assert!(saw.contains(words), "{saw}");
     }
 
+    /// It counts what is committed before the deletion, whether the leader has applied it or not.
     #[test]
     fn a_container_that_has_lost_its_children_may_go() {
-        let used = |last: At| {
-            let before = [create(EphemeralType::Container), Applied, child(), Applied];
-            let before = before.into_iter().map(|it| (1, it));
-            before.chain([(1, childless()), (1, last), (1, Deletes)]).collect::<Vec<_>>()
+        let used = |behind: Vec<At>| {
+            let before = [create(EphemeralType::Container), Applied, child(), Applied, childless()];
+            before.into_iter().chain(behind).map(|it| (1, it)).collect::<Vec<_>>()
         };
-        assert_eq!(judged(used(Applied)), Ok(()));
-        objects(used(Refused), "it has 1 children");
+        assert_eq!(judged(used(vec![Deletes])), Ok(()));
+        objects(used(vec![Applied, child(), Deletes]), "it has 1 children");
+    }
+
+    /// Whatever was made in the place of the container stays: another container, or a znode of another kind.
+    #[test]
+    fn what_has_taken_its_place_stays() {
+        let replaced = |by: EphemeralType| {
+            let before = [create(EphemeralType::Container), child(), childless(), Applied];
+            let gone = Committed(TxnBody::Delete { path: path("/c") });
+            before.into_iter().chain([gone, create(by), Deletes]).map(|it| (1, it)).collect()
+        };
+        objects(replaced(EphemeralType::Container), "it never had a child");
+        objects(replaced(EphemeralType::Void), "what is there is no container");
+        objects(replaced(EphemeralType::Ttl(TTL)), "its time to live is 5s");
     }
 
     /// Limits beyond the end of time are never reached.
@@ -379,24 +446,20 @@ mod tests {
     fn one_that_never_had_any_stays_for_a_while() {
         let run =
             |second| vec![(1, create(EphemeralType::Container)), (1, Applied), (second, Deletes)];
-        objects(run(4), "was made 3s ago, and may stay for 3s");
+        objects(run(4), "its data were last changed 3s ago, and it may stay for 3s");
         assert_eq!(judged(run(5)), Ok(()));
+        let set = vec![(1, create(EphemeralType::Container)), (4, set()), (5, Deletes)];
+        objects(set, "its data were last changed 1s ago");
         objects(vec![(1, create(EphemeralType::Void)), (1, Applied), (9, Deletes)], "no container");
     }
 
     #[test]
     fn a_ttl_znode_stays_until_its_data_are_old() {
-        let run = |seen: Vec<At>, second| {
-            let before = [(1, create(EphemeralType::Ttl(TTL))), (1, Applied), (4, set())];
-            let seen = seen.into_iter().map(|it| (4, it));
-            judged(before.into_iter().chain(seen).chain([(second, Deletes)]).collect())
+        let run = |second| {
+            vec![(1, create(EphemeralType::Ttl(TTL))), (1, Applied), (4, set()), (second, Deletes)]
         };
-        let saw = run(vec![Applied], 9).expect_err("its data are young");
-        assert!(saw.contains("last changed 5s ago, and its time to live is 5s"), "{saw}");
-        assert_eq!(run(vec![Applied], 10), Ok(()));
-        // The leader has not applied what is committed: it goes by what it knows.
-        assert_eq!(run(vec![], 9), Ok(()));
-        assert!(run(vec![], 6).is_err());
+        objects(run(9), "last changed 5s ago, and its time to live is 5s");
+        assert_eq!(judged(run(10)), Ok(()));
     }
 
     #[test]
@@ -406,13 +469,37 @@ mod tests {
             let tried = tried.map(|it| (7, it));
             judged(before.into_iter().chain(tried).chain([(end, End)]).collect())
         };
-        // It is due from the sixth second on.
+        // It is due from the sixth second on, and 12 ms are for the deletion.
         assert_eq!(run(None, 8), Ok(()));
         let saw = run(None, 9).expect_err("two intervals are over");
         assert!(saw.contains("/c has been due in its tree for 3s"), "{saw}");
-        for tried in [Deletes, Refused] {
-            assert_eq!(run(Some(tried), 9), Ok(()));
-        }
-        assert!(run(Some(Deletes), 10).is_err());
+        assert_eq!(run(Some(Refused), 9), Ok(()));
+        assert!(run(Some(Refused), 10).is_err());
+        // A deletion that is under way, however long.
+        assert_eq!(run(Some(Deletes), 99), Ok(()));
+    }
+
+    /// What is under way is left alone, and looked at again when it is applied.
+    #[test]
+    fn what_is_being_changed_may_stay() {
+        let run = |end| {
+            judged(vec![
+                (1, create(EphemeralType::Ttl(TTL))),
+                (1, Applied),
+                (7, Proposed),
+                (
+                    20,
+                    Committed(TxnBody::SetAcl {
+                        path: path("/c"),
+                        acl: AclList::OPEN,
+                        aversion: 1,
+                    }),
+                ),
+                (20, Applied),
+                (end, End),
+            ])
+        };
+        assert_eq!(run(22), Ok(()));
+        assert!(run(23).is_err());
     }
 }

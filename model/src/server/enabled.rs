@@ -85,7 +85,9 @@ impl Server {
                 leader.watches(connection, watched)
             }
             (ServerTimer::Ping, Role::Leading(leader)) => leader.is_established(),
-            (ServerTimer::Containers, Role::Leading(leader)) => leader.watches_containers(),
+            (ServerTimer::Containers | ServerTimer::DeleteContainer, Role::Leading(leader)) => {
+                leader.container_timers().any(|armed| armed == timer)
+            }
             (ServerTimer::SessionExpiry(session), _) => {
                 self.clients.local.contains(session) || self.tracks(session)
             }

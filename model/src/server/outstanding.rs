@@ -129,6 +129,11 @@ impl OutstandingChanges {
         paths
     }
 
+    /// Whether a change of this znode is outstanding.
+    pub fn changes(&self, path: &str) -> bool {
+        self.for_path.contains_key(path)
+    }
+
     /// Whether no change is outstanding.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()

@@ -154,9 +154,7 @@ impl Server {
             context.disarm(timer);
         }
         if let Role::Leading(leader) = &self.role {
-            if leader.watches_containers() {
-                context.disarm(ServerTimer::Containers);
-            }
+            leader.container_timers().for_each(|timer| context.disarm(timer));
             for (connection, handler) in &leader.handlers {
                 handler.stop_timers(*connection, context);
             }

@@ -118,6 +118,9 @@ impl Server {
             (ServerTimer::Containers, InRole::Leading(mut leading)) => {
                 leading.check_containers(context)
             }
+            (ServerTimer::DeleteContainer, InRole::Leading(mut leading)) => {
+                leading.delete_next_container(context)
+            }
             (ServerTimer::SessionExpiry(session), InRole::Leading(mut leading)) => {
                 leading.expire_session(session, context)
             }

@@ -155,8 +155,11 @@ pub struct ServerOptions {
     /// `znode.container.checkIntervalMs`: how often the leader looks for containers and TTL znodes to
     /// delete.
     pub container_check_interval: Duration,
-    /// `znode.container.maxNeverUsedIntervalMs`: a container without a child ever is deleted after
-    /// this; `None` for never.
+    /// `znode.container.maxPerMinute`: how many deletions of containers and TTL znodes the leader asks for in
+    /// a minute at most; 1 or more.
+    pub max_container_deletions: u32,
+    /// `znode.container.maxNeverUsedIntervalMs`: a container that never had a child is deleted when
+    /// its data have not changed for longer than this; `None` for never.
     pub max_never_used_interval: Option<Duration>,
     /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (rule 1.11.1).
     pub max_buffer: usize,
@@ -181,6 +184,7 @@ impl Default for ServerOptions {
             enforce_quota: false,
             extended_types: false,
             container_check_interval: Duration::from_secs(60),
+            max_container_deletions: 10_000,
             max_never_used_interval: None,
             max_buffer: 0xf_ffff,
             read_only_mode: false,
@@ -188,6 +192,13 @@ impl Default for ServerOptions {
             local_sessions_upgrading: false,
             forward_learner_requests_to_commit_processor_disabled: false,
         }
+    }
+}
+
+impl ServerOptions {
+    /// How long the leader waits between two deletions of containers, in whole milliseconds.
+    pub fn between_container_deletions(&self) -> Duration {
+        Duration::from_millis(60_000 / u64::from(self.max_container_deletions.max(1)))
     }
 }
 

@@ -46,6 +46,8 @@ pub enum ServerTimer {
     ReadOnly,
     /// The leader looks for containers and TTL znodes to delete (rule 1.5.4; 60 s apart).
     Containers,
+    /// The leader asks for the next deletion of those that it has found (rule 1.5.4; 6 ms apart).
+    DeleteContainer,
 }
 
 /// Which one of the two proposals that a leader watches.
@@ -124,6 +126,7 @@ impl fmt::Display for ServerTimer {
             }
             ServerTimer::Ping => f.write_str("ping round"),
             ServerTimer::Containers => f.write_str("looks for containers to delete"),
+            ServerTimer::DeleteContainer => f.write_str("deletes the next container it has found"),
             ServerTimer::ReadOnly => f.write_str("no leader for long, serves reads"),
             ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
         }

@@ -130,6 +130,28 @@ impl fmt::Display for TxnBody {
     }
 }
 
+impl TxnBody {
+    /// Whether it changes this znode, as `prep` keeps account of it: the znode itself, or which children it has.
+    pub fn concerns(&self, znode: &ZnodePath) -> bool {
+        let is_it = |path: &ZnodePath| path == znode;
+        let is_below = |path: &ZnodePath| path.parent() == Some(znode.as_str());
+        match self {
+            TxnBody::SetData { path, .. } | TxnBody::SetAcl { path, .. } => is_it(path),
+            TxnBody::Create { path, .. }
+            | TxnBody::Delete { path }
+            | TxnBody::DeleteContainer { path } => is_it(path) || is_below(path),
+            TxnBody::CloseSession { ephemerals } => {
+                ephemerals.iter().any(|path| is_it(path) || is_below(path))
+            }
+            TxnBody::Multi(parts) => parts.iter().any(|part| part.concerns(znode)),
+            TxnBody::CreateSession { .. }
+            | TxnBody::Check { .. }
+            | TxnBody::FailedMulti(_)
+            | TxnBody::Error(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Txn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} by {}", self.zxid, self.body, self.session)

@@ -74,6 +74,7 @@ fn build(switches: &Switches) -> Scenario {
                 enforce_quota: true,
                 extended_types: true,
                 container_check_interval: Duration::from_secs(2),
+                max_container_deletions: 60,
                 max_never_used_interval: Some(Duration::from_secs(3)),
                 ..ServerOptions::default()
             },

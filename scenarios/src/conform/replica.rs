@@ -103,8 +103,13 @@ impl Replica {
     pub fn check_containers(&mut self, after: Duration) {
         self.now = self.now + after;
         if let Some(leader) = self.ensemble.leader() {
-            self.take(Step::Fire(Timer::Server(leader, ServerTimer::Containers)));
+            let fire = |timer| Step::Fire(Timer::Server(leader, timer));
+            self.take(fire(ServerTimer::Containers));
             self.settle();
+            while self.ensemble.can(&fire(ServerTimer::DeleteContainer)) {
+                self.take(fire(ServerTimer::DeleteContainer));
+                self.settle();
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 
 mod acks_outlive_reconnect;
 mod bulk;
+mod container_list_is_old;
 mod disk;
 mod disk_trace;
 mod diverged;

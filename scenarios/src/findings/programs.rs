@@ -6,6 +6,12 @@ use crate::prelude::*;
 /// The znode whose writer loses its right.
 const CONFIG: &str = "/config";
 
+/// What becomes a container, and then a persistent znode.
+const JOBS: [&str; 4] = ["/job-0", "/job-1", "/job-2", "/job-3"];
+
+/// How often the leader looks for empty containers.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
 /// The lock's directory.
 const LOCK: &str = "/lock";
 
@@ -37,6 +43,47 @@ async fn write_on(zk: ZooKeeper) -> Result<(), String> {
             Some(error) => return Err(error.to_string()),
         }
     }
+}
+
+/// One client empties containers and puts persistent znodes in their places, which stay as long as nobody deletes them.
+pub(super) fn replaced_container() -> Test {
+    let options =
+        ServerOptions { container_check_interval: CHECK_INTERVAL, ..ServerOptions::default() };
+    Test::new("replaced container", replace)
+        .clients(1)
+        .server_options(options)
+        .faults(Faults::INTERLEAVINGS)
+        .release(Release::Head)
+}
+
+async fn replace(zk: ZooKeeper) -> Result<(), String> {
+    zk.connect().await;
+    for _again in 0..20 {
+        for job in JOBS {
+            let part = format!("{job}/part");
+            zk.create(job, b"", CreateMode::Container).await.map_err(|error| error.to_string())?;
+            zk.create(&part, b"", CreateMode::Persistent)
+                .await
+                .map_err(|error| error.to_string())?;
+            zk.delete(&part, Version::Any).await.map_err(|error| error.to_string())?;
+        }
+        let pause = zk.random().await % CHECK_INTERVAL.as_millis() as u64;
+        zk.sleep(Duration::from_millis(pause)).await;
+        for job in JOBS {
+            match zk.delete(job, Version::Any).await {
+                Ok(()) | Err(Error::NoNode) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            zk.create(job, b"", CreateMode::Persistent).await.map_err(|error| error.to_string())?;
+        }
+        zk.sleep(Duration::from_secs(1)).await;
+        for job in JOBS {
+            zk.delete(job, Version::Any)
+                .await
+                .map_err(|error| format!("{job} was created, and nobody deletes it: {error}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Locks whose contenders look for smaller numbers, while the counter is at its end.
@@ -102,6 +149,8 @@ mod tests {
     fn without_the_defect_nothing_is_found() {
         assert!(is_violated(revoked_writer()));
         assert!(!is_violated(revoked_writer().release(Release::Repaired)));
+        assert!(is_violated(replaced_container()));
+        assert!(!is_violated(replaced_container().release(Release::Repaired)));
         assert!(is_violated(numbered_locks()));
         assert!(!is_violated(numbered_locks().faults(Faults::INTERLEAVINGS)));
     }

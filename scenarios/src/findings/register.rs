@@ -1,12 +1,12 @@
 //! The list of findings, those that cost most first.
 
 use super::{
-    Finding, Search, Switch, acks_outlive_reconnect, failed_write_comes_later,
-    fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
-    outstanding_acl_is_old, programs, refuse_newer_zxid, sequence_counter_stays,
-    snap_keeps_old_log, snapshot_ahead_of_log, sync_at_leader, sync_overtakes_commits,
-    torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    Finding, Search, Switch, acks_outlive_reconnect, container_list_is_old,
+    failed_write_comes_later, fsync_error_keeps_memory, interrupted_trunc_keeps_tree,
+    leader_ignores_newer_epoch, outstanding_acl_is_old, programs, refuse_newer_zxid,
+    sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log, sync_at_leader,
+    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
+    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -145,6 +145,16 @@ pub const FINDINGS: &[Finding] = &[
         control: "the link does not break a second time",
         needs_strace: false,
         reproduction: interrupted_trunc_keeps_tree::reproduce,
+    },
+    Finding {
+        name: "container-list-is-old",
+        switch: Switch::Bug(Bug::ContainerListIsOld),
+        loses: "A persistent znode that has taken the place of a container is deleted, by no client.",
+        tracker: None,
+        search: Search::Tested { test: programs::replaced_container, seeds: 200 },
+        control: "the client replaces the containers before the leader looks for empty ones",
+        needs_strace: false,
+        reproduction: container_list_is_old::reproduce,
     },
     Finding {
         name: "outstanding-acl-is-old",

@@ -290,6 +290,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("access", "PlantedContainersAtOnce", "S18", 0, 50),
     exhibit("access", "PlantedTtlSinceCreation", "S18", 0, 50),
     exhibit("access", "PlantedContainersStay", "S18", 0, 50),
+    exhibit("access", "ContainerListIsOld", "S18", 40, 400),
     exhibit("access", "OutstandingAclIsOld", "H17", 40, 400),
     exhibit("access", "PlantedWholePathsTold", "H15", 0, 50),
     exhibit("watches", "PlantedExistForgotten", "H7", 0, 50),

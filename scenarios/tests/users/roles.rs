@@ -138,6 +138,9 @@ fn options_that_make_no_sense_are_refused() {
         ServerOptions { container_check_interval: Duration::ZERO, ..ServerOptions::default() };
     let text = refused(Test::new("options", site).server_options(servers));
     assert_eq!(text, "options: `container_check_interval(0ns)`: give more than no time");
+    let servers = ServerOptions { max_container_deletions: 0, ..ServerOptions::default() };
+    let text = refused(Test::new("options", site).server_options(servers));
+    assert_eq!(text, "options: `max_container_deletions(0)`: give at least 1");
 }
 
 #[cfg(feature = "explore")]

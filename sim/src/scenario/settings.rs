@@ -149,6 +149,9 @@ impl Settings {
         let interval = self.servers.container_check_interval;
         bounds::some_time("container_check_interval", interval)
             .map_err(|error| error.to_string())?;
+        if self.servers.max_container_deletions == 0 {
+            return Err("`max_container_deletions(0)`: give at least 1".to_string());
+        }
         self.clients.iter().try_for_each(ClientOptions::check)
     }
 
@@ -166,6 +169,7 @@ impl Settings {
             forward_learner_requests_to_commit_processor_disabled,
             extended_types,
             container_check_interval,
+            max_container_deletions,
             max_never_used_interval,
             ..
         } = self.servers;
@@ -175,6 +179,7 @@ impl Settings {
             forward_learner_requests_to_commit_processor_disabled,
             extended_types,
             container_check_interval,
+            max_container_deletions,
             max_never_used_interval,
             ..Default::default()
         };

@@ -178,7 +178,8 @@ fn server_index(kind: ServerTimer) -> Option<usize> {
         | ServerTimer::Unacknowledged(..)
         | ServerTimer::SessionExpiry(_)
         | ServerTimer::ReadOnly
-        | ServerTimer::Containers => None,
+        | ServerTimer::Containers
+        | ServerTimer::DeleteContainer => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! A leader's memory, and what anybody may ask of it.
 
+use super::containers::Containers;
 use super::sync_limit::SyncLimitCheck;
 use crate::server::context::{Context, Writing};
 use crate::server::prep::Prep;
@@ -199,8 +200,7 @@ pub struct Leader {
     pub(super) prep: Option<Box<Prep>>,
     /// How many servers there are.
     pub(in crate::server) servers: u8,
-    /// Whether [`ServerTimer::Containers`] is armed.
-    pub(super) watches_containers: bool,
+    pub(super) containers: Containers,
     /// Every second ping round is a tick (rule 6.7.3).
     pub(super) skip_tick: bool,
 }
@@ -223,7 +223,7 @@ impl Leader {
             last_committed: Zxid::ZERO,
             prep: None,
             servers,
-            watches_containers: false,
+            containers: Containers::default(),
             skip_tick: true,
         }
     }
@@ -249,9 +249,9 @@ impl Leader {
         self.prep.as_ref().is_some_and(|prep| prep.sessions().touch(session).is_some())
     }
 
-    /// Whether the timer of the containers is armed.
-    pub(in crate::server) fn watches_containers(&self) -> bool {
-        self.watches_containers
+    /// The timers of its container manager that are armed.
+    pub(in crate::server) fn container_timers(&self) -> impl Iterator<Item = ServerTimer> {
+        self.containers.timers()
     }
 
     /// Whether the handler of this connection has a piece of a SNAP to stream, or what is queued

@@ -164,6 +164,11 @@ impl Prep {
         self.last_zxid = zxid;
     }
 
+    /// Whether a change of this znode is under way.
+    pub fn is_changing(&self, path: &str) -> bool {
+        self.outstanding.changes(path)
+    }
+
     /// The leader's tree has applied this transaction: its changes are no longer outstanding, and a
     /// session that it closes is forgotten.
     pub fn applied(&mut self, txn: &Txn) {
