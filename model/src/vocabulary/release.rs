@@ -104,7 +104,7 @@ named! {
         /// look at what has become of the znode meanwhile (`ContainerManager.checkContainers`; rules 1.5.4 and 1.5.5).
         /// Whatever has no children and is no ephemeral goes: a TTL znode that was just changed, a container that was
         /// made anew, a persistent znode in the place of a container. Found here, by reading. Repaired: it looks again
-        /// before each deletion, and leaves a znode alone of which a change is under way.
+        /// before each deletion, and leaves a znode alone while a change of it is outstanding.
         ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
         /// exists asks no READ of whoever asks (up to 3.8.3 and 3.9.1; ZOOKEEPER-2590): the Stat of a
         /// znode is no secret.

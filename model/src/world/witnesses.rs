@@ -70,7 +70,7 @@ impl Witnesses {
         let history = (self.history.last(), self.history.tree().digest());
         whole.add(Fingerprint::of(&("history", history)));
         if !self.proposed.is_empty() {
-            // With what they say: a zxid names one transaction in a run, and another one in another run.
+            // Whole transactions: in different runs one zxid can name different ones.
             whole.add(Fingerprint::of(&("proposed", &self.proposed)));
         }
         whole

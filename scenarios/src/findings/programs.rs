@@ -45,7 +45,8 @@ async fn write_on(zk: ZooKeeper) -> Result<(), String> {
     }
 }
 
-/// One client empties containers and puts persistent znodes in their places, which stay as long as nobody deletes them.
+/// One client empties containers and puts persistent znodes in their places. No client deletes those before they are
+/// looked for.
 pub(super) fn replaced_container() -> Test {
     let options =
         ServerOptions { container_check_interval: CHECK_INTERVAL, ..ServerOptions::default() };
@@ -78,9 +79,9 @@ async fn replace(zk: ZooKeeper) -> Result<(), String> {
         }
         zk.sleep(Duration::from_secs(1)).await;
         for job in JOBS {
-            zk.delete(job, Version::Any)
-                .await
-                .map_err(|error| format!("{job} was created, and nobody deletes it: {error}"))?;
+            zk.delete(job, Version::Any).await.map_err(|error| {
+                format!("{job} was created, and no client has deleted it: {error}")
+            })?;
         }
     }
     Ok(())

@@ -24,8 +24,8 @@ pub struct Snapshot {
     pub durable: bool,
 }
 
-/// The disk. Its hash reads whole transactions: a zxid names one of them in a run, and another one in another run,
-/// so states that differ in nothing else are two.
+/// The disk. Its hash reads whole transactions: in different runs one zxid can name different transactions, and the
+/// states of a search come from different runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Disk {
     /// What a reader finds: not what was appended behind a half-written record.

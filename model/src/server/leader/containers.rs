@@ -7,7 +7,7 @@
 //! only while the tree holds such a znode; a leader of a tree without any would only look in vain.
 //!
 //! Where this differs: the list is in the order of paths (there, of a hash set), and when the role ends it is given up
-//! (there, it is worked off into a queue that nobody reads).
+//! (there, the rest of it goes to a queue that is no longer read).
 
 use super::Leading;
 use crate::server::context::{Context, Stays};
