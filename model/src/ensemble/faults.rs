@@ -2,7 +2,7 @@
 
 use super::{Ensemble, ServerNode};
 use crate::program::exchange::Exchange;
-use crate::server::Server;
+use crate::server::{Exit, Server};
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{Machine, ServerId};
@@ -77,6 +77,21 @@ impl Ensemble {
         let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });
         effects.push(Effect::Unblocked(Blocker::Busy(server)));
+    }
+
+    /// The process of the server that has just taken a step ends, if that is what came of it. What it wrote is in its
+    /// files; what it had not handed to them, or to its connections, goes with it.
+    pub(super) fn end_exiting(&mut self, step: &Step, effects: &mut Effects) {
+        let Some(server) = self.taker(step) else { return };
+        let Some(exit) = self.server(server).and_then(Server::exits) else { return };
+        let survive = match *step {
+            Step::FsyncError { survive, .. } => survive,
+            _ => 0,
+        };
+        self.crash(server, Tail { survive, snapshots: true, ..Tail::LOST }, effects);
+        if let Exit::NotLoaded(reason) = exit {
+            effects.event(Event::Exited { server, reason });
+        }
     }
 
     fn heal(&mut self, from: Machine, to: Machine, effects: &mut Effects) {

@@ -53,7 +53,7 @@ impl Ensemble {
     pub fn new(config: Arc<Config>) -> Ensemble {
         let first = Arc::new(config.setup.tree());
         let server = |_| {
-            let disk = Tracked::new(Disk::new(Arc::clone(&first)));
+            let disk = Tracked::new(Disk::new(Arc::clone(&first), config.bugs));
             Tracked::new(ServerNode { disk, process: None })
         };
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
@@ -151,6 +151,7 @@ impl Ensemble {
             return status;
         }
         self.take(at, step, effects);
+        self.end_exiting(step, effects);
         if self.config.election.is_oracle() {
             self.tidy_connections(effects);
         }

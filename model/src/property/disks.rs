@@ -155,7 +155,7 @@ mod tests {
     use crate::property::testing::{Bodies, ONE, THREE, TWO, txn, z};
     use crate::server::disk::Snapshot;
     use crate::vocabulary::config::Config;
-    use crate::vocabulary::release::Release;
+    use crate::vocabulary::release::{Bugs, Release};
     use crate::vocabulary::setup::Setup;
     use crate::vocabulary::txn::Txn;
     use std::sync::Arc;
@@ -203,7 +203,7 @@ mod tests {
         let (mut ensemble, mut disks) = scene(&history, 2);
         assert_eq!(disks.after(&Step::Fsync(ONE), &ensemble, &history), Ok(()));
         let other = ensemble.servers[TWO.index()].make_mut().disk.make_mut();
-        *other = Disk::new(Arc::new(crate::tree::DataTree::new()));
+        *other = Disk::new(Arc::new(crate::tree::DataTree::new()), Bugs::NONE);
         history.txns()[..2].iter().for_each(|txn| other.append(Arc::clone(txn)));
         other.fsync();
         let objection = disks.after(&Step::Write(TWO), &ensemble, &history);

@@ -41,6 +41,7 @@ pub(crate) mod testing;
 mod told_timeout;
 mod view;
 mod watches;
+mod whole_snapshots;
 
 pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
@@ -73,6 +74,7 @@ pub use synced_reads::SyncedReads;
 pub use told_timeout::told_timeout;
 pub use view::{Committed, LooksBack, View};
 pub use watches::KeptWatches;
+pub use whole_snapshots::WholeSnapshots;
 
 use crate::program::exchange::Exchange;
 use crate::vocabulary::config::Config;
@@ -217,6 +219,7 @@ pub trait Monitor: MonitorState + Send + Sync {
 pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(DurableAck::new()),
+        Box::new(WholeSnapshots),
         Box::new(OneLeader::new()),
         Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),
@@ -255,6 +258,7 @@ pub fn servers() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(NoExit),
         Box::new(DurableAck::new()),
+        Box::new(WholeSnapshots),
         Box::new(OneLeader::new()),
         Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),

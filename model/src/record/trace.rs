@@ -63,7 +63,9 @@ impl Event {
             Event::Lost { request, .. } => !request.is_read(),
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
             // What the others are told, and whose epoch is written, is what most defects of servers come of.
-            Event::Synchronising { .. } | Event::AckedNewLeader { .. } => true,
+            Event::Synchronising { .. }
+            | Event::AckedNewLeader { .. }
+            | Event::SnapshotTruncated { .. } => true,
             Event::TakenForExpired { .. }
             | Event::AcksStalled { .. }
             | Event::Reattached { .. } => true,

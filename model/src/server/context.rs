@@ -1,7 +1,7 @@
 //! What a step of a server may read and change beside the server's own memory, and the two words that
 //! its code is about: a disk operation that it waits for, and why it must leave its role.
 
-use super::disk::Disk;
+use super::disk::{Disk, Truncated};
 use crate::network::Network;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::Effects;
@@ -9,9 +9,11 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification, ServerPacket};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::timer::{ServerTimer, Timer};
+use crate::vocabulary::zxid::Zxid;
 
 /// What a server's step may read and change beside the server's own memory.
 pub struct Context<'a> {
@@ -54,6 +56,20 @@ impl Context<'_> {
         self.network.mail(self.id, to, notification, self.effects);
     }
 
+    /// Opens the file of a snapshot to write it (rule 6.9.11).
+    pub(super) fn open_snapshot(&mut self, label: Zxid) {
+        if !self.config.bugs.has(Bug::SnapshotWrittenInPlace)
+            || self.disk.snapshots().iter().all(|snapshot| snapshot.label != label)
+        {
+            return;
+        }
+        let truncated = self.disk.make_mut().open_snapshot(label, self.config.bugs);
+        if let Some(Truncated { before, after }) = truncated {
+            let server = self.id;
+            self.effects.event(Event::SnapshotTruncated { server, label, before, after });
+        }
+    }
+
     /// Arms one of this server's timers.
     pub fn arm(&mut self, timer: ServerTimer, after: Duration) {
         self.effects.arm(Timer::Server(self.id, timer), after);
@@ -84,10 +100,22 @@ pub enum Writing {
     SyncFsync,
 }
 
+/// Why a process ends by itself, in the middle of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// A snapshot could not be written: exit code 10, `TXNLOG_ERROR_TAKING_SNAPSHOT` (rule 6.9.11). A start may find
+    /// room again.
+    SnapshotNotWritten,
+    /// The database could not be loaded from the disk, for this reason; nor could it at a start.
+    NotLoaded(&'static str),
+}
+
 /// The packet thread, as far as it waits for its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PacketThread {
     pub(super) writing: Option<Writing>,
+    /// The process ends with this step. Nothing else of it matters then.
+    pub(super) exit: Option<Exit>,
 }
 
 impl PacketThread {

@@ -3,6 +3,7 @@
 use super::committed_log::CommittedLog;
 use super::context::Context;
 use super::disk::Snapshot;
+use super::snapshot::SnapshotInProgress;
 use crate::tree::{Applied, DataTree};
 use crate::vocabulary::txn::Txn;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub(super) struct Database {
     pub(super) tree: Arc<DataTree>,
     pub(super) committed_log: CommittedLog,
+    /// The background snapshot, while its thread writes.
+    pub(super) snapshot: Option<SnapshotInProgress>,
 }
 
 impl Database {
@@ -22,12 +25,22 @@ impl Database {
         for txn in &context.disk.log()[from..] {
             committed_log.add(Arc::clone(txn), context.config);
         }
-        Database { tree: Arc::new(tree), committed_log }
+        Database { tree: Arc::new(tree), committed_log, snapshot: None }
     }
 
     /// Loads the database from disk: drops what memory had.
-    pub(super) fn reload(&mut self, context: &Context<'_>) {
-        *self = Database::of_disk(context.disk.load(), context);
+    ///
+    /// # Errors
+    /// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from.
+    pub(super) fn reload(&mut self, context: &mut Context<'_>) -> Result<(), &'static str> {
+        if context.disk.snapshots().is_empty() {
+            context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
+        }
+        let loaded = context.disk.load().expect("there is a snapshot");
+        let Database { tree, committed_log, .. } = Database::of_disk(loaded, context);
+        self.replace_tree(Arc::unwrap_or_clone(tree));
+        self.committed_log = committed_log;
+        Ok(())
     }
 
     /// fastForwardDataBase: applies to memory all that the log has beyond it.

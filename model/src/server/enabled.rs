@@ -18,11 +18,11 @@ impl Server {
         match *step {
             Step::Append(_) => self.log.can_append(),
             Step::Fsync(_) => self.log.can_fsync(),
-            Step::FsyncError { .. } => self.can_fail_to_fsync(),
+            Step::FsyncError { .. } => self.can_fail_to_write(disk),
             Step::Apply(_) => self.commits.can_apply(),
             Step::MissWakeUp(_) => self.commits.can_miss_wake_up(bugs),
             Step::Write(_) => self.thread.writing.is_some(),
-            Step::Snapshot(_) => self.log.can_snapshot(disk),
+            Step::Snapshot(_) => self.database.can_snapshot(disk),
             Step::Stream(connection) => match &self.role {
                 Role::Leading(leader) => leader.can_stream(connection),
                 Role::Following(_) | Role::Looking => false,
@@ -38,9 +38,16 @@ impl Server {
         }
     }
 
+    /// Whether its log or a snapshot is being written.
+    pub(super) fn can_fail_to_write(&self, disk: &Disk) -> bool {
+        let main =
+            matches!(self.thread.writing, Some(Writing::LeadSnapshot | Writing::SyncSnapshot));
+        self.writes_log() || main || self.database.can_snapshot(disk)
+    }
+
     /// Whether its log is being written or fsynced: by the log thread, or in a synchronisation by the packet thread.
     /// Never by both: the log thread has nothing to do until the synchronisation is over.
-    pub(crate) fn can_fail_to_fsync(&self) -> bool {
+    pub(super) fn writes_log(&self) -> bool {
         let synchronises =
             matches!(self.thread.writing, Some(Writing::SyncAppend | Writing::SyncFsync));
         self.log.can_fsync() || synchronises

@@ -2,10 +2,8 @@
 //! every so many of them it begins a background snapshot.
 
 use super::context::Context;
-use super::disk::Disk;
-use super::snapshot::SnapshotInProgress;
-use crate::tree::DataTree;
-use crate::vocabulary::release::Bug;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::id::ServerId;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
@@ -21,7 +19,6 @@ pub(super) struct LogThread {
     pub(super) to_ack: Vec<Zxid>,
     /// Transactions logged since the last snapshot.
     pub(super) logged_since_snapshot: u32,
-    snapshot: Option<SnapshotInProgress>,
 }
 
 impl LogThread {
@@ -55,24 +52,19 @@ impl LogThread {
     /// The fsync completes. What is to be acknowledged now, in order.
     pub(super) fn fsync(&mut self, context: &mut Context<'_>) -> Vec<Zxid> {
         assert!(self.can_fsync(), "{}: it fsyncs what it has appended", context.id);
-        let snapshot_waits = self.snapshot_waits(context.disk);
         if context.disk.unsynced() > 0 {
             context.disk.make_mut().fsync();
-        }
-        if snapshot_waits && self.can_snapshot(context.disk) {
-            context.effects.due(Step::Snapshot(context.id));
         }
         std::mem::take(&mut self.to_ack)
     }
 
-    /// The role ends: what is queued is appended, all is fsynced, nobody is told (ZOOKEEPER-4712). A
-    /// snapshot in progress is dropped.
+    /// The role ends, and the next one has a log thread of its own: what is queued is appended, all is fsynced, nobody is told (ZOOKEEPER-4712).
     pub(super) fn finish(&mut self, context: &mut Context<'_>) {
-        self.snapshot = None;
         for txn in self.queue.drain(..) {
             context.disk.make_mut().append(txn);
         }
         self.to_ack.clear();
+        self.logged_since_snapshot = 0;
         if context.disk.unsynced() > 0 {
             context.disk.make_mut().fsync();
         }
@@ -82,60 +74,37 @@ impl LogThread {
     pub(super) fn end(&mut self) {
         self.queue.clear();
         self.to_ack.clear();
+        self.logged_since_snapshot = 0;
     }
 
-    // ---- the background snapshot ----
+    /// Whether the next transaction that is logged is the one for which a background snapshot begins, if it may.
+    pub(super) fn is_due_for_snapshot(&self, id: ServerId, config: &Config) -> bool {
+        let half = (config.snap_count / 2).max(1);
+        let limit = half + half * u32::from(id.0) / u32::from(config.servers);
+        config.takes_snapshots() && self.logged_since_snapshot >= limit
+    }
 
-    /// Counts a logged transaction and begins a snapshot when snapCount is reached. (The real count
-    /// is drawn between half of snapCount and all of it, so that servers do not all snapshot at
-    /// once; here the server's id staggers them.)
+    /// Counts a logged transaction. Returns whether snapCount is reached, for which a background snapshot begins, and a
+    /// new file; `may_begin` is false where none can begin now. (The real count is drawn between half of snapCount and
+    /// all of it, so that servers do not all snapshot at once; here the server's id staggers them.)
     pub(super) fn count_for_snapshot(
         &mut self,
-        is_serving: bool,
-        tree: &DataTree,
+        may_begin: bool,
         context: &mut Context<'_>,
-    ) {
+    ) -> bool {
         // Never, so that states need not be told apart by how near it is.
-        if context.config.snap_count == u32::MAX {
-            return;
+        if !context.config.takes_snapshots() {
+            return false;
         }
+        let is_due = self.is_due_for_snapshot(context.id, context.config);
         self.logged_since_snapshot += 1;
-        let half = (context.config.snap_count / 2).max(1);
-        let limit = half + half * u32::from(context.id.0) / u32::from(context.config.servers);
-        if self.logged_since_snapshot <= limit || self.snapshot.is_some() || !is_serving {
-            return;
+        if !is_due || !may_begin {
+            return false;
         }
         self.logged_since_snapshot = 0;
         if context.disk.is_torn() {
             context.disk.make_mut().begin_file();
         }
-        self.snapshot = Some(SnapshotInProgress::begin(tree));
-        context.effects.due(Step::Snapshot(context.id));
-    }
-
-    /// Whether a snapshot has a piece to write, or is written and need not wait any more.
-    pub(super) fn can_snapshot(&self, disk: &Disk) -> bool {
-        self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.waits(disk))
-    }
-
-    /// Whether a snapshot is written and waits for the log.
-    fn snapshot_waits(&self, disk: &Disk) -> bool {
-        self.snapshot.as_ref().is_some_and(|snapshot| snapshot.waits(disk))
-    }
-
-    /// Writes the next piece; behind the last one, and behind the log, the snapshot is there.
-    pub(super) fn snapshot_next(&mut self, tree: &DataTree, context: &mut Context<'_>) {
-        let snapshot = self.snapshot.as_mut().expect("a snapshot is in progress");
-        assert!(!snapshot.waits(context.disk), "{}: its snapshot waits for the log", context.id);
-        if !snapshot.is_written() && !snapshot.write_next(tree, context.config.snapshot_piece) {
-            context.effects.due(Step::Snapshot(context.id));
-            return;
-        }
-        let is_unsynced = context.config.bugs.has(Bug::SnapshotAheadOfLog);
-        if is_unsynced || !snapshot.waits(context.disk) {
-            let snapshot = self.snapshot.take().expect("it was just written");
-            let snapshot = snapshot.ended(!is_unsynced);
-            context.disk.make_mut().add_snapshot(snapshot, context.config.bugs);
-        }
+        true
     }
 }

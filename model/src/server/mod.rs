@@ -40,7 +40,7 @@ pub mod tracker;
 mod words;
 
 pub use clients::LocalSessions;
-pub use context::{Context, Writing};
+pub use context::{Context, Exit, Writing};
 
 use crate::tree::DataTree;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
@@ -99,7 +99,10 @@ impl Server {
         if context.disk.is_torn() {
             context.disk.make_mut().begin_file();
         }
-        let (tree, from) = context.disk.load();
+        if context.disk.snapshots().is_empty() {
+            context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
+        }
+        let (tree, from) = context.disk.load().expect("there is a snapshot");
         if context.disk.has_gap(from) && !context.config.bugs.has(Bug::GapsAreReplayed) {
             return Err("a transaction is missing in its log");
         }
@@ -171,6 +174,11 @@ impl Server {
     /// What the packet thread waits for.
     pub fn writing(&self) -> Option<&Writing> {
         self.thread.writing.as_ref()
+    }
+
+    /// Why the process ends with the step that was just taken, if it does.
+    pub(crate) fn exits(&self) -> Option<Exit> {
+        self.thread.exit
     }
 
     /// How the server describes itself in notifications.

@@ -1,7 +1,7 @@
 //! Taking a role, and leaving it without the process ending (rule 6.8), because of a failed fsync
 //! also.
 
-use super::context::{Leave, Stays};
+use super::context::{Exit, Leave, Stays};
 use super::election::{Decision, TIMERS};
 use super::leader::Leader;
 use super::learner::Learner;
@@ -93,12 +93,18 @@ impl Server {
         self.commits.end();
         if served {
             self.log.finish(context);
+            if !context.config.bugs.has(Bug::SnapshotOutlivesRole) {
+                self.database.finish_snapshot(context);
+            }
         } else {
             // It fsyncs what it appends before it reads on, and cannot leave in between (rule 6.6.3).
             assert_eq!(context.disk.unsynced(), 0, "{}: nobody fsyncs this any more", self.id);
         }
         if reload || drop_tree {
-            self.database.reload(context);
+            if let Err(reason) = self.database.reload(context) {
+                self.thread.exit = Some(Exit::NotLoaded(reason));
+                return;
+            }
         } else if served {
             self.database.fast_forward(context);
         }
@@ -115,8 +121,15 @@ impl Server {
     /// Of what was appended, only the first so many transactions have reached the disk. Memory may
     /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; of the rest see
     /// [`Bug::TornRecordHidesLog`] and [`Bug::FailedWriteComesLater`].
+    ///
+    /// Where it is a snapshot that is written, the process exits (rule 6.9.11).
     pub(crate) fn fsync_fails(&mut self, survive: u8, rest: Unwritten, context: &mut Context<'_>) {
-        assert!(self.can_fail_to_fsync(), "{}: it has nothing to fsync", self.id);
+        assert!(self.can_fail_to_write(context.disk), "{}: it has nothing to write", self.id);
+        if !self.writes_log() {
+            context.effects.note(|| format!("{} cannot write its snapshot, and exits", self.id));
+            self.thread.exit = Some(Exit::SnapshotNotWritten);
+            return;
+        }
         self.log.end();
         let lost = context.disk.make_mut().fail_to_fsync(survive, rest, context.config.bugs);
         let but = match rest {

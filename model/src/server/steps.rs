@@ -13,6 +13,7 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification};
 use crate::vocabulary::release::Bug;
+use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Server {
@@ -135,8 +136,10 @@ impl Server {
     pub(crate) fn append_next(&mut self, context: &mut Context<'_>) {
         self.log.append_next(context);
         self.planted_ack(context);
-        let is_serving = self.is_serving();
-        self.log.count_for_snapshot(is_serving, &self.database.tree, context);
+        let may_begin = self.is_serving() && !self.database.is_being_written();
+        if self.log.count_for_snapshot(may_begin, context) {
+            self.database.begin_snapshot(context);
+        }
     }
 
     /// [`Bug::PlantedAckBeforeFsync`] and [`Bug::PlantedLeaderAckBeforeFsync`]: the fsync acknowledges it once more.
@@ -156,7 +159,11 @@ impl Server {
 
     /// The log thread's fsync completes; only now acks leave (rules 4.4.2 and 4.5.1).
     pub(crate) fn fsync(&mut self, context: &mut Context<'_>) {
+        let snapshot_waits = self.database.snapshot_waits(context.disk);
         let to_ack = self.log.fsync(context);
+        if snapshot_waits && self.database.can_snapshot(context.disk) {
+            context.effects.due(Step::Snapshot(context.id));
+        }
         let durable = context.disk.last_durable();
         for zxid in to_ack {
             context.effects.event(Event::Acked { server: self.id, zxid, durable });
@@ -215,7 +222,7 @@ impl Server {
 
     /// The background snapshot writes its next piece, or ends.
     pub(crate) fn snapshot_next(&mut self, context: &mut Context<'_>) {
-        self.log.snapshot_next(&self.database.tree, context);
+        self.database.snapshot_next(context);
     }
 
     /// The handler of this learner's connection streams the next piece.
@@ -262,7 +269,7 @@ mod tests {
     fn while_looking(run: impl FnOnce(&mut Server, &mut Context<'_>)) {
         let config = Config::new(3, 0);
         let mut network = Network::new(3, 0);
-        let mut disk = Tracked::new(Disk::new(Arc::new(config.setup.tree())));
+        let mut disk = Tracked::new(Disk::new(Arc::new(config.setup.tree()), config.bugs));
         let mut effects = Effects::default();
         let mut context = Context {
             at: Time::ZERO,

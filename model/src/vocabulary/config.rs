@@ -299,6 +299,11 @@ impl Config {
         }
     }
 
+    /// Whether servers take background snapshots at all.
+    pub fn takes_snapshots(&self) -> bool {
+        self.snap_count != u32::MAX
+    }
+
     /// Whether `count` servers are a majority (rule 5.4.1).
     pub fn is_quorum(&self, count: usize) -> bool {
         count > usize::from(self.servers) / 2

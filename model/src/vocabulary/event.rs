@@ -118,6 +118,16 @@ pub enum Event {
         /// The current epoch that is durable on its disk at this moment.
         current_epoch: Epoch,
     },
+    /// A server truncated the file of a durable snapshot, to write one of the same name.
+    SnapshotTruncated {
+        server: ServerId,
+        /// The zxid in the file's name.
+        label: Zxid,
+        /// The last zxid that a start was sure to load until then, after a power loss.
+        before: Zxid,
+        /// The last zxid that it is sure to load now.
+        after: Zxid,
+    },
     /// A server's process died.
     Crashed {
         server: ServerId,
@@ -340,6 +350,7 @@ impl Event {
             | Event::Serving { .. }
             | Event::Acked { .. }
             | Event::AckedNewLeader { .. }
+            | Event::SnapshotTruncated { .. }
             | Event::Crashed { .. }
             | Event::Restarted { .. }
             | Event::Exited { .. }

@@ -106,6 +106,22 @@ named! {
         /// made anew, a persistent znode in the place of a container. Found here, by reading. Repaired: it looks again
         /// before each deletion, and leaves a znode alone while a change of it is outstanding.
         ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
+        /// A snapshot is written over the file of its name, which is truncated first (`FileTxnSnapLog.save`; rule
+        /// 6.9.11): by a new leader whose tree is at the zxid of a snapshot, above all. Should the process end before
+        /// the file is whole, or the power fail before it is on the disk, a start passes over it to an older one, or
+        /// begins with the empty database where there is none, without a word. What the log does not reach back to is
+        /// lost: all that a SNAP has brought. Found here, by reading. Repaired: a snapshot is written under another
+        /// name and renamed once it is on the disk, as that of a SNAP.
+        SnapshotWrittenInPlace => "a snapshot is written over the file that a start would read (HEAD)",
+        /// The snapshot of a first start is not fsynced, though a log without any snapshot is refused
+        /// (`FileTxnSnapLog.restore`; rule 6.9.4): a power loss soon after, which leaves the log as it was acknowledged,
+        /// leaves servers that never start again by themselves. Found here, by reading. Repaired: it is fsynced.
+        FirstSnapshotUnsynced => "a power loss takes the first snapshot, without which no log is read (HEAD)",
+        /// The background snapshot goes on when its server leaves its role (`SyncRequestProcessor` does not join the
+        /// thread; rule 6.9.12), and so holds what the log has and was never committed, which the server applies then.
+        /// A TRUNC cuts that from the log and loads this snapshot, whose name is older. Found here, by reading.
+        /// Repaired: the role ends when the snapshot is written.
+        SnapshotOutlivesRole => "a background snapshot goes on after its server has left its role (HEAD)",
         /// exists asks no READ of whoever asks (up to 3.8.3 and 3.9.1; ZOOKEEPER-2590): the Stat of a
         /// znode is no secret.
         ExistsAsksNoAcl => "exists needs no READ (ZOOKEEPER-2590)",
@@ -339,7 +355,7 @@ impl Bug {
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
     /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
     /// servers alone sees nothing of them.
-    pub const AMONG_SERVERS: [Bug; 16] = [
+    pub const AMONG_SERVERS: [Bug; 19] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -354,6 +370,9 @@ impl Bug {
         Bug::FailedWriteComesLater,
         Bug::TruncCutsCommitted,
         Bug::SnapshotAheadOfLog,
+        Bug::SnapshotWrittenInPlace,
+        Bug::FirstSnapshotUnsynced,
+        Bug::SnapshotOutlivesRole,
         Bug::GapsAreReplayed,
         Bug::MissedWakeUp,
     ];

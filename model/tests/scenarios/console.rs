@@ -1,6 +1,8 @@
 //! The commands of a story, one small function each.
 
-use crate::faults::{break_connection, crash, cut, expire, heal, miss_wake_up, rejoin, restart};
+use crate::faults::{
+    break_connection, crash, cut, expire, heal, miss_wake_up, rejoin, restart, write_fails,
+};
 use crate::puppets::Puppets;
 use crate::render;
 use crate::support::{Engine, ask, create, delete, set};
@@ -39,6 +41,7 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("restart", "1", restart),
     ("rejoin", "1: leaves its role, memory kept", rejoin),
     ("miss-wake-up", "1: its CommitProcessor sleeps although something waits", miss_wake_up),
+    ("write-fails", "1: what is being written to its disk cannot be", write_fails),
     ("cut", "1 2: nothing passes between two servers", cut),
     ("heal", "1 2 | all", heal),
     ("break", "client|learner 1 [up=n] [down=n]: packets that still arrive", break_connection),

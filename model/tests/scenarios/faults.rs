@@ -3,7 +3,7 @@
 use crate::console::{Console, value};
 use vivarium_model::effect::Status;
 use vivarium_model::id::Machine;
-use vivarium_model::step::{Step, Tail};
+use vivarium_model::step::{Step, Tail, Unwritten};
 
 fn fault(console: &mut Console, step: Step) -> Result<(), String> {
     match console.step(step)? {
@@ -32,6 +32,11 @@ pub(crate) fn restart(console: &mut Console, words: &[&str]) -> Result<(), Strin
 pub(crate) fn rejoin(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let server = console.server(words.first())?;
     fault(console, Step::Rejoin(server))
+}
+
+pub(crate) fn write_fails(console: &mut Console, words: &[&str]) -> Result<(), String> {
+    let (server, rest) = (console.server(words.first())?, Unwritten::Lost);
+    fault(console, Step::FsyncError { server, survive: 0, rest })
 }
 
 pub(crate) fn miss_wake_up(console: &mut Console, words: &[&str]) -> Result<(), String> {

@@ -38,6 +38,9 @@ pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
         Event::Applied { server, txn, .. } if all => {
             format!("{server} applies {} {}", txn.zxid, txn.body)
         }
+        Event::SnapshotTruncated { server, label, before, after } => {
+            format!("{server} truncates its snapshot {label}: a start loads {after}, not {before}")
+        }
         Event::Crashed { server, lost } => {
             format!("{server} crashes, {lost} unsynced transactions lost")
         }

@@ -65,6 +65,12 @@ fn the_ensemble() {
             durable: zxid(0),
             current_epoch: Epoch(3),
         },
+        Event::SnapshotTruncated {
+            server: SERVER,
+            label: zxid(7),
+            before: zxid(9),
+            after: zxid(2),
+        },
         Event::Crashed { server: SERVER, lost: 0 },
         Event::Crashed { server: SERVER, lost: 1 },
         Event::Crashed { server: SERVER, lost: 2 },

@@ -243,9 +243,13 @@ pub(super) struct ExploreArguments {
     /// How many servers may leave their role though nothing is wrong [default: 0]
     #[arg(long, value_name = "O", allow_hyphen_values = true)]
     pub(super) timeouts: Option<String>,
-    /// How many fsyncs of servers' logs may fail [default: 0]
+    /// How many writes to servers' disks may fail, of logs and of snapshots [default: 0]
     #[arg(long, value_name = "F", allow_hyphen_values = true)]
     pub(super) fsync_errors: Option<String>,
+    /// Servers take a background snapshot after so many transactions, at the most; 2 is the least that ZooKeeper takes
+    /// [default: never]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) snap_count: Option<String>,
     /// How many elections may choose a server that needs the vote of one ahead of it, with --election any [default: 1]
     #[arg(long, value_name = "U", allow_hyphen_values = true)]
     pub(super) upsets: Option<String>,

@@ -92,6 +92,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--upsets", &arguments.upsets),
         ("--election", &arguments.election),
         ("--coarse", &arguments.coarse),
+        ("--snap-count", &arguments.snap_count),
     ];
     let (own, others) = match grain_of(selected) {
         Some("service") => ("service", ("ensemble", &ensemble[..])),
@@ -156,6 +157,10 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     }
     if arguments.upsets.is_some() {
         exploration = exploration.upsets(small("--upsets", &arguments.upsets)?);
+    }
+    if let Some(text) = &arguments.snap_count {
+        let count = number("--snap-count", text, 2, 2 * u64::from(u8::MAX))?;
+        exploration = exploration.snap_count(u32::try_from(count).expect("it is less than that"));
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);

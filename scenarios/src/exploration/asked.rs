@@ -56,6 +56,7 @@ pub(crate) struct Ensemble {
     pub(super) upsets: Option<u8>,
     pub(super) election: Option<Election>,
     pub(super) applies_at_once: bool,
+    pub(super) snap_count: Option<u32>,
 }
 
 /// What may go wrong in programs by default.
@@ -277,6 +278,14 @@ impl Exploration {
     #[must_use]
     pub fn applies_at_once(mut self) -> Exploration {
         self.ensemble.applies_at_once = true;
+        self
+    }
+
+    /// A server takes a background snapshot when its log thread has written so many transactions since the last one, at
+    /// the most (`snapCount`; half of them at the least). Unless this is called there are none.
+    #[must_use]
+    pub fn snap_count(mut self, snap_count: u32) -> Exploration {
+        self.ensemble.snap_count = Some(snap_count);
         self
     }
 

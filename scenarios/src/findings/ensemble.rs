@@ -130,6 +130,14 @@ impl Ensemble {
         }
     }
 
+    /// The status with which a server's process has ended by itself, since it was started last; `None` if it runs.
+    pub(super) fn has_ended(&mut self, server: ServerId) -> Option<String> {
+        match self.servers[server.index()].check() {
+            Err(ConformError::Ended { status, .. }) => Some(status),
+            _ => None,
+        }
+    }
+
     /// Kills one server and leaves the links as they are.
     pub(super) fn kill(&mut self, server: ServerId) {
         self.servers[server.index()].kill();

@@ -22,10 +22,20 @@ pub(super) fn is_logged(
     ensemble.until(&what, SOON, |all| all.has_logged(leader, PATH))
 }
 
-/// The server comes back, is told to TRUNC, and serves what it has.
+/// The server comes back, is told to TRUNC, and serves what it has: [`PATH`], or not.
 pub(super) fn rejoins(
     ensemble: &mut Ensemble,
     server: ServerId,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    rejoins_with(ensemble, server, &[PATH.to_owned()], tale)
+}
+
+/// The same where any of these paths may be there; the first that is, is told of.
+pub(super) fn rejoins_with(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    paths: &[String],
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
     let leader = ensemble.serving(&ensemble.others(server))?;
@@ -41,14 +51,20 @@ pub(super) fn rejoins(
             return Err(Trouble::Otherwise(format!("{server} was synchronised by {by}")));
         }
     }
-    let have = ensemble.who_has(PATH, &all)?;
-    tale.say(format!("{PATH} is at {}", listed(&have)));
+    let (mut path, mut have) = (PATH, Vec::new());
+    for named in paths {
+        (path, have) = (named, ensemble.who_has(named, &all)?);
+        if !have.is_empty() {
+            break;
+        }
+    }
+    tale.say(format!("{path} is at {}", listed(&have)));
     Ok(match have[..] {
-        [] => Outcome::Kept(format!("{PATH}, which was never committed, is nowhere")),
+        [] => Outcome::Kept(format!("{path}, which was never committed, is nowhere")),
         [only] if only == server => Outcome::Shown(format!(
-            "{PATH}, which was never committed, is at {server} and nowhere else"
+            "{path}, which was never committed, is at {server} and nowhere else"
         )),
-        _ => Outcome::Inconclusive(format!("{PATH} is at {}", listed(&have))),
+        _ => Outcome::Inconclusive(format!("{path} is at {}", listed(&have))),
     })
 }
 

@@ -2,17 +2,44 @@
 
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, container_list_is_old,
-    failed_write_comes_later, fsync_error_keeps_memory, interrupted_trunc_keeps_tree,
-    leader_ignores_newer_epoch, outstanding_acl_is_old, programs, refuse_newer_zxid,
-    sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log, sync_at_leader,
-    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
-    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    failed_write_comes_later, first_snapshot_unsynced, fsync_error_keeps_memory,
+    interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
+    refuse_newer_zxid, sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log,
+    snapshot_outlives_role, snapshot_written_in_place, sync_at_leader, sync_overtakes_commits,
+    torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
+    trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
 
 /// All findings.
 pub const FINDINGS: &[Finding] = &[
+    Finding {
+        name: "snapshot-written-in-place",
+        switch: Switch::Bug(Bug::SnapshotWrittenInPlace),
+        loses: "Everything is gone on every server, after servers that were set up from a backup have found no room on \
+                their disks.",
+        tracker: None,
+        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        control: "the servers have their logs and older snapshots as well",
+        needs_strace: false,
+        reproduction: snapshot_written_in_place::reproduce,
+    },
+    Finding {
+        name: "first-snapshot-unsynced",
+        switch: Switch::Bug(Bug::FirstSnapshotUnsynced),
+        loses: "No majority of the servers starts again, and so nothing that was answered can be read, after the power \
+                has failed soon after their first start.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 1 --crashes 1",
+            budget: |three| three.servers(3).txns(1).crashes(1),
+        },
+        control: "the system has written through the first snapshots before the power fails",
+        needs_strace: true,
+        reproduction: first_snapshot_unsynced::reproduce,
+    },
     Finding {
         name: "acks-outlive-reconnect",
         switch: Switch::Bug(Bug::AcksOutliveReconnect),
@@ -100,6 +127,20 @@ pub const FINDINGS: &[Finding] = &[
         control: "server 3 is not elected in between",
         needs_strace: false,
         reproduction: trunc_keeps_newer_snapshot::reproduce,
+    },
+    Finding {
+        name: "snapshot-outlives-role",
+        switch: Switch::Bug(Bug::SnapshotOutlivesRole),
+        loses: "One server shows znodes, for good, whose creates were never committed.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 2 --txns 2 --crashes 0 --timeouts 1 --snap-count 2",
+            budget: |two| two.servers(2).txns(2).crashes(0).timeouts(1).snap_count(2),
+        },
+        control: "the snapshot is written before server 3 leaves its role",
+        needs_strace: true,
+        reproduction: snapshot_outlives_role::reproduce,
     },
     Finding {
         name: "trunc-unsynced",

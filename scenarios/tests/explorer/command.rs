@@ -210,7 +210,8 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
         if Bug::AMONG_SERVERS.contains(&bug) || Bug::PLANTED_GUARDS.contains(&bug) {
             let why = format!("{no_servers}, or explore `broadcast`");
             assert_eq!(sentence, unseen(bug, "lock", &why));
-            let sentence = asked(&["broadcast", "--servers", "1", "--bug", bug.name()]);
+            let sentence =
+                asked(&["broadcast", "--servers", "1", "--crashes", "0", "--bug", bug.name()]);
             assert!(sentence.starts_with(&unseen(bug, "broadcast", "")), "{sentence}");
         } else {
             assert_eq!(sentence, unseen(bug, "lock", no_servers));
@@ -248,7 +249,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     let sentence = asked(&["broadcast", "--upsets", "1"]);
     assert!(sentence.ends_with("elects others than the largest of a quorum; add it"), "{sentence}");
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
-    assert!(sentence.contains("it takes no background snapshots"), "{sentence}");
+    assert!(sentence.contains("background snapshots; add `--snap-count 2`"), "{sentence}");
     for bug in ["FsyncErrorKeepsMemory", "TornRecordHidesLog", "FailedWriteComesLater"] {
         let flags = if bug == "FailedWriteComesLater" {
             "--txns 2 --fsync-errors 1"

@@ -24,7 +24,7 @@ fn planted_mistakes_are_found() {
         Flaw::FollowersPacketsAreLost,
     ];
     for flaw in soon {
-        let fuzzed = fuzz(1, 0..60, Some(flaw), 3_000, &|_| true);
+        let fuzzed = fuzz(1, 0..100, Some(flaw), 3_000, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }
 }
@@ -116,5 +116,31 @@ fn nothing_starts_behind_a_crash_that_is_objected_to() {
     let txn_log_sync = TxnLogSync::UpTo { percent: 33 };
     let case = Case { bugs, txn_log_sync, ..case(budget, Watched::States) };
     let agree = compare(&case, None, MOST_STATES, 2861);
+    assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
+}
+
+/// A background snapshot begins with an append, and its name is what is applied by then.
+#[test]
+fn an_append_that_begins_a_snapshot_has_an_order() {
+    let budget = Budget { servers: 1, txns: 3, ..Budget::default() };
+    let case = Case { snap_count: Some(2), ..case(budget, Watched::States) };
+    needs(&case, Flaw::AppendsThoughSnapshotDue);
+}
+
+/// What is applied before a background snapshot begins is in its name.
+#[test]
+fn what_is_committed_is_applied_late_where_a_snapshot_can_begin() {
+    let budget = Budget { servers: 2, txns: 2, ..Budget::default() };
+    let case = Case { snap_count: Some(2), ..case(budget, Watched::Order) };
+    needs(&case, Flaw::AppliesThoughSnapshots);
+}
+
+/// A snapshot that outlives its role takes along what is applied then.
+#[test]
+fn searches_come_to_the_same_where_a_snapshot_outlives_its_role() {
+    let budget = Budget { servers: 2, txns: 2, timeouts: 1, ..Budget::default() };
+    let bugs = vec![Bug::SnapshotOutlivesRole];
+    let case = Case { bugs, snap_count: Some(2), ..case(budget, Watched::States) };
+    let agree = compare(&case, None, 2 * MOST_STATES, 0);
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }

@@ -245,6 +245,7 @@ impl Monitor for Bridge {
             Event::Applied { .. }
                 | Event::Acked { .. }
                 | Event::AckedNewLeader { .. }
+                | Event::SnapshotTruncated { .. }
                 | Event::Serving { .. }
                 | Event::Elected { .. }
                 | Event::Followed { .. }

@@ -4,6 +4,10 @@
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
 
+mod snapshots;
+
+pub use snapshots::{Snapshot, Truncated};
+
 use super::committed_log::is_gap;
 use crate::tree::DataTree;
 use crate::vocabulary::release::{Bug, Bugs};
@@ -12,17 +16,6 @@ use crate::vocabulary::step::{Tail, Unwritten};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
-
-/// A snapshot on disk. Its content may be ahead of its label (fuzzy).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Snapshot {
-    /// The tree's last processed zxid when the snapshot was begun; the name of the file.
-    pub label: Zxid,
-    /// Its content.
-    pub content: Arc<DataTree>,
-    /// Whether it was fsynced: otherwise a crash may lose it.
-    pub durable: bool,
-}
 
 /// The disk. Its hash reads whole transactions: in different runs one zxid can name different transactions, and the
 /// states of a search come from different runs.
@@ -42,7 +35,8 @@ pub struct Disk {
     /// (rule 6.9.10; only under [`Bug::TruncUnsynced`]).
     cut: Vec<Arc<Txn>>,
     /// By label, oldest first. The first one is the empty database of the first start, or the last
-    /// SNAP taken over; the log reaches back to it.
+    /// SNAP taken over, and the log reaches back to it, unless its file was written anew
+    /// ([`Bug::SnapshotWrittenInPlace`]).
     snapshots: Vec<Snapshot>,
     accepted_epoch: Epoch,
     current_epoch: Epoch,
@@ -55,14 +49,15 @@ pub struct Disk {
 
 impl Disk {
     /// A disk as the first start leaves it: the database that it begins with, saved (rule 6.9.4).
-    pub fn new(content: Arc<DataTree>) -> Disk {
+    /// Whether that is on the disk, see [`Bug::FirstSnapshotUnsynced`].
+    pub fn new(content: Arc<DataTree>, bugs: Bugs) -> Disk {
         Disk {
             log: Vec::new(),
             durable: 0,
             torn: false,
             buffered: Vec::new(),
             cut: Vec::new(),
-            snapshots: vec![Snapshot { label: Zxid::ZERO, content, durable: true }],
+            snapshots: vec![Disk::first_snapshot(content, bugs)],
             accepted_epoch: Epoch(0),
             current_epoch: Epoch(0),
             current_epoch_tmp: None,
@@ -100,11 +95,6 @@ impl Disk {
         self.current_epoch_tmp
     }
 
-    /// The snapshots, by label, oldest first.
-    pub fn snapshots(&self) -> &[Snapshot] {
-        &self.snapshots
-    }
-
     /// The whole log, unsynced tail included.
     pub fn log(&self) -> &[Arc<Txn>] {
         &self.log
@@ -129,8 +119,8 @@ impl Disk {
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
     }
 
-    /// Whether a committed transaction survives any crash: in the durable log, or in a durable
-    /// snapshot that was begun after it.
+    /// Whether a start would find a committed transaction after any crash: in a durable snapshot that was begun after
+    /// it, or in the durable log that is replayed above one. (That the log has no gap there is asked apart.)
     pub fn holds(&self, zxid: Zxid) -> bool {
         let in_log = self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok();
         in_log || self.snapshots.iter().any(|snapshot| snapshot.durable && snapshot.label >= zxid)
@@ -141,8 +131,9 @@ impl Disk {
         self.log.len() - self.durable
     }
 
-    /// Appends a record, buffered (rule 6.9.1). A zxid that the log has already (proposed again after a
-    /// synchronisation by SNAP) is ignored, as `FileTxnLog.append` warns and the replay skips.
+    /// Appends a record, buffered (rule 6.9.1). One whose zxid the log has already (proposed again after a
+    /// synchronisation by SNAP) is left out, where a real log has it twice and a start applies it twice (rule 6.9.13):
+    /// that does no harm (rules 1.3.2, 1.3.3 and 1.3.5).
     pub fn append(&mut self, txn: Arc<Txn>) {
         for txn in std::mem::take(&mut self.buffered).into_iter().chain([txn]) {
             let is_new = self.log.last().is_none_or(|last| last.zxid < txn.zxid);
@@ -157,57 +148,18 @@ impl Disk {
         self.durable = self.log.len();
     }
 
-    /// Adds a snapshot.
-    pub fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
-        let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
-        match self.snapshots.get_mut(at) {
-            // A durable one of that label is as good: recovery from either yields the same.
-            Some(same) if same.label == snapshot.label => {
-                if !same.durable {
-                    *same = snapshot;
-                }
-            }
-            _ => self.snapshots.insert(at, snapshot),
-        }
-        // Older snapshots are of use only where newer ones can be lost or cut away: keep three, as
-        // autopurge does, and the first.
-        if self.snapshots.len() > 4 {
-            self.snapshots.remove(self.to_be_purged(bugs));
-        }
-    }
-
-    /// The oldest snapshot but the first; the one behind it where a crash could take all newer ones.
-    fn to_be_purged(&self, bugs: Bugs) -> usize {
-        let is_needed =
-            self.snapshots[1].durable && !self.snapshots[2..].iter().any(|it| it.durable);
-        if is_needed && !bugs.has(Bug::SnapshotAheadOfLog) { 2 } else { 1 }
-    }
-
-    /// A SNAP was taken over: its snapshot replaces what was there (see [`Bug::SnapKeepsOldLog`]).
-    pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
-        if bugs.has(Bug::SnapKeepsOldLog) {
-            self.add_snapshot(snapshot, bugs);
-        } else {
-            self.snapshots = vec![snapshot];
-            self.log.clear();
-            self.durable = 0;
-            self.begin_file();
-        }
-    }
-
     /// Cuts everything after `zxid` out of the log (rule 6.9.6); `setup` is what the first database
     /// had. Returns `false`, and changes
     /// nothing, where the history up to `zxid` cannot be rebuilt from what would remain.
     #[must_use]
     pub fn truncate(&mut self, zxid: Zxid, setup: &Setup, bugs: Bugs) -> bool {
-        if self.snapshots[0].label > zxid {
+        if self.snapshots.first().is_none_or(|first| first.label > zxid) {
             if zxid > Zxid::ZERO {
                 return false;
             }
             // The first database needs nothing to be rebuilt from. (To ask its leader, who has no
             // more than that, for a snapshot would bring an empty DIFF.)
-            let content = Arc::new(setup.tree());
-            self.snapshots = vec![Snapshot { label: zxid, content, durable: true }];
+            self.snapshots = vec![Disk::first_snapshot(Arc::new(setup.tree()), Bugs::NONE)];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
         let newest = self.snapshots.iter().rfind(|snapshot| snapshot.label <= zxid);
@@ -299,30 +251,10 @@ impl Disk {
         self.buffered.clear();
     }
 
-    /// Loads the database: the newest snapshot and every logged transaction above its label, in
-    /// order (rule 6.9.3). Returns the tree and where in the log the replay began. A torn last
-    /// record is taken for the end of the file (rule 6.7.5); whoever starts on it mends that first.
-    pub fn load(&self) -> (DataTree, usize) {
-        let newest = self.snapshots.last().expect("there is always a snapshot");
-        let mut tree = DataTree::clone(&newest.content);
-        tree.set_last_processed(newest.label);
-        tree.count_quotas_anew();
-        let from = self.first_above(newest.label);
-        for txn in &self.log[from..] {
-            tree.apply(txn);
-        }
-        (tree, from)
-    }
-
     /// Whether a transaction is missing in the log from its record `from` on. What is missing between
     /// the snapshot and that record is not seen: nobody asks (rule 6.9.5).
     pub fn has_gap(&self, from: usize) -> bool {
         has_gap(&self.log[from..])
-    }
-
-    /// Where in the log the replay above a snapshot begins.
-    fn first_above(&self, label: Zxid) -> usize {
-        self.log.partition_point(|txn| txn.zxid <= label)
     }
 
     /// A process starts: the checks of rules 6.2.2 and 6.2.3 against the loaded database's last zxid.

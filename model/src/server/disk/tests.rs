@@ -10,7 +10,7 @@ use crate::vocabulary::setup::Setup;
 use crate::vocabulary::txn::TxnBody;
 
 fn empty() -> Disk {
-    Disk::new(Arc::new(DataTree::new()))
+    Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
         "nothing to rebuild 1:2 from"
     );
     assert!(disk.truncate(Zxid::ZERO, &Setup::NONE, bugs));
-    let (tree, _) = disk.load();
+    let (tree, _) = disk.load().expect("there is a snapshot");
     assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
 }
 
@@ -47,7 +47,7 @@ fn quotas_are_counted_when_a_snapshot_is_loaded() {
     let label = Zxid::new(Epoch(1), 9);
     let snapshot = Snapshot { label, content: Arc::new(content), durable: true };
     disk.add_snapshot(snapshot, Release::Repaired.bugs());
-    let (tree, _) = disk.load();
+    let (tree, _) = disk.load().expect("there is a snapshot");
     let statistics = tree.node("/zookeeper/quota/m/zookeeper_stats").expect("loaded");
     assert_eq!(String::from_utf8_lossy(&statistics.data), "count=2,bytes=2");
     assert_eq!(tree.digest(), digest);
@@ -218,7 +218,7 @@ fn a_gap_matters_above_the_snapshot_that_is_loaded() {
     assert_eq!(disk.log().len(), 4, "nothing is changed then");
     disk.add_snapshot(snapshot(3, true), bugs);
     assert!(disk.truncate(cut, &Setup::NONE, bugs));
-    let (tree, from) = disk.load();
+    let (tree, from) = disk.load().expect("there is a snapshot");
     assert_eq!((tree.last_processed(), disk.has_gap(from)), (cut, false));
     assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
 }

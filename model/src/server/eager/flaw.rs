@@ -7,8 +7,12 @@ named! {
     /// planted (`EnsembleModel::flawed`), to see whether comparing searches finds it. Some are not found in
     /// small cases: they need more servers or faults, or what they leave out comes about in another way too.
     pub enum Flaw ("flaw") {
-        /// Steps are eager although a background snapshot can be taken.
+        /// Steps are eager although a background snapshot is being written.
         EagerThoughSnapshots,
+        /// The log thread appends at once although a background snapshot begins with that.
+        AppendsThoughSnapshotDue,
+        /// What is committed is applied at once although a background snapshot can begin later.
+        AppliesThoughSnapshots,
         /// The log thread appends although something waits to be fsynced without it.
         AppendsThoughUnsynced,
         /// A follower fsyncs at once although it can crash.

@@ -18,6 +18,9 @@
 //! * A failed fsync is like a crash for the log and like leaving the role for all else, and needs
 //!   something to make durable: what waits for neither of these does not wait for it. Only where
 //!   memory outlives it ([`Bug::FsyncErrorKeepsMemory`]) does a commit that was read leave a trace.
+//! * A background snapshot holds what is applied by then, and its label says what was when it began. So nothing of its
+//!   server is eager while one is written, an append not where it begins one, and what is applied not where one can
+//!   begin later.
 //! * What becomes durable makes no other server do anything, but it can be told by who counts disks
 //!   when something is committed (S3): so only what is committed already becomes durable at once.
 
@@ -119,8 +122,16 @@ impl Server {
     /// Whether its log thread may append at once: what is appended can be lost in a crash like what
     /// is not, and leaving the role appends it. But the next fsync takes it along: so not where that
     /// has something to do without it, whose acks then leave while this can still be lost.
-    pub fn appends_eagerly(&self, outlook: Outlook) -> bool {
-        self.log.can_append() && (!self.log.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
+    pub fn appends_eagerly(&self, config: &Config, outlook: Outlook) -> bool {
+        self.log.can_append()
+            && (!self.log.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
+            && (!self.log.is_due_for_snapshot(self.id, config)
+                || outlook.has(Flaw::AppendsThoughSnapshotDue))
+    }
+
+    /// Whether its thread is writing a background snapshot.
+    pub fn is_writing_snapshot(&self) -> bool {
+        self.database.is_being_written()
     }
 
     /// Whether its log thread may fsync at once.
@@ -201,11 +212,14 @@ impl Server {
     /// synchronised, on connections that are whole, and nothing goes wrong any more.
     pub fn applies_eagerly(
         &self,
-        bugs: Bugs,
+        config: &Config,
         outlook: Outlook,
         has_synchronised_all: impl Fn(&Leader) -> bool,
     ) -> bool {
-        if self.commits.is_empty() || !leaves_no_trace(bugs, outlook) {
+        if self.commits.is_empty() || !leaves_no_trace(config.bugs, outlook) {
+            return false;
+        }
+        if config.takes_snapshots() && !outlook.has(Flaw::AppliesThoughSnapshots) {
             return false;
         }
         match &self.role {

@@ -54,6 +54,9 @@ impl Leader {
         if database.tree.has_orphans() {
             database.tree_mut().kill_orphans();
         }
+        // One snapshot is written at a time.
+        database.finish_snapshot(context);
+        context.open_snapshot(database.tree.last_processed());
         thread.write(Writing::LeadSnapshot, context);
         let summary = (context.disk.current_epoch(), database.tree.last_processed());
         Leader::new(summary, context.config.servers)

@@ -153,7 +153,8 @@ mod tests {
             act: impl FnOnce(&mut SyncLimitCheck, &mut Context<'_>),
         ) {
             let mut network = Network::new(2, 0);
-            let mut disk = Tracked::new(Disk::new(std::sync::Arc::new(config.setup.tree())));
+            let mut disk =
+                Tracked::new(Disk::new(std::sync::Arc::new(config.setup.tree()), config.bugs));
             let mut effects = Effects::default();
             let mut context = Context {
                 at: now,

@@ -121,7 +121,7 @@ impl Following<'_> {
             (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
                 let mut tree = std::mem::take(&mut **tree);
                 tree.count_quotas_anew();
-                self.database.tree = Arc::new(tree);
+                self.database.replace_tree(tree);
                 self.database.committed_log.clear();
                 learner.phase = Phase::Synchronising;
             }

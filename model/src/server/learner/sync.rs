@@ -3,7 +3,7 @@
 
 use super::Following;
 use super::state::Phase;
-use crate::server::context::{Context, Writing};
+use crate::server::context::{Context, Exit, Writing};
 use crate::tree::DataTree;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
@@ -24,6 +24,8 @@ impl Following<'_> {
             LeaderPacket::Trunc(zxid) => {
                 learner.mode = Some(SyncMode::Trunc);
                 learner.phase = Phase::Synchronising;
+                // FileSnap.close waits for the thread that writes the tree of before.
+                self.database.finish_snapshot(context);
                 if !context.disk.make_mut().truncate(
                     zxid,
                     &context.config.setup,
@@ -33,7 +35,10 @@ impl Following<'_> {
                     self.reconnect_for_snapshot(context);
                     return;
                 }
-                self.database.reload(context);
+                if let Err(reason) = self.database.reload(context) {
+                    self.thread.exit = Some(Exit::NotLoaded(reason));
+                    return;
+                }
                 self.database.tree_mut().set_last_processed(zxid);
             }
             LeaderPacket::Snap(label) => {
@@ -81,7 +86,12 @@ impl Following<'_> {
         debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
         learner.phase = Phase::Persisting;
         match learner.mode {
-            Some(SyncMode::Snap | SyncMode::Trunc) => {
+            Some(mode @ (SyncMode::Snap | SyncMode::Trunc)) => {
+                // One snapshot is written at a time; that of a SNAP under another name until it is fsynced.
+                self.database.finish_snapshot(context);
+                if mode == SyncMode::Trunc {
+                    context.open_snapshot(self.database.tree.last_processed());
+                }
                 self.thread.write(Writing::SyncSnapshot, context)
             }
             _ => self.persist_committed(context),

@@ -55,6 +55,10 @@ fn sentence(event: &Event) -> String {
             "{server} acknowledges NEWLEADER of epoch {epoch} with history up to {history} \
              (durable: log up to {durable}, currentEpoch {current_epoch})"
         ),
+        Event::SnapshotTruncated { server, label, before, after } => format!(
+            "{server} truncates its snapshot {label} to write it anew (until then a start would load up to {before}, \
+             now up to {after})"
+        ),
         Event::Crashed { server, lost: 0 } => format!("{server} crashed, its log lost nothing"),
         Event::Crashed { server, lost } => {
             let lost = plural(*lost, "transaction");

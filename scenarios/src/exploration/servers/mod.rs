@@ -2,6 +2,7 @@
 
 mod report;
 
+use super::asked::Ensemble;
 use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,14 +54,16 @@ impl<'a> Question<'a> {
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 
-    fn applies_at_once(&self) -> bool {
-        self.exploration.ensemble.applies_at_once
+    fn asked(&self) -> report::Asked {
+        let Ensemble { applies_at_once, snap_count, .. } = self.exploration.ensemble;
+        report::Asked { budget: self.budget, election: self.election, applies_at_once, snap_count }
     }
 
     fn model(&self, reductions: bool) -> EnsembleModel {
-        let applies_at_once = self.applies_at_once();
+        let Ensemble { applies_at_once, snap_count, .. } = self.exploration.ensemble;
         let config = Config::new(self.budget.servers, 0);
-        let config = Config { bugs: self.scenario.bugs, applies_at_once, ..config };
+        let snap_count = snap_count.unwrap_or(config.snap_count);
+        let config = Config { bugs: self.scenario.bugs, applies_at_once, snap_count, ..config };
         EnsembleModel::new(config, self.budget, self.election, reductions, property::servers())
     }
 }
@@ -130,7 +133,7 @@ impl Question<'_> {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: report::dimensions(self.budget, self.election, self.applies_at_once()),
+            dimensions: self.asked().dimensions(),
             properties: report::properties(),
             unasked: Vec::new(),
             figures: figures(&outcome.statistics, None),
@@ -168,7 +171,7 @@ impl Question<'_> {
         report.finding = Some(Finding {
             scenario: report.title(),
             violation,
-            options: report::asked(self.budget, self.election, self.applies_at_once()),
+            options: self.asked().words(),
             config: Config::clone(config),
             case_file: None,
             replay: String::new(),
@@ -195,7 +198,7 @@ impl Question<'_> {
             version: Case::VERSION,
             scenario: self.scenario.name.clone(),
             grain: GrainKind::Ensemble,
-            parameters: report::parameters(self.budget),
+            parameters: self.asked().parameters(),
             seed: None,
             bugs: self.bugs.to_vec(),
             config: Config::clone(config),

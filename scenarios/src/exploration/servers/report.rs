@@ -26,101 +26,132 @@ pub(super) fn properties() -> Vec<String> {
     monitors.chain(OF_STATES).map(str::to_string).collect()
 }
 
-/// What was asked for, as a line.
-pub(super) fn asked(budget: Budget, election: Election, applies_at_once: bool) -> String {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
-    let budget = [
-        plural(txns.into(), "transaction"),
-        match crashes {
-            1 => "1 crash".to_string(),
-            _ => format!("{crashes} crashes"),
-        },
-        plural(breaks.into(), "broken connection"),
-        plural(timeouts.into(), "timeout"),
-        plural(fsync_errors.into(), "fsync error"),
-        plural(upsets.into(), "upset"),
-    ];
-    let budget = &budget[..budget.len() - usize::from(election != Election::Any)];
-    let servers = plural(servers.into(), "server");
-    let election = match election {
-        Election::Oracle => "elections by oracle",
-        Election::Any => "any member of a quorum elected",
-        Election::Fast => "elections as in the code",
-        Election::ByLot => "elections by lot",
-    };
-    let coarse = if applies_at_once { ", what is committed applied at once" } else { "" };
-    format!("{servers} over the ensemble grain, {election}{coarse}; budget: {}", budget.join(", "))
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// What may happen on a path.
+    pub(super) budget: Budget,
+    /// How leaders are elected.
+    pub(super) election: Election,
+    /// Whether what is committed is applied in the same step.
+    pub(super) applies_at_once: bool,
+    /// After how many transactions a background snapshot is taken; never, if nothing is said.
+    pub(super) snap_count: Option<u32>,
 }
 
-/// The budget as a case notes it.
-pub(super) fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
-    let kinds = [
-        ("servers", servers),
-        ("txns", txns),
-        ("crashes", crashes),
-        ("breaks", breaks),
-        ("timeouts", timeouts),
-        ("fsync_errors", fsync_errors),
-        ("upsets", upsets),
-    ];
-    kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
-}
+impl Asked {
+    /// As a line.
+    pub(super) fn words(self) -> String {
+        let Asked { budget, election, applies_at_once, snap_count } = self;
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
+        let budget = [
+            plural(txns.into(), "transaction"),
+            match crashes {
+                1 => "1 crash".to_string(),
+                _ => format!("{crashes} crashes"),
+            },
+            plural(breaks.into(), "broken connection"),
+            plural(timeouts.into(), "timeout"),
+            plural(fsync_errors.into(), "fsync error"),
+            plural(upsets.into(), "upset"),
+        ];
+        let budget = &budget[..budget.len() - usize::from(election != Election::Any)];
+        let servers = plural(servers.into(), "server");
+        let election = match election {
+            Election::Oracle => "elections by oracle",
+            Election::Any => "any member of a quorum elected",
+            Election::Fast => "elections as in the code",
+            Election::ByLot => "elections by lot",
+        };
+        let coarse = if applies_at_once { ", what is committed applied at once" } else { "" };
+        let snapshots = match snap_count {
+            Some(count) => format!(", snapCount {count}"),
+            None => String::new(),
+        };
+        format!(
+            "{servers} over the ensemble grain, {election}{coarse}{snapshots}; budget: {}",
+            budget.join(", ")
+        )
+    }
 
-/// What such a search varies, and what it leaves out.
-pub(super) fn dimensions(
-    budget: Budget,
-    election: Election,
-    applies_at_once: bool,
-) -> Vec<Dimension> {
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
-    let order = "every order in which packets, disk operations and starts take turns";
-    let proposed = "proposed by an established leader at any moment";
-    let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
+    /// The budget as a case notes it.
+    pub(super) fn parameters(self) -> BTreeMap<String, String> {
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
+        let kinds = [
+            ("servers", servers),
+            ("txns", txns),
+            ("crashes", crashes),
+            ("breaks", breaks),
+            ("timeouts", timeouts),
+            ("fsync_errors", fsync_errors),
+            ("upsets", upsets),
+        ];
+        kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
+    }
+
+    /// What such a search varies, and what it leaves out.
+    pub(super) fn dimensions(self) -> Vec<Dimension> {
+        let Asked { budget, election, applies_at_once, snap_count } = self;
+        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
+        let order = "every order in which packets, disk operations and starts take turns";
+        let proposed = "proposed by an established leader at any moment";
+        let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
                  without unsynced snapshots, and each number of packets that still arrive";
-    let broken = "with each number of packets that still arrive";
-    let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
+        let broken = "with each number of packets that still arrive";
+        let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
                    does so anyway)";
-    let failed = "an fsync of a log fails, with each part of the unsynced log lost, and its server \
-                  leaves its role";
-    let upset = "a server is elected that needs the vote of one that is ahead of it";
-    let elections = match election {
-        Election::Oracle => Dimension::new(
-            "elections",
-            true,
-            "by oracle: each quorum elects whom it would; --election fast brings in the votes, --election \
+        let failed = "a write to a log or its fsync fails, with each part of the unsynced log lost, and its server \
+                  leaves its role; or a write of a snapshot, and its process exits";
+        let upset = "a server is elected that needs the vote of one that is ahead of it";
+        let elections = match election {
+            Election::Oracle => Dimension::new(
+                "elections",
+                true,
+                "by oracle: each quorum elects whom it would; --election fast brings in the votes, --election \
              any whomever it could be made to follow",
-        ),
-        Election::Any => Dimension::new(
-            "elections",
-            true,
-            "each quorum elects any of its members, whatever their epochs and zxids; --election fast brings in \
+            ),
+            Election::Any => Dimension::new(
+                "elections",
+                true,
+                "each quorum elects any of its members, whatever their epochs and zxids; --election fast brings in \
              the votes",
-        ),
-        Election::Fast | Election::ByLot => Dimension::new(
-            "elections",
-            true,
-            "as in the code: each order of votes and timers, up to the third round",
-        ),
-    };
-    let applied = match applies_at_once {
-        true => "--coarse commit-apply: in the step in which a server learns of the commit",
-        false => "at any later moment than a server learns of the commit",
-    };
-    vec![
-        Dimension::new("servers", true, format!("{servers}: {order}")),
-        faults("transactions", txns, "--txns", proposed),
-        faults("crashes", crashes, "--crashes", crash),
-        faults("broken connections", breaks, "--breaks", broken),
-        faults("timeouts", timeouts, "--timeouts", timeout),
-        faults("fsync errors", fsync_errors, "--fsync-errors", failed),
-        elections,
-        match election {
-            Election::Any => faults("upsets", upsets, "--upsets", upset),
-            _ => Dimension::new("upsets", false, "--election any brings it in"),
-        },
-        Dimension::new("commit and apply", !applies_at_once, applied),
-        Dimension::new("background snapshots", false, "snapCount is never reached"),
-        Dimension::new("clients, sessions", false, "only at the service grain"),
-    ]
+            ),
+            Election::Fast | Election::ByLot => Dimension::new(
+                "elections",
+                true,
+                "as in the code: each order of votes and timers, up to the third round",
+            ),
+        };
+        let applied = match applies_at_once {
+            true => "--coarse commit-apply: in the step in which a server learns of the commit",
+            false => "at any later moment than a server learns of the commit",
+        };
+        vec![
+            Dimension::new("servers", true, format!("{servers}: {order}")),
+            faults("transactions", txns, "--txns", proposed),
+            faults("crashes", crashes, "--crashes", crash),
+            faults("broken connections", breaks, "--breaks", broken),
+            faults("timeouts", timeouts, "--timeouts", timeout),
+            faults("fsync errors", fsync_errors, "--fsync-errors", failed),
+            elections,
+            match election {
+                Election::Any => faults("upsets", upsets, "--upsets", upset),
+                _ => Dimension::new("upsets", false, "--election any brings it in"),
+            },
+            Dimension::new("commit and apply", !applies_at_once, applied),
+            match snap_count {
+                Some(count) => Dimension::new(
+                    "background snapshots",
+                    true,
+                    format!(
+                        "snapCount {count}: written while transactions are applied, in pieces of 4 znodes"
+                    ),
+                ),
+                None => {
+                    Dimension::new("background snapshots", false, "--snap-count brings them in")
+                }
+            },
+            Dimension::new("clients, sessions", false, "only at the service grain"),
+        ]
+    }
 }

@@ -32,16 +32,15 @@ where
     /// A step of the server that may as well be taken now (see [`vivarium_model::server::eager`]), the first
     /// in a fixed order: such steps commute, so their order does not matter.
     pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
-        // A background snapshot takes what is applied by then, so nothing may be put before it.
-        if self.config.snap_count != u32::MAX && !outlook.has(Flaw::EagerThoughSnapshots) {
-            return None;
-        }
         // Whatever a sleeping CommitProcessor is woken by comes early or late: that has not been thought through.
         if self.config.bugs.has(Bug::MissedWakeUp) {
             return None;
         }
         let (process, reductions) = (self.node.process.as_ref()?, self.reductions);
-        if reductions.appends && process.appends_eagerly(outlook) {
+        if process.is_writing_snapshot() && !outlook.has(Flaw::EagerThoughSnapshots) {
+            return None;
+        }
+        if reductions.appends && process.appends_eagerly(self.config, outlook) {
             return Some(Step::Append(self.server));
         }
         if reductions.fsyncs && process.fsyncs_eagerly(&self.node.disk, self.config, outlook) {
@@ -59,7 +58,7 @@ where
     }
 
     fn applies(&self, process: &Server, outlook: Outlook) -> bool {
-        process.applies_eagerly(self.config.bugs, outlook, |leader| {
+        process.applies_eagerly(self.config, outlook, |leader| {
             let others = || self.config.server_ids().filter(|id| *id != self.server);
             others().all(|id| {
                 self.followed_by(id).is_some_and(|connection| leader.has_synchronised(connection))

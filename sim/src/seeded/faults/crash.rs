@@ -80,7 +80,8 @@ pub(super) fn failed_write(random: &mut Random) -> (u8, Unwritten) {
     (surviving(random, 3), rest)
 }
 
-/// A server's disk stands still until its write or fsync fails. Nothing happens if there is none by then.
+/// A server's disk stands still until its write or fsync fails. Nothing happens if there is none by then. Where it was
+/// a snapshot the process has exited, and starts again.
 pub(super) fn fails_after(
     stall: Duration,
     server: ServerId,
@@ -90,6 +91,7 @@ pub(super) fn fails_after(
         // What waits for the disk must not come first.
         Order::Stall(server, stall + Duration::from_micros(1)),
         Order::Later(stall, Step::FsyncError { server, survive, rest }),
+        Order::Later(stall + Duration::from_millis(500), Step::Restart(server)),
     ]
 }
 

@@ -247,11 +247,15 @@ fn a_synchronisation_fails_at_the_disk_while_that_stands_still() {
     let (world, _) = world();
     for seed in 0..50 {
         let orders = ambushed(Fault::SyncFsyncError, seed, &synchronising(), &world);
-        let [Order::Stall(stalled, lasts), Order::Later(after, Step::FsyncError { server, .. })] =
-            orders[..]
+        let [
+            Order::Stall(stalled, lasts),
+            Order::Later(after, Step::FsyncError { server, .. }),
+            Order::Later(_, Step::Restart(restarted)),
+        ] = orders[..]
         else {
             panic!("{orders:?}");
         };
+        assert_eq!(restarted, server);
         assert!(stalled == ServerId(2) && server == stalled && after < lasts, "{orders:?}");
     }
 }

@@ -1,0 +1,66 @@
+//! S19: a snapshot that a start needs stays whole.
+//!
+//! A server may write a snapshot anew only where a start finds as much without it, in older snapshots and the log
+//! (rule 6.9.11): until the new one is on the disk, the process may end and the power may fail. Asked when the file is
+//! truncated, so no crash need come.
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::event::Event;
+
+/// The monitor of S19. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub struct WholeSnapshots;
+
+impl Monitor for WholeSnapshots {
+    fn name(&self) -> &'static str {
+        "S19 snapshots stay whole"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::SnapshotTruncated { .. })
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            Event::SnapshotTruncated { server, label, before, after } if after < before => {
+                Err(Objection::new(
+                    self.name(),
+                    format!(
+                        "{server} truncates the file of its snapshot {label} to write it anew: a start would load \
+                         what is up to {after}, where it loaded what is up to {before}."
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{TWO, Trial, z};
+
+    #[test]
+    fn a_snapshot_that_the_log_does_not_reach_back_to() {
+        let mut trial = Trial::new(WholeSnapshots);
+        let truncated =
+            |before, after| Event::SnapshotTruncated { server: TWO, label: z(1, 7), before, after };
+        // An older snapshot and the log give the same.
+        trial.accepts(truncated(z(1, 7), z(1, 7)));
+        trial.accepts(truncated(z(1, 9), z(1, 9)));
+        assert_eq!(
+            trial.objects(truncated(z(1, 9), z(1, 2))),
+            "S19 snapshots stay whole: server 2 truncates the file of its snapshot 1:7 to write it anew: a start \
+             would load what is up to 1:2, where it loaded what is up to 1:9."
+        );
+    }
+}

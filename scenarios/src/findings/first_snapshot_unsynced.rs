@@ -1,0 +1,73 @@
+//! The snapshot of a first start is not fsynced, and a log without a snapshot is refused (rule 6.9.4). Three new
+//! servers, whose power fails soon.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::power_loss::{DiskWatch, power_fails};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::fs;
+use std::time::Duration;
+
+/// What a server says that does not start.
+const REFUSES: &str = "No snapshot found, but there are log entries";
+
+/// A server that starts at all serves within this.
+const STARTS: Duration = Duration::from_secs(20);
+
+/// Starts three servers for the first time, has a write answered, and lets the power fail at all of them.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    // The power loss copies the files.
+    let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
+    let all = ensemble.all();
+    let mut watches = Vec::new();
+    for server in &all {
+        let failed = "a server's directory could not be made";
+        fs::create_dir_all(ensemble.files(*server)).map_err(Trouble::machine(failed))?;
+        ensemble.start(&[*server])?;
+        // It writes nothing before its runtime has begun, which takes some tenths of a second.
+        watches.push(DiskWatch::begin(&ensemble, *server, &[])?);
+    }
+    let leader = ensemble.serving(&all)?;
+    let paid = ensemble.session(leader)?.create("/paid")?;
+    ensemble.until("/paid in every log", SOON, |it| {
+        it.all().into_iter().all(|server| it.has_logged(server, "/paid"))
+    })?;
+    tale.say(format!(
+        "3 servers have started for the first time; {leader} leads; create /paid is answered, zxid {paid}"
+    ));
+    if variant == Variant::Control {
+        watches.iter_mut().try_for_each(DiskWatch::writes_through)?;
+        tale.say("the system writes everything through, as it does by itself sooner or later");
+    }
+    for (server, watch) in all.iter().zip(watches) {
+        let loss = power_fails(&mut ensemble, *server, watch, "snapshot.")?;
+        tale.say(format!("the power fails at {server}: of its snapshots, {loss}"));
+    }
+    ensemble.crash(&all);
+
+    ensemble.start(&all)?;
+    let mut up = Vec::new();
+    for server in &all {
+        if ensemble.serves_within(*server, STARTS) {
+            up.push(*server);
+        } else if ensemble.log(*server).contains(REFUSES) {
+            tale.say(format!("{server} does not start: {REFUSES}"));
+        }
+    }
+    if up.is_empty() {
+        let shown = "no server serves, and /paid, which was answered, can be read nowhere";
+        return Ok(Outcome::Shown(shown.to_owned()));
+    }
+    let have = ensemble.who_has("/paid", &up)?;
+    tale.say(format!("{} serve; /paid is at {}", listed(&up), listed(&have)));
+    Ok(match have.len() {
+        3 => Outcome::Kept("/paid is at every server".to_owned()),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
+    })
+}

@@ -1,0 +1,153 @@
+//! A snapshot is written over the file of its name (rule 6.9.11). Three servers that were set up from a backup, a
+//! snapshot and no log, find no room on their disks when each is elected.
+
+use super::Variant;
+use super::bulk;
+use super::disk;
+use super::ensemble::{Ensemble, SOON, listed, options};
+use super::session::Session;
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::collections::BTreeSet;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+use vivarium_model::id::ServerId;
+
+/// The disk takes files of half a snapshot.
+const ROOM: u64 = bulk::KILOBYTES as u64 * 1_000 / 2;
+
+/// How long it may take until each of three servers has been elected once, each after the end of the one before it.
+const ELECTED: Duration = Duration::from_secs(90);
+
+/// What was answered long ago.
+const PAID: &str = "/paid";
+
+/// Sets three servers up from a snapshot, starts them on full disks until each has tried to lead, and once more with
+/// room.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
+    let mut client = ensemble.session(leader)?;
+    bulk::create(&mut client)?;
+    client.create(PAID)?;
+    has_logged_everywhere(&ensemble, &mut client)?;
+    // Whoever is elected now writes a snapshot of all that.
+    ensemble.crash(&ensemble.all());
+    let all = ensemble.all();
+    ensemble.start(&all)?;
+    let leader = ensemble.serving(&all)?;
+    ensemble.crash(&all);
+    let snapshot = newest_snapshot(&ensemble, leader)?;
+    tale.say(format!(
+        "3 servers have {PAID} and {} kB; {leader} was elected last, and has written {snapshot}",
+        bulk::KILOBYTES
+    ));
+    is_set_up(&ensemble, leader, &snapshot, variant, tale)?;
+
+    without_room(&mut ensemble, variant, tale)?;
+    ensemble.start(&all)?;
+    let leader = ensemble.serving(&all)?;
+    let have = ensemble.who_has(PAID, &all)?;
+    tale.say(format!(
+        "there is room again, and all are started: {leader} leads; {PAID} is at {}",
+        listed(&have)
+    ));
+    Ok(match have.len() {
+        0 => Outcome::Shown(format!("all znodes are gone on every server, {PAID} among them")),
+        3 => Outcome::Kept(format!("{PAID} is at every server")),
+        _ => Outcome::Inconclusive(format!("{PAID} is at {} only", listed(&have))),
+    })
+}
+
+fn has_logged_everywhere(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
+    let last = client.create("/last")?;
+    ensemble.until("all of it at every server", SOON, |it| {
+        it.all().into_iter().all(|server| it.applied(server) >= Some(last))
+    })
+}
+
+/// The last name in order: the zxids have one length.
+fn newest_snapshot(ensemble: &Ensemble, server: ServerId) -> Result<String, Trouble> {
+    let newest = ensemble.named(server, "snapshot.").pop();
+    newest.ok_or_else(|| Trouble::Otherwise(format!("{server} has no snapshot")))
+}
+
+/// Every server gets the snapshot: alone, or in the control beside what it has.
+fn is_set_up(
+    ensemble: &Ensemble,
+    from: ServerId,
+    snapshot: &str,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let failed = "a server's files could not be laid out";
+    let backup = fs::read(ensemble.files(from).join(snapshot)).map_err(Trouble::machine(failed))?;
+    for server in ensemble.all() {
+        let files = ensemble.files(server);
+        if variant == Variant::Defect {
+            fs::remove_dir_all(&files).map_err(Trouble::machine(failed))?;
+            fs::create_dir_all(&files).map_err(Trouble::machine(failed))?;
+        }
+        fs::write(files.join(snapshot), &backup).map_err(Trouble::machine(failed))?;
+    }
+    tale.say(match variant {
+        Variant::Defect => {
+            format!("3 new servers are set up from a backup: each has {snapshot} and nothing else")
+        }
+        Variant::Control => format!("each gets {snapshot}, beside its log and older snapshots"),
+    });
+    Ok(())
+}
+
+/// Starts all on disks without room for a snapshot, and each again when its process has ended, until every one has
+/// ended once. In the control the third is never elected: the others come back with as much as it has, and larger ids.
+fn without_room(
+    ensemble: &mut Ensemble,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<(), Trouble> {
+    let all = ensemble.all();
+    let enough = match variant {
+        Variant::Defect => all.len(),
+        Variant::Control => 2,
+    };
+    for server in &all {
+        starts_without_room(ensemble, *server)?;
+    }
+    let (begun, mut ended) = (Instant::now(), BTreeSet::new());
+    while ended.len() < enough {
+        if begun.elapsed() > ELECTED {
+            let what = "each server elected, and without room".to_owned();
+            return Err(Trouble::NotSeen { what, patience: ELECTED });
+        }
+        for server in &all {
+            let Some(status) = ensemble.has_ended(*server) else { continue };
+            if !status.ends_with(": 10") {
+                return Err(Trouble::Otherwise(format!("{server} ended with {status}")));
+            }
+            if ended.insert(*server) {
+                tale.say(format!(
+                    "{server} is elected, writes its snapshot, finds no room, and ends with exit code 10; it is \
+                     started again"
+                ));
+            }
+            if ended.len() < enough {
+                starts_without_room(ensemble, *server)?;
+            }
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    ensemble.crash(&all);
+    Ok(())
+}
+
+/// The limit is there long before the server writes anything: its runtime takes some tenths of a second to begin.
+fn starts_without_room(ensemble: &mut Ensemble, server: ServerId) -> Result<(), Trouble> {
+    ensemble.start(&[server])?;
+    disk::limit_files(ensemble.process(server)?, Some(ROOM))
+}
