@@ -86,6 +86,13 @@ fn findings_have_names_and_need_a_zookeeper() {
         refused(&["findings", "--class-path", "lib/*"]),
         "`--class-path` is for one of them: write `vivarium findings NAME --class-path PATHS`"
     );
+    assert_eq!(
+        refused(&["findings", "--zookeeper", "3.9.5"]),
+        "`--zookeeper` is for one of them: write `vivarium findings NAME --zookeeper RELEASE`"
+    );
+    let unknown = "unknown ZooKeeper release `3.9`: there are 3.6.3, 3.8.0, 3.9.5";
+    assert_eq!(refused(&["findings", "sync-at-leader", "--zookeeper", "3.9"]), unknown);
+    assert_eq!(refused(&["findings", "--get", "3.9"]), unknown);
     let mut command = command(&directory("findings"), &["findings", "sync-at-leader"]);
     let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");
     assert_eq!(output.status.code(), Some(3));

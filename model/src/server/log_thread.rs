@@ -79,9 +79,12 @@ impl LogThread {
 
     /// Whether the next transaction that is logged is the one for which a background snapshot begins, if it may.
     pub(super) fn is_due_for_snapshot(&self, id: ServerId, config: &Config) -> bool {
+        if !config.takes_snapshots() {
+            return false;
+        }
         let half = (config.snap_count / 2).max(1);
         let limit = half + half * u32::from(id.0) / u32::from(config.servers);
-        config.takes_snapshots() && self.logged_since_snapshot >= limit
+        self.logged_since_snapshot >= limit
     }
 
     /// Counts a logged transaction. Returns whether snapCount is reached, for which a background snapshot begins, and a

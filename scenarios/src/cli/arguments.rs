@@ -57,8 +57,14 @@ pub(super) struct FindingsArguments {
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
     /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
-    #[arg(long, value_name = "PATHS")]
+    #[arg(long, value_name = "PATHS", conflicts_with = "zookeeper")]
     pub(super) class_path: Option<String>,
+    /// Which ZooKeeper to run: 3.8.0 (Debian's), or 3.6.3 or 3.9.5, once they were got [default: 3.8.0]
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) zookeeper: Option<String>,
+    /// Get that release of ZooKeeper into the user's cache folder, by pip, and do nothing else
+    #[arg(long, value_name = "RELEASE", conflicts_with_all = ["name", "class_path", "zookeeper"])]
+    pub(super) get: Option<String>,
 }
 
 // All values are text here: what they mean is checked where the sentence about it is written.

@@ -5,20 +5,34 @@ use super::arguments::FindingsArguments;
 use super::guard;
 use super::output::emit;
 use super::select::nearest;
-use crate::conform::Installation;
+use crate::conform::{self, Installation};
 use crate::findings::{FINDINGS, Finding, Outcome, Tale, Variant};
 
 /// Lists all of them, or runs one.
 pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
-    let class_path = arguments.class_path.as_deref();
+    if let Some(release) = &arguments.get {
+        return got(release);
+    }
     match &arguments.name {
-        None if class_path.is_some() => Err(
+        None if arguments.class_path.is_some() => Err(
             "`--class-path` is for one of them: write `vivarium findings NAME --class-path PATHS`"
                 .to_owned(),
         ),
+        None if arguments.zookeeper.is_some() => Err(
+            "`--zookeeper` is for one of them: write `vivarium findings NAME --zookeeper RELEASE`"
+                .to_owned(),
+        ),
         None => Ok(emit(&listing(), 0)),
-        Some(name) => run(named(name)?, class_path),
+        Some(name) => run(named(name)?, arguments),
     }
+}
+
+fn got(release: &str) -> Result<u8, String> {
+    say(&format!("gets ZooKeeper {release}, unless it is there; this can take minutes"));
+    let folder = conform::get(release).map_err(|error| error.to_string())?;
+    say(&format!("ZooKeeper {release} is in {}", folder.display()));
+    say(&format!("  use it: vivarium findings NAME --zookeeper {release}"));
+    Ok(0)
 }
 
 fn named(name: &str) -> Result<&'static Finding, String> {
@@ -57,10 +71,11 @@ fn tracker(number: Option<u32>) -> String {
 }
 
 /// The model first, then real servers, then the control.
-fn run(finding: &Finding, class_path: Option<&str>) -> Result<u8, String> {
-    let installation = match class_path {
-        None => Installation::find(),
-        Some(class_path) => Installation::with_class_path(class_path),
+fn run(finding: &Finding, arguments: &FindingsArguments) -> Result<u8, String> {
+    let installation = match (&arguments.class_path, &arguments.zookeeper) {
+        (Some(class_path), _) => Installation::with_class_path(class_path),
+        (None, Some(release)) => Installation::of_release(release),
+        (None, None) => Installation::find(),
     };
     let installation = installation.map_err(|error| error.to_string())?;
     finding.check().map_err(|trouble| trouble.to_string())?;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 use vivarium_model::wire::WireError;
@@ -17,6 +18,29 @@ pub enum ConformError {
     /// There is no ZooKeeper.
     #[error("ZooKeeper is not installed ({0} is missing); `apt-get install zookeeper` installs it")]
     NoZooKeeper(String),
+    /// A release that is not known, and those that are.
+    #[error("unknown ZooKeeper release `{0}`: there are {1}")]
+    UnknownRelease(String, String),
+    /// A release that is not in the cache folder.
+    #[error(
+        "ZooKeeper {release} is not in {}: `vivarium findings --get {release}` gets it ({megabytes} MB, by pip)",
+        cache.display()
+    )]
+    NotGot { release: &'static str, megabytes: u32, cache: PathBuf },
+    /// There is no place for releases.
+    #[error("releases of ZooKeeper are kept in a cache folder: set XDG_CACHE_HOME or HOME")]
+    NoCache,
+    /// A program could not be run, or a file not written, to get a release.
+    #[error(
+        "ZooKeeper could not be got: {0}; it takes python3 with pip, tar, and room on the disk"
+    )]
+    Get(#[source] io::Error),
+    /// A program failed.
+    #[error("ZooKeeper could not be got: `{command}` ended with {status}")]
+    CommandFailed { command: String, status: String },
+    /// The package is another than it was.
+    #[error("the package {package} has no ZooKeeper {release}")]
+    NotCarried { release: &'static str, package: String },
     /// The directory or the process could not be made.
     #[error("a ZooKeeper server could not be started: {0}")]
     Start(#[source] io::Error),

@@ -43,6 +43,12 @@ impl Installation {
         Ok(Installation { java, class_path: class_path.into() })
     }
 
+    /// The same, and nothing is added to it.
+    pub(super) fn with_paths(class_path: OsString) -> Result<Installation, ConformError> {
+        let java = find_java().ok_or(ConformError::NoJava)?;
+        Ok(Installation { java, class_path })
+    }
+
     fn of(java: PathBuf, jar: &Path) -> Result<Installation, ConformError> {
         if !jar.is_file() {
             return Err(ConformError::NoZooKeeper(jar.display().to_string()));

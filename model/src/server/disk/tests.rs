@@ -8,6 +8,7 @@ use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::Release;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::txn::TxnBody;
+use proptest::prelude::*;
 
 fn empty() -> Disk {
     Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
@@ -249,4 +250,97 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
     disk.fsync();
     disk.crash(Tail { cuts: true, ..Tail::LOST });
     assert_eq!(counters(&disk), [1, 2, 3]);
+}
+
+/// Something that is done to a disk.
+#[derive(Clone, Copy, Debug)]
+enum Done {
+    Append,
+    Fsync,
+    /// A snapshot of what is applied, so many transactions behind the log.
+    Snapshot {
+        behind: u32,
+        durable: bool,
+    },
+    /// A SNAP, so many transactions ahead of the log.
+    Snap(u32),
+    /// The file of one of the snapshots is opened to be written.
+    Open(usize),
+}
+
+fn done() -> impl Strategy<Value = Done> {
+    prop_oneof![
+        4 => Just(Done::Append),
+        2 => Just(Done::Fsync),
+        2 => (0_u32..3, any::<bool>())
+            .prop_map(|(behind, durable)| Done::Snapshot { behind, durable }),
+        1 => (1_u32..4).prop_map(Done::Snap),
+        2 => (0_usize..5).prop_map(Done::Open),
+    ]
+}
+
+proptest! {
+    /// What a disk says to be sure is what is loaded after the worst crash, and a file that is opened to be written takes
+    /// away as much as it says.
+    #[test]
+    fn what_is_recoverable_is_what_a_start_loads(steps in prop::collection::vec(done(), 0..30)) {
+        let bugs = Release::Head.bugs();
+        let (mut disk, mut last) = (empty(), 0);
+        for step in steps {
+            let labelled = |counter: u32, durable| match counter {
+                0 => Snapshot { label: Zxid::ZERO, ..snapshot(0, durable) },
+                _ => snapshot(counter, durable),
+            };
+            match step {
+                Done::Append => {
+                    last += 1;
+                    disk.append(txn(last));
+                }
+                Done::Fsync => disk.fsync(),
+                Done::Snapshot { behind, durable } => {
+                    disk.add_snapshot(labelled(last.saturating_sub(behind), durable), bugs);
+                }
+                Done::Snap(ahead) => {
+                    disk.fsync();
+                    last += ahead;
+                    disk.replace_by_snapshot(snapshot(last, true), bugs);
+                }
+                Done::Open(at) => {
+                    let labels: Vec<Zxid> = disk.snapshots().iter().map(|it| it.label).collect();
+                    let Some(label) = labels.get(at) else { continue };
+                    let before = disk.last_recoverable();
+                    if let Some(truncated) = disk.open_snapshot(*label, bugs) {
+                        let after = disk.last_recoverable();
+                        prop_assert_eq!(truncated, Truncated { before, after });
+                    }
+                    prop_assert!(disk.snapshots().iter().all(|it| it.label != *label));
+                }
+            }
+            is_what_a_start_loads(&disk)?;
+        }
+    }
+}
+
+/// After a crash that takes what it can. A log with a gap above its snapshot is loaded as far as it goes without one.
+fn is_what_a_start_loads(disk: &Disk) -> Result<(), TestCaseError> {
+    let mut crashed = disk.clone();
+    crashed.crash(Tail::LOST);
+    if crashed.snapshots().is_empty() {
+        let begun = crashed.begin_database(&Setup::NONE, Bugs::NONE);
+        prop_assert_eq!(begun.is_err(), !crashed.log().is_empty());
+    }
+    let Some((tree, from)) = crashed.load() else { return Ok(()) };
+    let label = crashed.snapshots().last().expect("it was loaded").label;
+    let mut expected = label.counter();
+    for txn in &crashed.log()[from..] {
+        if txn.zxid.counter() != expected + 1 {
+            break;
+        }
+        expected += 1;
+    }
+    prop_assert_eq!(disk.last_recoverable().counter(), expected);
+    if expected == crashed.log().last().map_or(0, |txn| txn.zxid.counter()) {
+        prop_assert_eq!(tree.last_processed(), disk.last_recoverable());
+    }
+    Ok(())
 }

