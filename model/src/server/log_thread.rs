@@ -58,7 +58,8 @@ impl LogThread {
         std::mem::take(&mut self.to_ack)
     }
 
-    /// The role ends, and the next one has a log thread of its own: what is queued is appended, all is fsynced, nobody is told (ZOOKEEPER-4712).
+    /// The role ends, and the next one has a log thread of its own: what is queued is appended, and the log is fsynced;
+    /// nothing is acknowledged (ZOOKEEPER-4712).
     pub(super) fn finish(&mut self, context: &mut Context<'_>) {
         for txn in self.queue.drain(..) {
             context.disk.make_mut().append(txn);

@@ -150,7 +150,8 @@ pub enum Step {
         followers: ServerSet,
     },
     /// A fault: an fsync of the log fails, or a write to it, the log thread's or one of a synchronisation. The server
-    /// leaves its role without its process ending (rules 6.7 and 6.8).
+    /// leaves its role without its process ending (rules 6.7 and 6.8). Where it is a snapshot that is written, the
+    /// process exits (rule 6.9.11).
     FsyncError {
         server: ServerId,
         /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.

@@ -36,7 +36,7 @@ pub(super) fn reproduce(
     bulk::create(&mut client)?;
     client.create(PAID)?;
     has_logged_everywhere(&ensemble, &mut client)?;
-    // Whoever is elected now writes a snapshot of all that.
+    // The server that is elected now writes a snapshot of all that.
     ensemble.crash(&ensemble.all());
     let all = ensemble.all();
     ensemble.start(&all)?;

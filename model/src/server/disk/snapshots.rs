@@ -134,7 +134,7 @@ impl Disk {
 
     /// Loads the database: the newest snapshot and every logged transaction above its label, in
     /// order (rule 6.9.3). Returns the tree and where in the log the replay began; nothing without any snapshot. A
-    /// torn last record is taken for the end of the file (rule 6.7.5); whoever starts on it mends that first.
+    /// torn last record is taken for the end of the file (rule 6.7.5); a start mends that first.
     pub fn load(&self) -> Option<(DataTree, usize)> {
         let newest = self.newest_snapshot()?;
         let mut tree = DataTree::clone(&newest.content);

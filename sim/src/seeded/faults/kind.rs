@@ -30,7 +30,8 @@ named! {
         /// A server's disk makes nothing durable for a while.
         DiskStall = "disk stall",
         /// A server's fsync of its log fails, or a write to it, after the disk has stood still for a moment: what was
-        /// appended meanwhile is lost, or a part of it. The server leaves its role without its process ending.
+        /// appended meanwhile is lost, or a part of it. The server leaves its role without its process ending; where it is a
+        /// snapshot that is written, the process exits and starts again.
         FsyncError = "fsync error",
         /// The leader takes a session for over, whenever it was last heard from.
         SessionExpiry = "session expiry",
