@@ -28,8 +28,10 @@ pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
 }
 
 fn got(release: &str) -> Result<u8, String> {
-    say(&format!("gets ZooKeeper {release}, unless it is there; this can take minutes"));
-    let folder = conform::get(release).map_err(|error| error.to_string())?;
+    let folder = conform::get(release, |megabytes| {
+        say(&format!("gets ZooKeeper {release}: {megabytes} MB, this can take minutes"));
+    });
+    let folder = folder.map_err(|error| error.to_string())?;
     say(&format!("ZooKeeper {release} is in {}", folder.display()));
     say(&format!("  use it: vivarium findings NAME --zookeeper {release}"));
     Ok(0)

@@ -112,16 +112,18 @@ impl Installation {
     }
 }
 
-/// Gets a release of ZooKeeper into the cache folder; where that is. One that is there already is left as it is.
+/// Gets a release of ZooKeeper into the cache folder; where that is. One that is there already is left as it is, else
+/// `begins` is called with the size of what is got, in megabytes.
 ///
 /// # Errors
 /// It is not known; or `pip` or `tar` is missing, or one of them failed.
-pub fn get(release: &str) -> Result<PathBuf, ConformError> {
+pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformError> {
     let (carried, cache) = (Carried::named(release)?, cache()?);
     let folder = carried.folder(&cache);
     if carried.is_there(&cache) {
         return Ok(folder);
     }
+    begins(carried.megabytes);
     fs::create_dir_all(&cache).map_err(ConformError::Get)?;
     // Beside the folder, so that renaming is enough.
     let work = TempDir::with_prefix_in("get-", &cache).map_err(ConformError::Get)?;
