@@ -44,6 +44,7 @@ impl Drawn {
         config.election = draw_election(scenario, servers, &seeds);
         let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
         transport.apply(&mut config);
+        let progress_bound = progress_bound(scenario, &config);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -58,7 +59,7 @@ impl Drawn {
             transport,
             aftermath,
             chaos: scenario.chaos,
-            progress_bound: scenario.progress_bound,
+            progress_bound,
             search: None,
         }
     }
@@ -82,6 +83,16 @@ fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
     match on && servers > 1 && scenario.faults.has(kind) {
         true => Election::ByLot,
         false => Election::Fast,
+    }
+}
+
+/// An election by lot fails where the lot falls on a server that the others cannot follow, which the servers notice after
+/// initLimit ticks. So many failures in a row leave time for the rest.
+fn progress_bound(scenario: &Scenario, config: &Config) -> Duration {
+    const FAILURES: u32 = 20;
+    match config.election {
+        Election::ByLot => scenario.progress_bound + config.tick * config.init_limit * FAILURES,
+        _ => scenario.progress_bound,
     }
 }
 
