@@ -93,6 +93,10 @@ fn findings_have_names_and_need_a_zookeeper() {
     let unknown = "unknown ZooKeeper release `3.9`: there are 3.6.3, 3.8.0, 3.9.5";
     assert_eq!(refused(&["findings", "sync-at-leader", "--zookeeper", "3.9"]), unknown);
     assert_eq!(refused(&["findings", "--get", "3.9"]), unknown);
+    assert_eq!(
+        refused(&["findings", "--get", "3.8.0"]),
+        "ZooKeeper 3.8.0 is Debian's: `apt-get install zookeeper` installs it"
+    );
     let mut command = command(&directory("findings"), &["findings", "sync-at-leader"]);
     let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");
     assert_eq!(output.status.code(), Some(3));

@@ -82,8 +82,13 @@ impl Ensemble {
     /// The process of the server that has just taken a step ends, if that is what came of it. What it wrote is in its
     /// files; what it had not handed to them, or to its connections, goes with it.
     pub(super) fn end_exiting(&mut self, step: &Step, effects: &mut Effects) {
-        let Some(server) = self.taker(step) else { return };
-        let Some(exit) = self.server(server).and_then(Server::exits) else { return };
+        let exits = |id: ServerId| self.server(id).and_then(Server::exits);
+        let taken = self.taker(step).and_then(|server| Some((server, exits(server)?)));
+        debug_assert!(
+            taken.is_some() || self.config.server_ids().all(|id| exits(id).is_none()),
+            "{step} ends the process of a server that did not take it"
+        );
+        let Some((server, exit)) = taken else { return };
         let survive = match *step {
             Step::FsyncError { survive, .. } => survive,
             _ => 0,

@@ -33,11 +33,7 @@ impl Database {
     /// # Errors
     /// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from.
     pub(super) fn reload(&mut self, context: &mut Context<'_>) -> Result<(), &'static str> {
-        if context.disk.snapshots().is_empty() {
-            context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
-        }
-        let loaded = context.disk.load().expect("there is a snapshot");
-        let Database { tree, committed_log, .. } = Database::of_disk(loaded, context);
+        let Database { tree, committed_log, .. } = Database::of_disk(load(context)?, context);
         self.replace_tree(Arc::unwrap_or_clone(tree));
         self.committed_log = committed_log;
         Ok(())
@@ -75,4 +71,16 @@ impl Database {
         let content = Arc::clone(&self.tree);
         Snapshot { label: self.tree.last_processed(), content, durable }
     }
+}
+
+/// What the disk holds, and where in the log its replay begins; a disk without anything holds the first database then
+/// (rule 6.9.4).
+///
+/// # Errors
+/// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from.
+pub(super) fn load(context: &mut Context<'_>) -> Result<(DataTree, usize), &'static str> {
+    if context.disk.snapshots().is_empty() {
+        context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
+    }
+    Ok(context.disk.load().expect("there is a snapshot"))
 }

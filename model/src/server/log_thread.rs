@@ -80,17 +80,11 @@ impl LogThread {
 
     /// Whether the next transaction that is logged is the one for which a background snapshot begins, if it may.
     pub(super) fn is_due_for_snapshot(&self, id: ServerId, config: &Config) -> bool {
-        if !config.takes_snapshots() {
-            return false;
-        }
-        let half = (config.snap_count / 2).max(1);
-        let limit = half + half * u32::from(id.0) / u32::from(config.servers);
-        self.logged_since_snapshot >= limit
+        config.snapshot_limit(id).is_some_and(|limit| self.logged_since_snapshot >= limit)
     }
 
     /// Counts a logged transaction. Returns whether snapCount is reached, for which a background snapshot begins, and a
-    /// new file; `may_begin` is false where none can begin now. (The real count is drawn between half of snapCount and
-    /// all of it, so that servers do not all snapshot at once; here the server's id staggers them.)
+    /// new file; `may_begin` is false where none can begin now.
     pub(super) fn count_for_snapshot(
         &mut self,
         may_begin: bool,

@@ -99,10 +99,7 @@ impl Server {
         if context.disk.is_torn() {
             context.disk.make_mut().begin_file();
         }
-        if context.disk.snapshots().is_empty() {
-            context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
-        }
-        let (tree, from) = context.disk.load().expect("there is a snapshot");
+        let (tree, from) = database::load(context)?;
         if context.disk.has_gap(from) && !context.config.bugs.has(Bug::GapsAreReplayed) {
             return Err("a transaction is missing in its log");
         }

@@ -73,13 +73,13 @@ impl SnapshotInProgress {
 
 impl Database {
     /// Whether a background snapshot is in progress.
-    pub(super) fn is_being_written(&self) -> bool {
+    pub(super) fn is_writing_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }
 
     /// Begins a background snapshot.
     pub(super) fn begin_snapshot(&mut self, context: &mut Context<'_>) {
-        assert!(!self.is_being_written(), "{}: one background snapshot at a time", context.id);
+        assert!(!self.is_writing_snapshot(), "{}: one background snapshot at a time", context.id);
         let snapshot = SnapshotInProgress::begin(&self.tree);
         context.open_snapshot(snapshot.label);
         self.snapshot = Some(snapshot);

@@ -136,7 +136,7 @@ impl Server {
     pub(crate) fn append_next(&mut self, context: &mut Context<'_>) {
         self.log.append_next(context);
         self.planted_ack(context);
-        let may_begin = self.is_serving() && !self.database.is_being_written();
+        let may_begin = self.is_serving() && !self.database.is_writing_snapshot();
         if self.log.count_for_snapshot(may_begin, context) {
             self.database.begin_snapshot(context);
         }
@@ -261,8 +261,13 @@ mod tests {
     use crate::server::disk::Disk;
     use crate::vocabulary::config::Config;
     use crate::vocabulary::effect::Effects;
+    use crate::vocabulary::error::Error;
     use crate::vocabulary::fingerprint::Tracked;
+    use crate::vocabulary::id::Xid;
+    use crate::vocabulary::release::Bugs;
     use crate::vocabulary::time::Time;
+    use crate::vocabulary::txn::{Txn, TxnBody};
+    use crate::vocabulary::zxid::{Epoch, Zxid};
     use std::sync::Arc;
 
     /// Does this to a server that has just started, and is LOOKING.
@@ -281,6 +286,24 @@ mod tests {
         };
         let mut server = Server::boot(&mut context).expect("an empty disk is no reason to refuse");
         run(&mut server, &mut context);
+    }
+
+    /// The one snapshot is being written anew when the tree is to be loaded from it.
+    #[test]
+    fn a_database_without_a_snapshot_is_loaded_only_where_there_is_no_log() {
+        while_looking(|server, context| {
+            let (zxid, body) = (Zxid::new(Epoch(1), 1), TxnBody::Error(Error::NoNode));
+            let txn = Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body };
+            let in_place = Bugs::NONE.with(Bug::SnapshotWrittenInPlace);
+            let _ = context.disk.make_mut().open_snapshot(Zxid::ZERO, in_place);
+            let mut empty = context.disk.clone();
+            context.disk.make_mut().append(Arc::new(txn));
+            let refused = server.database.reload(context);
+            assert_eq!(refused, Err("no snapshot was found, but there is a log"));
+            std::mem::swap(context.disk, &mut empty);
+            assert_eq!(server.database.reload(context), Ok(()));
+            assert_eq!(server.database.tree.last_processed(), Zxid::ZERO);
+        });
     }
 
     #[test]

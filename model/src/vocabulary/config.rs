@@ -299,6 +299,16 @@ impl Config {
         }
     }
 
+    /// After how many logged transactions the next one begins a background snapshot at a server, if it may. (The real
+    /// count is drawn between half of snapCount and all of it, so that servers do not all snapshot at once; here the
+    /// server's id staggers them.)
+    pub fn snapshot_limit(&self, server: ServerId) -> Option<u32> {
+        let half = (self.snap_count / 2).max(1);
+        self.takes_snapshots().then(|| {
+            half + (u64::from(half) * u64::from(server.0) / u64::from(self.servers)) as u32
+        })
+    }
+
     /// Whether servers take background snapshots at all.
     pub fn takes_snapshots(&self) -> bool {
         self.snap_count != u32::MAX

@@ -252,7 +252,7 @@ pub(super) struct ExploreArguments {
     /// How many writes to servers' disks may fail, of logs and of snapshots [default: 0]
     #[arg(long, value_name = "F", allow_hyphen_values = true)]
     pub(super) fsync_errors: Option<String>,
-    /// Servers take a background snapshot after so many transactions, at the most; 2 is the least that ZooKeeper takes
+    /// Servers take a background snapshot after at most this number of transactions; 2 is the least that ZooKeeper takes
     /// [default: never]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) snap_count: Option<String>,

@@ -21,6 +21,9 @@ pub enum ConformError {
     /// A release that is not known, and those that are.
     #[error("unknown ZooKeeper release `{0}`: there are {1}")]
     UnknownRelease(String, String),
+    /// A release that a package of the system is, and that is not got.
+    #[error("ZooKeeper {0} is Debian's: `apt-get install zookeeper` installs it")]
+    Installed(&'static str),
     /// A release that is not in the cache folder.
     #[error(
         "ZooKeeper {release} is not in {}: `vivarium findings --get {release}` gets it ({megabytes} MB, by pip)",

@@ -118,6 +118,9 @@ impl Installation {
 /// # Errors
 /// It is not known; or `pip` or `tar` is missing, or one of them failed.
 pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformError> {
+    if release == INSTALLED {
+        return Err(ConformError::Installed(INSTALLED));
+    }
     let (carried, cache) = (Carried::named(release)?, cache()?);
     let folder = carried.folder(&cache);
     if carried.is_there(&cache) {

@@ -281,8 +281,8 @@ impl Exploration {
         self
     }
 
-    /// A server takes a background snapshot when its log thread has written so many transactions since the last one, at
-    /// the most (`snapCount`; half of them at the least). Unless this is called there are none.
+    /// A server takes a background snapshot when its log thread has written between half of `snap_count` transactions and
+    /// all of them since the last one (`snapCount`): 2 to 510. Unless this is called there are none.
     #[must_use]
     pub fn snap_count(mut self, snap_count: u32) -> Exploration {
         self.ensemble.snap_count = Some(snap_count);

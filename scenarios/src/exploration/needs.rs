@@ -92,6 +92,10 @@ impl Needs {
     }
 }
 
+/// The largest snapCount with which the budgets of the defects that take background snapshots are known to do: the least
+/// that ZooKeeper takes, or one more, which is halved to the same.
+pub(super) const MOST_SNAP_COUNT: u32 = 3;
+
 /// Whether a defect shows only where servers take background snapshots.
 pub(super) fn takes_snapshots(bug: Bug) -> bool {
     matches!(bug, Bug::SnapshotAheadOfLog | Bug::SnapshotOutlivesRole)
@@ -179,7 +183,7 @@ mod tests {
         let mut config = Config::new(budget.servers, 0);
         config.bugs = Bugs::NONE.with(bug);
         if takes_snapshots(bug) {
-            config.snap_count = 2;
+            config.snap_count = MOST_SNAP_COUNT;
         }
         let monitors = property::servers();
         let model = EnsembleModel::new(config, budget, election, true, monitors);

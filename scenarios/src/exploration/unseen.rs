@@ -49,9 +49,14 @@ impl Ensemble {
             bug if !is_among_servers(bug) => Some(
                 "it takes clients, and here are servers alone; sweep `churn` or `lock` with it",
             ),
-            bug if needs::takes_snapshots(bug) && self.snap_count.is_none() => Some(
-                "it takes background snapshots; add `--snap-count 2`, or sweep `churn` or `lock` with it",
-            ),
+            bug if needs::takes_snapshots(bug)
+                && self.snap_count.is_none_or(|count| count > needs::MOST_SNAP_COUNT) =>
+            {
+                Some(
+                    "it takes background snapshots after as few transactions as there can be; add `--snap-count 2`, or \
+                     sweep `churn` or `lock` with it",
+                )
+            }
             Bug::SnapKeepsOldLog | Bug::TruncUnsynced => {
                 Some("no search that ends is known to show it; sweep `churn` with it")
             }

@@ -22,7 +22,7 @@ pub(super) fn is_logged(
     ensemble.until(&what, SOON, |all| all.has_logged(leader, PATH))
 }
 
-/// The server comes back, is told to TRUNC, and serves what it has: [`PATH`], or not.
+/// The server comes back, reads TRUNC from its leader, and serves: with [`PATH`], or without it.
 pub(super) fn rejoins(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -31,7 +31,7 @@ pub(super) fn rejoins(
     rejoins_with(ensemble, server, &[PATH.to_owned()], tale)
 }
 
-/// The same where any of these paths may be there; the first that is, is told of.
+/// The same for several paths, any of which may be there; the tale names the first that is.
 pub(super) fn rejoins_with(
     ensemble: &mut Ensemble,
     server: ServerId,

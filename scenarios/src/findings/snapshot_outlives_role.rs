@@ -21,8 +21,8 @@ const LEADER: ServerId = ServerId(3);
 /// A server begins a snapshot after half as many transactions or more.
 const SNAP_COUNT: usize = 40;
 
-/// So many znodes have a child that is never committed: the last ones that are written to a snapshot among them, in
-/// whatever order it has them.
+/// How many znodes have a child that is never committed: enough that some of them are written late to a snapshot, in any
+/// order.
 const PARENTS: usize = 30;
 
 /// The data of each, in bytes: more than a stream's buffer, so that each is a write.
@@ -86,7 +86,7 @@ fn fill(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The leader logs the children, of which no other server hears, and begins a snapshot: slowly, but for the control.
+/// The leader logs the children, which no other server receives, and begins a snapshot: slowly, except in the control.
 fn begins(
     ensemble: &Ensemble,
     client: &mut Session,
@@ -116,8 +116,8 @@ fn begins(
             && (variant == Variant::Defect || !under_way(all))
     })?;
     tale.say(format!(
-        "each gets children: server 3 has logged them; nobody else hears of them, and nobody is answered; it writes \
-         {name}"
+        "each gets children: server 3 has logged them; no other server receives them, and no client is answered; it \
+         writes {name}"
     ));
     Ok(slow)
 }

@@ -112,6 +112,33 @@ fn servers_of_a_search() {
     assert_eq!(read(more), Err(too_many));
 }
 
+/// A search that takes snapshots after more transactions than it ever counts would say of them what is not so.
+#[test]
+fn snap_counts_of_a_search() {
+    let entries = vivarium::catalogue::catalogue();
+    let broadcast = entries.iter().find(|entry| entry.name == "broadcast").expect("it is there");
+    let scenario = (broadcast.build)(&vivarium::catalogue::Switches::default());
+    let searched = |txns, count| {
+        let few = Exploration::new().servers(1).txns(txns).snap_count(count);
+        vivarium::explore(&scenario, &few)
+    };
+    for (count, words) in [
+        (1, "`snap_count(1)`: give at least 2"),
+        (511, "`snap_count(511)` is too many: give at most 510"),
+        (u32::MAX, "`snap_count(4294967295)` is too many: give at most 510"),
+    ] {
+        assert_eq!(searched(2, count).expect_err("out of bounds").to_string(), words);
+    }
+    let told = |txns, count| {
+        let report = searched(txns, count).expect("within bounds");
+        let row = report.dimensions.into_iter().find(|row| row.name == "background snapshots");
+        row.map(|row| (row.is_in, row.says)).expect("it is told")
+    };
+    let never = "snapCount 2 is never reached with 2 transactions".to_string();
+    assert_eq!(told(2, 2), (false, never));
+    assert!(told(3, 2).0);
+}
+
 /// The command line has no such election, but a test can ask for it.
 #[test]
 fn elections_by_lot_are_for_sweeps() {

@@ -87,7 +87,7 @@ fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
 }
 
 /// An election by lot fails where the lot falls on a server that the others cannot follow, which the servers notice after
-/// initLimit ticks. So many failures in a row leave time for the rest.
+/// initLimit ticks. The bound leaves time for this number of failures in a row.
 fn progress_bound(scenario: &Scenario, config: &Config) -> Duration {
     const FAILURES: u32 = 20;
     match config.election {

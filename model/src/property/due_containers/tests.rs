@@ -36,7 +36,7 @@ fn set() -> At {
     Committed(TxnBody::SetData { path: path("/c"), data: Arc::from(&b"x"[..]), version: 1 })
 }
 
-/// A leader that was established at 0, applies what it is told to and looks every second; containers without a past
+/// A leader that was established at 0, applies what is committed and looks every second; containers without a past
 /// may stay for 3 s.
 struct Run {
     history: History,

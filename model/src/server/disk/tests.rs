@@ -257,12 +257,12 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
 enum Done {
     Append,
     Fsync,
-    /// A snapshot of what is applied, so many transactions behind the log.
+    /// A snapshot of what is applied; the log has `behind` transactions more.
     Snapshot {
         behind: u32,
         durable: bool,
     },
-    /// A SNAP, so many transactions ahead of the log.
+    /// A SNAP, by this number of transactions ahead of the log.
     Snap(u32),
     /// The file of one of the snapshots is opened to be written.
     Open(usize),

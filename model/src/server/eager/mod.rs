@@ -131,7 +131,7 @@ impl Server {
 
     /// Whether its thread is writing a background snapshot.
     pub fn is_writing_snapshot(&self) -> bool {
-        self.database.is_being_written()
+        self.database.is_writing_snapshot()
     }
 
     /// Whether its log thread may fsync at once.

@@ -1,5 +1,5 @@
 //! `ContainerManager`: the leader deletes containers that have lost their children and TTL znodes
-//! that nobody has changed for long (rules 1.5.4 and 1.5.5).
+//! that have not been changed for long (rules 1.5.4 and 1.5.5).
 //!
 //! It looks every `znode.container.checkIntervalMs`, makes a list, and puts one `deleteContainer` of session 0 after the
 //! other into `prep`, `znode.container.maxPerMinute` of them in a minute at most. `prep` looks again whether there are

@@ -51,6 +51,10 @@ impl<'a> Question<'a> {
         }
         let servers = budget.servers;
         within(&format!("servers({servers})"), servers.into(), 1, SEARCHED_SERVERS.into())?;
+        if let Some(count) = said.snap_count {
+            let most = 2 * u64::from(u8::MAX);
+            within(&format!("snap_count({count})"), count.into(), 2, most)?;
+        }
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 

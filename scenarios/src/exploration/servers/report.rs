@@ -2,7 +2,7 @@
 
 use super::super::faults;
 use std::collections::BTreeMap;
-use vivarium_model::config::Election;
+use vivarium_model::config::{Config, Election};
 use vivarium_model::property;
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
@@ -140,6 +140,14 @@ impl Asked {
             },
             Dimension::new("commit and apply", !applies_at_once, applied),
             match snap_count {
+                Some(count) if !self.reaches(count) => Dimension::new(
+                    "background snapshots",
+                    false,
+                    format!(
+                        "snapCount {count} is never reached with {}",
+                        plural(txns.into(), "transaction")
+                    ),
+                ),
                 Some(count) => Dimension::new(
                     "background snapshots",
                     true,
@@ -153,5 +161,12 @@ impl Asked {
             },
             Dimension::new("clients, sessions", false, "only at the service grain"),
         ]
+    }
+    /// Whether some server can log more transactions than it takes for a background snapshot to begin.
+    fn reaches(self, snap_count: u32) -> bool {
+        let Budget { servers, txns, .. } = self.budget;
+        let config = Config { snap_count, ..Config::new(servers, 0) };
+        let limits = config.server_ids().filter_map(|server| config.snapshot_limit(server));
+        limits.min().is_some_and(|least| u32::from(txns) > least)
     }
 }
