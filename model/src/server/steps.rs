@@ -259,11 +259,14 @@ mod tests {
     use super::*;
     use crate::network::Network;
     use crate::server::disk::Disk;
+    use crate::tree::{DataTree, EphemeralType, Znode};
+    use crate::vocabulary::acl::AclList;
     use crate::vocabulary::config::Config;
     use crate::vocabulary::effect::Effects;
     use crate::vocabulary::error::Error;
     use crate::vocabulary::fingerprint::Tracked;
     use crate::vocabulary::id::Xid;
+    use crate::vocabulary::path::ZnodePath;
     use crate::vocabulary::release::Bugs;
     use crate::vocabulary::time::Time;
     use crate::vocabulary::txn::{Txn, TxnBody};
@@ -288,21 +291,52 @@ mod tests {
         run(&mut server, &mut context);
     }
 
+    /// Transaction 1:1.
+    fn first() -> Arc<Txn> {
+        let (zxid, body) = (Zxid::new(Epoch(1), 1), TxnBody::Error(Error::NoNode));
+        Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body })
+    }
+
     /// The one snapshot is being written anew when the tree is to be loaded from it.
     #[test]
     fn a_database_without_a_snapshot_is_loaded_only_where_there_is_no_log() {
         while_looking(|server, context| {
-            let (zxid, body) = (Zxid::new(Epoch(1), 1), TxnBody::Error(Error::NoNode));
-            let txn = Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body };
             let in_place = Bugs::NONE.with(Bug::SnapshotWrittenInPlace);
             let _ = context.disk.make_mut().open_snapshot(Zxid::ZERO, in_place);
             let mut empty = context.disk.clone();
-            context.disk.make_mut().append(Arc::new(txn));
+            context.disk.make_mut().append(first());
             let refused = server.database.reload(context);
             assert_eq!(refused, Err("no snapshot was found, but there is a log"));
             std::mem::swap(context.disk, &mut empty);
             assert_eq!(server.database.reload(context), Ok(()));
             assert_eq!(server.database.tree.last_processed(), Zxid::ZERO);
+        });
+    }
+
+    /// The database has another tree by the time its snapshot is written: by a SNAP, above all.
+    #[test]
+    fn a_snapshot_in_progress_goes_on_with_its_tree() {
+        while_looking(|server, context| {
+            let node = |path: &str| {
+                let path = ZnodePath::new(path).expect("valid");
+                let (zxid, acl) = (Zxid::new(Epoch(1), 1), AclList::OPEN);
+                let node = Znode::created(zxid, 0, [].into(), EphemeralType::Void, acl);
+                (path, Arc::new(node))
+            };
+            for (path, node) in ["/a", "/b", "/c", "/d", "/e", "/f"].map(node) {
+                server.database.tree_mut().load_node(path, node);
+            }
+            server.database.tree_mut().set_last_processed(Zxid::new(Epoch(1), 1));
+            // It waits for the log otherwise.
+            context.disk.make_mut().append(first());
+            context.disk.make_mut().fsync();
+            let digest = server.database.tree.digest();
+            server.database.begin_snapshot(context);
+            server.database.snapshot_next(context);
+            server.database.replace_tree(DataTree::new());
+            server.database.finish_snapshot(context);
+            let (tree, _) = context.disk.load().expect("it was written");
+            assert_eq!((tree.last_processed().counter(), tree.digest()), (1, digest));
         });
     }
 
