@@ -31,7 +31,7 @@ impl Database {
     /// Loads the database from disk: drops what memory had.
     ///
     /// # Errors
-    /// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from.
+    /// The sentence with which the process gives up, as for [`load`].
     pub(super) fn reload(&mut self, context: &mut Context<'_>) -> Result<(), &'static str> {
         let Database { tree, committed_log, .. } = Database::of_disk(load(context)?, context);
         self.replace_tree(Arc::unwrap_or_clone(tree));
@@ -40,12 +40,19 @@ impl Database {
     }
 
     /// fastForwardDataBase: applies to memory all that the log has beyond it.
-    pub(super) fn fast_forward(&mut self, context: &Context<'_>) {
+    ///
+    /// # Errors
+    /// The sentence with which the process gives up: it cannot read its log. (HEAD drops the database then, and fails to
+    /// load it from the same log for as long as the process lives, in `QuorumPeer.getLastLoggedZxid`.)
+    pub(super) fn fast_forward(&mut self, context: &Context<'_>) -> Result<(), &'static str> {
         let last = self.tree.last_processed();
         let from = context.disk.log().partition_point(|txn| txn.zxid <= last);
-        for txn in &context.disk.log()[from..] {
+        let records = &context.disk.log()[from..];
+        check_lengths(records, context)?;
+        for txn in records {
             self.apply(Arc::clone(txn), context);
         }
+        Ok(())
     }
 
     /// Applies a transaction for which nobody waits.
@@ -77,10 +84,22 @@ impl Database {
 /// (rule 6.9.4).
 ///
 /// # Errors
-/// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from.
+/// The sentence with which the process gives up: there is a log, and no snapshot that it goes on from, or it cannot read
+/// the log.
 pub(super) fn load(context: &mut Context<'_>) -> Result<(DataTree, usize), &'static str> {
     if context.disk.snapshots().is_empty() {
         context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
     }
-    Ok(context.disk.load().expect("there is a snapshot"))
+    let (tree, from) = context.disk.load().expect("there is a snapshot");
+    check_lengths(&context.disk.log()[from..], context)?;
+    Ok((tree, from))
+}
+
+/// Whether all these records can be read (see
+/// [`Bug::LongRecordUnreadable`](crate::vocabulary::release::Bug::LongRecordUnreadable)).
+fn check_lengths(records: &[Arc<Txn>], context: &Context<'_>) -> Result<(), &'static str> {
+    match records.iter().all(|txn| context.config.can_read(txn)) {
+        true => Ok(()),
+        false => Err("a record of its log is longer than it reads"),
+    }
 }

@@ -281,6 +281,9 @@ fn needs_commit(request: &Request, is_leading: bool) -> bool {
     }
 }
 
+/// A limit of so few bytes that what is beside paths and data counts.
+const SHORT: usize = 0x1_0000;
+
 /// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
 /// (rule 1.11.1). Only what carries much data is measured.
 pub(crate) fn is_too_long(packet: &ClientPacket, config: &Config) -> bool {
@@ -295,5 +298,5 @@ pub(crate) fn is_too_long(packet: &ClientPacket, config: &Config) -> bool {
         Request::Multi(ops) => ops.iter().map(of_op).sum(),
         _ => return false,
     };
-    content > limit / 2 && encode_client(packet, Opcodes::Newest).len() > limit
+    (content > limit / 2 || limit < SHORT) && encode_client(packet, Opcodes::Newest).len() > limit
 }

@@ -100,13 +100,14 @@ impl Server {
             // It fsyncs what it appends before it reads on, and cannot leave in between (rule 6.6.3).
             assert_eq!(context.disk.unsynced(), 0, "{}: nobody fsyncs this any more", self.id);
         }
-        if reload || drop_tree {
-            if let Err(reason) = self.database.reload(context) {
-                self.thread.exit = Some(Exit::NotLoaded(reason));
-                return;
-            }
-        } else if served {
-            self.database.fast_forward(context);
+        let loaded = match (reload || drop_tree, served) {
+            (true, _) => self.database.reload(context),
+            (false, true) => self.database.fast_forward(context),
+            (false, false) => Ok(()),
+        };
+        if let Err(reason) = loaded {
+            self.thread.exit = Some(Exit::NotLoaded(reason));
+            return;
         }
         self.look(context);
     }

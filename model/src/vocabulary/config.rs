@@ -1,10 +1,12 @@
 //! What is fixed for the length of a run: sizes, limits, timeouts, and the release.
 
 use crate::vocabulary::id::ServerId;
-use crate::vocabulary::release::Bugs;
+use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
+use crate::vocabulary::txn::Txn;
+use crate::wire::txn::record_length;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -163,6 +165,10 @@ pub struct ServerOptions {
     pub max_never_used_interval: Option<Duration>,
     /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (rule 1.11.1).
     pub max_buffer: usize,
+    /// `zookeeper.jute.maxbuffer.extrasize`, bytes: how much longer than that a record may be that a server reads from
+    /// another one or from its disk; as long again if absent (rule 1.11.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_buffer_extra: Option<usize>,
     /// `readonlymode.enabled`: a server without a quorum serves reads (rule 2.7.1).
     pub read_only_mode: bool,
     /// `localSessionsEnabled`: sessions begin without a transaction (rule 2.6.1).
@@ -173,6 +179,9 @@ pub struct ServerOptions {
     /// keep what a session asks of it behind what the session has asked by a learner (rule 4.5.7).
     pub forward_learner_requests_to_commit_processor_disabled: bool,
 }
+
+/// What servers add to `jute.maxbuffer` at least, in bytes, where they read records.
+const LEAST_EXTRA: usize = 1024;
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
@@ -187,6 +196,7 @@ impl Default for ServerOptions {
             max_container_deletions: 10_000,
             max_never_used_interval: None,
             max_buffer: 0xf_ffff,
+            max_buffer_extra: None,
             read_only_mode: false,
             local_sessions: false,
             local_sessions_upgrading: false,
@@ -199,6 +209,12 @@ impl ServerOptions {
     /// How long the leader waits between two deletions of containers, in whole milliseconds.
     pub fn between_container_deletions(&self) -> Duration {
         Duration::from_millis(60_000 / u64::from(self.max_container_deletions.max(1)))
+    }
+
+    /// The longest record that a server reads from another one or from its disk, in bytes (rule 1.11.2).
+    pub fn longest_record(&self) -> usize {
+        let extra = self.max_buffer_extra.unwrap_or(self.max_buffer);
+        self.max_buffer + extra.max(LEAST_EXTRA)
     }
 }
 
@@ -322,6 +338,12 @@ impl Config {
     /// All servers.
     pub fn server_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
         (1..=self.servers).map(ServerId)
+    }
+
+    /// Whether servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).
+    pub fn can_read(&self, txn: &Txn) -> bool {
+        !self.bugs.has(Bug::LongRecordUnreadable)
+            || record_length(&txn.body) <= self.options.longest_record()
     }
 
     /// A session timeout clamped to minSessionTimeout and maxSessionTimeout.

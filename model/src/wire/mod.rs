@@ -10,6 +10,7 @@
 //! * A frame of a server has a header of xid, zxid and error code before the answer ([`reply`]). It
 //!   does not say what it answers, so whoever reads it must know what was asked under that xid.
 //! * A multi is a list of operations each with a header of its own ([`multi`]).
+//! * Transactions have records of their own, in logs and between servers; here is how long they are ([`txn`]).
 //!
 //! Numbers that say what a packet is (opcodes, flags, event types) are in [`record`] and `opcode`,
 //! those of errors with [`Error`](crate::vocabulary::error::Error).
@@ -23,6 +24,7 @@ pub mod reply;
 pub mod request;
 #[cfg(test)]
 mod tests;
+pub mod txn;
 
 pub use jute::WireError;
 

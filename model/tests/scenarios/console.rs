@@ -26,11 +26,11 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
         "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
-[local-sessions [upgrading]] [not-forwarded] [bug=<name> ...]",
+[local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
-    ("client", "1: create|set|delete|get|exists|children|sync|connect|close ...", client),
+    ("client", "1: create|set|delete|get|exists|children|sync|connect|close ... [long]", client),
     ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
     ("pass", "2s|200ms [quietly]: time, with all that becomes due", pass),
     ("step", "<kind> ...: one due step, held back or not", step),
@@ -88,6 +88,7 @@ impl Console {
             }
         }
         self.answers.drain(..).for_each(|line| said += &format!("{line}\n"));
+        let said = said.replace(&".".repeat(LONG_PATH - "/ab".len()), "…");
         result.map(|()| said.clone()).map_err(|error| said + &error)
     }
 
@@ -193,6 +194,7 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
         if words.contains(&"txn-log-sync") { TxnLogSync::Unlimited } else { TxnLogSync::Off };
     config.snap_count = value(words, "snap-count", config.snap_count)?;
     config.snapshot_piece = value(words, "piece", config.snapshot_piece)?;
+    config.options.max_buffer = value(words, "max-buffer", config.options.max_buffer)?;
     config.options.read_only_mode = words.contains(&"read-only");
     config.options.local_sessions = words.contains(&"local-sessions");
     config.options.local_sessions_upgrading = words.contains(&"upgrading");
@@ -227,9 +229,14 @@ fn begin(console: &mut Console, _words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
+/// A long path, in bytes. It has dots behind what it is called (two letters), which are told as an ellipsis.
+const LONG_PATH: usize = 400;
+
 fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let client = console.client_id(words.first())?;
     let path = *words.get(2).unwrap_or(&"/");
+    let long = format!("{path:.<LONG_PATH$}");
+    let path = if words.contains(&"long") { &*long } else { path };
     let watch = words.contains(&"watch");
     let operation = match *words.get(1).ok_or("what shall it do?")? {
         "create" => {

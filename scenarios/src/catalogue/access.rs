@@ -3,7 +3,8 @@
 //! There is no recipe here (as in `churn`): the properties are ZooKeeper's own, H17 above all. Clients prove
 //! identities, have addresses of their own, create znodes with ACLs of every scheme, change the ACLs, and ask for what
 //! these grant and what they refuse, some of them below a chroot. A subtree has a quota that all its znodes together
-//! do not reach; a program fails if a create exceeds it.
+//! do not reach; a program fails if a create exceeds it. Records are short: some sessions come to own more ephemerals, and
+//! some multis to name more identities, than a record has room for.
 
 use super::{Entry, Group, Switches};
 use std::sync::Arc;
@@ -39,6 +40,17 @@ const DIGESTS: [&str; 2] =
 /// The subtree that has a quota, and names of znodes there. With its root that is five.
 const QUOTA: &str = "/q";
 const BELOW_QUOTA: u64 = 4;
+
+/// `jute.maxbuffer`, bytes. A record can have 1,024 more.
+const LONGEST_PACKET: usize = 1_024;
+
+/// How many ephemerals are made at a time, and how long their names are in bytes: what three times as many have in all is
+/// longer than a record.
+const HOARD: u64 = 4;
+const NAME: usize = 200;
+
+/// How many operations a multi has that names identities. For each `auth` the record has up to three, ten times as long.
+const WIDE: u64 = 8;
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
@@ -76,6 +88,7 @@ fn build(switches: &Switches) -> Scenario {
                 container_check_interval: Duration::from_secs(2),
                 max_container_deletions: 60,
                 max_never_used_interval: Some(Duration::from_secs(3)),
+                max_buffer: LONGEST_PACKET,
                 ..ServerOptions::default()
             },
             ..Settings::default()
@@ -131,6 +144,7 @@ fn is_expected(error: Error) -> bool {
             | Error::NoChildrenForEphemerals
             | Error::NoAuth
             | Error::InvalidAcl
+            | Error::MarshallingError
     )
 }
 
@@ -163,7 +177,11 @@ async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
         15 => zookeeper.delete(&name, Version::Any).await?,
         16 => replace(zookeeper, &name).await?,
         17 => watch(zookeeper, &name).await?,
-        18 => fill(zookeeper).await?,
+        18 => match below(zookeeper, 4).await {
+            0 => hoard(zookeeper).await?,
+            1 => create_for_all_identities(zookeeper).await?,
+            _ => fill(zookeeper).await?,
+        },
         _ => match below(zookeeper, 4).await {
             0 => zookeeper.close().await,
             _ => {
@@ -241,6 +259,33 @@ async fn fill(zookeeper: &ZooKeeper) -> Result<(), Error> {
         2 => zookeeper.create(&path, b"", CreateMode::Ephemeral).await.map(drop),
         _ => zookeeper.delete(&path, Version::Any).await,
     }
+}
+
+/// Creates ephemerals with long names, which belong to the session until it ends.
+async fn hoard(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    for _znode in 0..HOARD {
+        let path = format!("/{:0NAME$}", below(zookeeper, 1 << 32).await);
+        zookeeper.create(&path, b"", CreateMode::Ephemeral).await?;
+    }
+    Ok(())
+}
+
+/// Creates znodes for the identities of its connection, all or none, and deletes them.
+async fn create_for_all_identities(zookeeper: &ZooKeeper) -> Result<(), Error> {
+    let name = |number| format!("/i{number}");
+    let acl = AclList::new(vec![
+        Acl::new(Permissions::READ, Id::AUTH),
+        Acl::new(Permissions::CREATE | Permissions::DELETE, Id::AUTH),
+    ]);
+    let create = |number| Op::Create {
+        path: Arc::from(name(number)),
+        data: Data::from(&b""[..]),
+        mode: CreateMode::Persistent,
+        acl: acl.clone(),
+    };
+    zookeeper.multi((0..WIDE).map(create).collect()).await?;
+    let delete = |number| Op::delete(name(number), Version::Any);
+    Ok(zookeeper.multi((0..WIDE).map(delete).collect()).await.map(drop)?)
 }
 
 async fn mode(zookeeper: &ZooKeeper) -> CreateMode {

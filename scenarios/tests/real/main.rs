@@ -5,4 +5,5 @@
 mod conform;
 mod counter;
 mod findings;
+mod records;
 mod server;

@@ -93,6 +93,11 @@ impl Following<'_> {
             Delivered::End { .. } => Err(Leave("the connection to the leader ended")),
             Delivered::Packet(packet) => {
                 learner.be_patient(context);
+                if let LeaderPacket::Proposal(txn) = &packet
+                    && !context.config.can_read(txn)
+                {
+                    return Err(Leave("a packet of its leader is longer than it reads"));
+                }
                 self.leader_packet(packet, context)
             }
         }

@@ -15,6 +15,7 @@ use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::TxnBody;
 use crate::vocabulary::zxid::Zxid;
+use crate::wire::txn::record_length;
 use std::sync::Arc;
 
 /// The longest time to live, in milliseconds (rule 1.5.2).
@@ -60,6 +61,21 @@ impl Change<'_> {
             }
         }
         TxnBody::Multi(parts)
+    }
+
+    /// What becomes of a transaction that no server could read: identities in place of `auth` can make it much longer than
+    /// its request (see [`Bug::LongRecordUnreadable`]).
+    pub(super) fn refuse_if_too_long(&mut self, body: TxnBody) -> TxnBody {
+        let limit = self.config.options.longest_record();
+        if self.has(Bug::LongRecordUnreadable) || record_length(&body) <= limit {
+            return body;
+        }
+        self.outstanding.roll_back(self.zxid);
+        let (error, bugs) = (Error::MarshallingError, self.config.bugs);
+        match body {
+            TxnBody::Multi(parts) => failed_multi(0, error, parts.len(), bugs),
+            _ => TxnBody::Error(error),
+        }
     }
 
     fn op(&mut self, op: &Op) -> Result<TxnBody, Error> {

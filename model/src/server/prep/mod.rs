@@ -119,7 +119,8 @@ impl Prep {
             ServerRequest::Client(request) => {
                 let Prep { outstanding, sessions, .. } = self;
                 let mut change = Change { tree, outstanding, sessions, zxid, asker, config };
-                change.request(request).unwrap_or_else(TxnBody::Error)
+                let body = change.request(request).unwrap_or_else(TxnBody::Error);
+                change.refuse_if_too_long(body)
             }
         };
         Some(self.transaction(zxid, session, xid, body, at))

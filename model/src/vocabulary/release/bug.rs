@@ -102,6 +102,13 @@ named! {
         /// made anew, a persistent znode in the place of a container. Found here, by reading. Repaired: it looks again
         /// before each deletion, and leaves a znode alone while a change of it is outstanding.
         ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
+        /// A record is written whatever its length, and read up to a limit only (`BinaryInputArchive.checkLength`; rule
+        /// 1.11.2; ZOOKEEPER-4306). A closeSession lists all the session's ephemerals; a multi has identities in
+        /// place of `auth`. When one becomes too long the learners cannot read the proposal and leave, their leader cannot
+        /// read its own log any more when it leaves its role, and the next leader does the same when the session expires.
+        /// Repaired: `prep` refuses such a multi, and such a closeSession is written without the list (as all are with
+        /// `zookeeper.closeSessionTxn.enabled=false`): who applies it finds the same znodes by their owner.
+        LongRecordUnreadable => "a record is logged that is longer than servers read (ZOOKEEPER-4306, HEAD)",
         /// A snapshot is written over the file of its name, which is truncated first (`FileTxnSnapLog.save`; rule
         /// 6.9.11): by a new leader whose tree is at the zxid of a snapshot, above all. Should the process end before
         /// the file is whole, or the power fail before it is on the disk, a start passes over it to an older one, or

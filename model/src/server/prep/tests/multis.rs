@@ -1,6 +1,7 @@
 //! Multis at `prep`: rule 1.7.
 
 use super::*;
+use crate::vocabulary::release::Bugs;
 
 #[test]
 fn later_operations_see_earlier_ones_under_one_zxid() {
@@ -64,4 +65,33 @@ fn rolling_back_restores_a_delete_at_a_sequential_name() {
     ));
     assert_eq!(leader.write(ALICE, remove("/p/0000000003")), TxnBody::Error(Error::NoNode));
     assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000003");
+}
+
+/// An operation for each of three identities is longer than all that was asked for (rule 1.11.2).
+#[test]
+fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
+    let mut leader = Leader::with_znodes();
+    leader.config.options.max_buffer = 64;
+    leader.auth = ["one", "two", "three"].map(|user| Id::new("digest", user)).into();
+    let acl = AclList::new(vec![Acl::new(Permissions::ALL, Id::AUTH)]);
+    let create = |number| Op::Create {
+        path: format!("/znode{number}").into(),
+        data: Arc::from([]),
+        mode: CreateMode::Persistent,
+        acl: acl.clone(),
+    };
+    let fits: Vec<Op> = (0..8).map(create).collect();
+    assert!(matches!(leader.multi(fits), TxnBody::Multi(parts) if parts.len() == 8));
+    let before = leader.prep.outstanding.clone();
+    let wide: Vec<Op> = (8..22).map(create).collect();
+    let refused = leader.multi(wide.clone());
+    assert!(
+        matches!(&refused, TxnBody::FailedMulti(codes)
+            if codes.len() == 14 && codes[0] == Some(Error::MarshallingError)),
+        "{refused:?}"
+    );
+    assert_eq!(leader.prep.outstanding, before);
+
+    leader.config.bugs = Bugs::NONE.with(Bug::LongRecordUnreadable);
+    assert!(matches!(leader.multi(wide), TxnBody::Multi(parts) if parts.len() == 14));
 }

@@ -1,0 +1,60 @@
+//! How long the records of transactions are, in logs and in proposals (rule 1.11.2).
+
+use crate::vocabulary::acl::AclList;
+use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::znode::EphemeralType;
+
+const INT: usize = 4;
+const LONG: usize = 8;
+const BOOL: usize = 1;
+
+/// `TxnHeader`: session, cxid, zxid, time and type.
+const HEADER: usize = LONG + INT + LONG + LONG + INT;
+
+/// `TxnDigest`: its version, and the digest of the tree (since 3.6.0).
+const DIGEST: usize = INT + LONG;
+
+/// The length in bytes of a transaction's record, header and digest of the tree included: of the buffer `txnEntry` in a
+/// log, and of the data of a PROPOSAL. (That of a multi that failed has the operations ahead of the one that failed, of
+/// which a [`TxnBody::FailedMulti`] knows no more than their number: it is taken for shorter than it is.)
+pub fn record_length(body: &TxnBody) -> usize {
+    let digest = if matches!(body, TxnBody::Error(_)) { 0 } else { DIGEST };
+    HEADER + length(body) + digest
+}
+
+fn length(body: &TxnBody) -> usize {
+    match body {
+        TxnBody::Create { path, data, ephemeral_type, acl, .. } => {
+            let kind = match ephemeral_type {
+                EphemeralType::Void | EphemeralType::Normal(_) => BOOL,
+                EphemeralType::Container => 0,
+                EphemeralType::Ttl(_) => LONG,
+            };
+            text(path) + buffer(data) + of_acl(acl) + kind + INT
+        }
+        TxnBody::Delete { path } | TxnBody::DeleteContainer { path } => text(path),
+        TxnBody::SetData { path, data, .. } => text(path) + buffer(data) + INT,
+        TxnBody::SetAcl { path, acl, .. } => text(path) + of_acl(acl) + INT,
+        TxnBody::Check { path } => text(path) + INT,
+        TxnBody::Multi(parts) => vector(parts.iter().map(|part| INT + INT + length(part))),
+        TxnBody::FailedMulti(codes) => vector(codes.iter().map(|_code| INT + INT + INT)),
+        TxnBody::CreateSession { .. } | TxnBody::Error(_) => INT,
+        TxnBody::CloseSession { ephemerals } => vector(ephemerals.iter().map(|path| text(path))),
+    }
+}
+
+fn vector(lengths: impl Iterator<Item = usize>) -> usize {
+    INT + lengths.sum::<usize>()
+}
+
+fn text(text: &str) -> usize {
+    INT + text.len()
+}
+
+fn buffer(data: &[u8]) -> usize {
+    INT + data.len()
+}
+
+fn of_acl(acl: &AclList) -> usize {
+    vector(acl.entries().iter().map(|entry| INT + text(&entry.id.scheme) + text(&entry.id.id)))
+}
