@@ -14,7 +14,7 @@ use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{LearnerConnection, ServerSet};
 use vivarium_model::property;
 use vivarium_model::release::Bug;
-use vivarium_model::step::{Step, Tail, Unwritten};
+use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
 
 /// Slots of connections that are asked about: under the oracle the lowest are taken.
@@ -71,14 +71,21 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
                 }
             }
             for packets in 0..=ensemble.most_under_way(server) {
-                let tail = Tail { survive, torn: false, snapshots: false, cuts: false, packets };
-                steps.push(Step::Crash { server, tail });
                 let disk = ensemble.disk(server);
+                let may_be = |of: bool| if of { &[false, true][..] } else { &[false] };
                 let is_unsynced = disk.snapshots().iter().any(|snapshot| !snapshot.durable);
-                for (snapshots, cuts) in [(true, false), (false, true), (true, true)] {
-                    if (!snapshots || is_unsynced) && (!cuts || disk.may_undo_cuts()) {
-                        let tail = Tail { snapshots, cuts, ..tail };
-                        steps.push(Step::Crash { server, tail });
+                for epochs in OldEpochs::ALL {
+                    if epochs.has_accepted() && !disk.may_undo_accepted_epoch()
+                        || epochs.has_current() && !disk.may_undo_current_epoch()
+                    {
+                        continue;
+                    }
+                    for snapshots in may_be(is_unsynced).iter().copied() {
+                        for cuts in may_be(disk.may_undo_cuts()).iter().copied() {
+                            let tail =
+                                Tail { survive, packets, snapshots, cuts, epochs, ..Tail::LOST };
+                            steps.push(Step::Crash { server, tail });
+                        }
                     }
                 }
             }

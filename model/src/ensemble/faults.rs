@@ -2,6 +2,7 @@
 
 use super::{Ensemble, ServerNode};
 use crate::program::exchange::Exchange;
+use crate::server::disk::Undone;
 use crate::server::{Exit, Server};
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use crate::vocabulary::event::Event;
@@ -73,6 +74,10 @@ impl Ensemble {
         *process = None;
         if tail.cuts && disk.may_undo_cuts() {
             effects.note(|| format!("what a TRUNC has cut from the log of {server} is back"));
+        }
+        let undone = disk.make_mut().undo_renames(tail.epochs);
+        for Undone { file, written, found } in undone {
+            effects.event(Event::EpochUndone { server, file, written, found });
         }
         let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });

@@ -53,7 +53,9 @@ impl Ensemble {
     pub fn new(config: Arc<Config>) -> Ensemble {
         let first = Arc::new(config.setup.tree());
         let server = |_| {
-            let disk = Tracked::new(Disk::new(Arc::clone(&first), config.bugs));
+            let disk = Tracked::new(
+                Disk::new(Arc::clone(&first), config.bugs).with_file_system(config.file_system()),
+            );
             Tracked::new(ServerNode { disk, process: None })
         };
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));

@@ -18,6 +18,7 @@ mod early_expiry;
 pub mod elections;
 mod ended_session;
 pub mod invariants;
+mod kept_promises;
 mod led_by_quorum;
 mod live_owners;
 mod livelock;
@@ -54,6 +55,7 @@ pub use due_containers::DueContainers;
 pub use durable_ack::DurableAck;
 pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
+pub use kept_promises::KeptPromises;
 pub use led_by_quorum::LedByQuorum;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
@@ -220,6 +222,7 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(DurableAck::new()),
         Box::new(WholeSnapshots),
+        Box::new(KeptPromises),
         Box::new(OneLeader::new()),
         Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),
@@ -259,6 +262,7 @@ pub fn servers() -> Vec<Box<dyn Monitor>> {
         Box::new(NoExit),
         Box::new(DurableAck::new()),
         Box::new(WholeSnapshots),
+        Box::new(KeptPromises),
         Box::new(OneLeader::new()),
         Box::new(LedByQuorum::new()),
         Box::new(CompleteLeader::new()),

@@ -65,7 +65,8 @@ impl Event {
             // What the others are told, and whose epoch is written, is what most defects of servers come of.
             Event::Synchronising { .. }
             | Event::AckedNewLeader { .. }
-            | Event::SnapshotTruncated { .. } => true,
+            | Event::SnapshotTruncated { .. }
+            | Event::EpochUndone { .. } => true,
             Event::TakenForExpired { .. }
             | Event::AcksStalled { .. }
             | Event::Reattached { .. } => true,

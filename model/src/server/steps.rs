@@ -277,7 +277,10 @@ mod tests {
     fn while_looking(run: impl FnOnce(&mut Server, &mut Context<'_>)) {
         let config = Config::new(3, 0);
         let mut network = Network::new(3, 0);
-        let mut disk = Tracked::new(Disk::new(Arc::new(config.setup.tree()), config.bugs));
+        let mut disk = Tracked::new(
+            Disk::new(Arc::new(config.setup.tree()), config.bugs)
+                .with_file_system(config.file_system()),
+        );
         let mut effects = Effects::default();
         let mut context = Context {
             at: Time::ZERO,

@@ -1,5 +1,6 @@
 //! What is fixed for the length of a run: sizes, limits, timeouts, and the release.
 
+use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::session_order::SessionOrder;
@@ -128,6 +129,9 @@ pub struct Config {
     /// What is in every server's database from the start.
     #[serde(default)]
     pub setup: Setup,
+    /// When the file systems of servers make changes of directories and of files' lengths durable.
+    #[serde(default, skip_serializing_if = "Metadata::is_default")]
+    pub metadata: Metadata,
     /// How session ids are ordered at the service grain, where no server issues them.
     #[serde(default, skip_serializing_if = "SessionOrder::is_default")]
     pub session_order: SessionOrder,
@@ -310,6 +314,7 @@ impl Config {
             options: ServerOptions::default(),
             applies_at_once: false,
             setup: Setup::NONE,
+            metadata: Metadata::default(),
             session_order: SessionOrder::default(),
             deletes_containers: false,
         }
@@ -338,6 +343,12 @@ impl Config {
     /// All servers.
     pub fn server_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
         (1..=self.servers).map(ServerId)
+    }
+
+    /// The file systems of servers.
+    pub fn file_system(&self) -> FileSystem {
+        let directories_synced = !self.bugs.has(Bug::RenameUnsynced);
+        FileSystem { metadata: self.metadata, directories_synced }
     }
 
     /// Whether servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).

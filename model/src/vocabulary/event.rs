@@ -35,6 +35,24 @@ impl fmt::Display for SyncMode {
     }
 }
 
+/// A file with an epoch (rule 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EpochFile {
+    /// `acceptedEpoch`.
+    AcceptedEpoch,
+    /// `currentEpoch`.
+    CurrentEpoch,
+}
+
+impl fmt::Display for EpochFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EpochFile::AcceptedEpoch => "acceptedEpoch",
+            EpochFile::CurrentEpoch => "currentEpoch",
+        })
+    }
+}
+
 /// Why a server leaves its role whose disk has refused a write ([`Event::LeftRole`]).
 pub const WRITE_FAILED: &str = "its fsync has failed";
 
@@ -127,6 +145,15 @@ pub enum Event {
         before: Zxid,
         /// The last zxid that it is sure to load now.
         after: Zxid,
+    },
+    /// A power loss has brought back an epoch file as it was before it was last replaced (rule 6.9.14).
+    EpochUndone {
+        server: ServerId,
+        file: EpochFile,
+        /// What the server had written.
+        written: Epoch,
+        /// What a start finds.
+        found: Epoch,
     },
     /// A server's process died.
     Crashed {
@@ -351,6 +378,7 @@ impl Event {
             | Event::Acked { .. }
             | Event::AckedNewLeader { .. }
             | Event::SnapshotTruncated { .. }
+            | Event::EpochUndone { .. }
             | Event::Crashed { .. }
             | Event::Restarted { .. }
             | Event::Exited { .. }

@@ -7,6 +7,7 @@ pub mod config;
 pub mod effect;
 pub mod error;
 pub mod event;
+pub mod file_system;
 pub mod fingerprint;
 pub mod id;
 pub mod named;

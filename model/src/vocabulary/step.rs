@@ -197,15 +197,62 @@ pub struct Tail {
     /// [`crate::vocabulary::release::Bug::TruncUnsynced`].
     #[serde(default)]
     pub cuts: bool,
+    /// Which epoch files are as they were before they were last replaced. Only under
+    /// [`crate::vocabulary::release::Bug::RenameUnsynced`].
+    #[serde(default, skip_serializing_if = "OldEpochs::is_default")]
+    pub epochs: OldEpochs,
     /// How many of the packets under way from the server still arrive, on each connection: the
     /// rest was in the queues of its process.
     pub packets: u8,
 }
 
+/// Which epoch files a power loss brings back as they were before they were last replaced (rule 6.9.14).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum OldEpochs {
+    /// None.
+    #[default]
+    Neither,
+    /// `acceptedEpoch`.
+    Accepted,
+    /// `currentEpoch`.
+    Current,
+    /// Both.
+    Both,
+}
+
+impl OldEpochs {
+    /// All of them.
+    pub const ALL: [OldEpochs; 4] =
+        [OldEpochs::Neither, OldEpochs::Accepted, OldEpochs::Current, OldEpochs::Both];
+
+    /// Whether nothing is brought back.
+    pub fn is_default(&self) -> bool {
+        *self == OldEpochs::default()
+    }
+
+    /// Whether `acceptedEpoch` is.
+    pub fn has_accepted(self) -> bool {
+        matches!(self, OldEpochs::Accepted | OldEpochs::Both)
+    }
+
+    /// Whether `currentEpoch` is.
+    pub fn has_current(self) -> bool {
+        matches!(self, OldEpochs::Current | OldEpochs::Both)
+    }
+}
+
 impl Tail {
     /// Everything unsynced is lost.
-    pub const LOST: Tail =
-        Tail { survive: 0, torn: false, snapshots: false, cuts: false, packets: 0 };
+    pub const LOST: Tail = Tail {
+        survive: 0,
+        torn: false,
+        snapshots: false,
+        cuts: false,
+        epochs: OldEpochs::Neither,
+        packets: 0,
+    };
 }
 
 impl Step {

@@ -9,6 +9,7 @@ use crate::support::{Engine, ask, create, delete, set};
 use std::sync::Arc;
 use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::Status;
+use vivarium_model::file_system::Metadata;
 use vivarium_model::host::Operation;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::named::UnknownName;
@@ -26,7 +27,7 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
         "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
-[local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [bug=<name> ...]",
+[local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
@@ -37,7 +38,11 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("hold", "<kind> ...: do no such step until it is released", hold),
     ("release", "<kind> ...|all", release),
     ("fire", "init-limit|leader-silent|ping|finalize <server>: a timer, now", fire),
-    ("crash", "1 [survive=n] [torn] [snapshots] [packets=n]", crash),
+    (
+        "crash",
+        "1 [survive=n] [torn] [snapshots] [cuts] [accepted-epoch] [current-epoch] [packets=n]",
+        crash,
+    ),
     ("restart", "1", restart),
     ("rejoin", "1: leaves its role, memory kept", rejoin),
     ("miss-wake-up", "1: its CommitProcessor sleeps although something waits", miss_wake_up),
@@ -195,6 +200,9 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     config.snap_count = value(words, "snap-count", config.snap_count)?;
     config.snapshot_piece = value(words, "piece", config.snapshot_piece)?;
     config.options.max_buffer = value(words, "max-buffer", config.options.max_buffer)?;
+    if words.contains(&"ordered") {
+        config.metadata = Metadata::Ordered;
+    }
     config.options.read_only_mode = words.contains(&"read-only");
     config.options.local_sessions = words.contains(&"local-sessions");
     config.options.local_sessions_upgrading = words.contains(&"upgrading");

@@ -3,7 +3,7 @@
 use crate::console::{Console, value};
 use vivarium_model::effect::Status;
 use vivarium_model::id::Machine;
-use vivarium_model::step::{Step, Tail, Unwritten};
+use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 
 fn fault(console: &mut Console, step: Step) -> Result<(), String> {
     match console.step(step)? {
@@ -19,6 +19,12 @@ pub(crate) fn crash(console: &mut Console, words: &[&str]) -> Result<(), String>
         torn: words.contains(&"torn"),
         snapshots: words.contains(&"snapshots"),
         cuts: words.contains(&"cuts"),
+        epochs: match (words.contains(&"accepted-epoch"), words.contains(&"current-epoch")) {
+            (false, false) => OldEpochs::Neither,
+            (true, false) => OldEpochs::Accepted,
+            (false, true) => OldEpochs::Current,
+            (true, true) => OldEpochs::Both,
+        },
         packets: value(words, "packets", 0)?,
     };
     fault(console, Step::Crash { server, tail })

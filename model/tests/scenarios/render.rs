@@ -41,6 +41,9 @@ pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
         Event::SnapshotTruncated { server, label, before, after } => {
             format!("{server} truncates its snapshot {label}: a start loads {after}, not {before}")
         }
+        Event::EpochUndone { server, file, written, found } => {
+            format!("{server} has lost {file} {written}: it is {found} again")
+        }
         Event::Crashed { server, lost } => {
             format!("{server} crashes, {lost} unsynced transactions lost")
         }

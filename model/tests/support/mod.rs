@@ -252,7 +252,7 @@ impl<H: Host> Engine<H> {
     /// A fault, or the end of one, drawn from the dice; some draws hit nothing.
     pub(crate) fn fault(&mut self, dice: &mut Dice) -> Step {
         use vivarium_model::id::{Machine, ServerId};
-        use vivarium_model::step::Tail;
+        use vivarium_model::step::{OldEpochs, Tail};
         let ensemble = self.world.ensemble();
         let server = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
         let other = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
@@ -266,6 +266,7 @@ impl<H: Host> Engine<H> {
                     torn: dice.roll(2) == 0,
                     snapshots: dice.roll(2) == 0,
                     cuts: dice.roll(2) == 0,
+                    epochs: OldEpochs::ALL[dice.roll(4)],
                     packets: few(dice),
                 },
             },

@@ -3,7 +3,7 @@
 use super::{CONNECTION, SESSION, create, stat};
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::{Event, SyncMode};
+use vivarium_model::event::{EpochFile, Event, SyncMode};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
 use vivarium_model::observation::{Custom, Observed};
@@ -70,6 +70,12 @@ fn the_ensemble() {
             label: zxid(7),
             before: zxid(9),
             after: zxid(2),
+        },
+        Event::EpochUndone {
+            server: SERVER,
+            file: EpochFile::AcceptedEpoch,
+            written: Epoch(3),
+            found: Epoch(2),
         },
         Event::Crashed { server: SERVER, lost: 0 },
         Event::Crashed { server: SERVER, lost: 1 },

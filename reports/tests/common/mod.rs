@@ -70,7 +70,7 @@ pub(crate) fn trace() -> Vec<TraceLine> {
         number: 9_998,
         step: Step::Crash {
             server: ServerId(3),
-            tail: Tail { survive: 1, torn: true, snapshots: false, cuts: false, packets: 0 },
+            tail: Tail { survive: 1, torn: true, ..Tail::LOST },
         },
         notes: Vec::new(),
         events: vec![

@@ -256,6 +256,10 @@ pub(super) struct ExploreArguments {
     /// [default: never]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) snap_count: Option<String>,
+    /// In which order changes of directories and of files' lengths become durable on servers' disks: unordered, as POSIX
+    /// has it; ordered, as the journals of ext4 and XFS have it [default: unordered]
+    #[arg(long, value_name = "ORDER")]
+    pub(super) metadata: Option<String>,
     /// How many elections may choose a server that needs the vote of one ahead of it, with --election any [default: 1]
     #[arg(long, value_name = "U", allow_hyphen_values = true)]
     pub(super) upsets: Option<String>,

@@ -93,6 +93,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
         ("--election", &arguments.election),
         ("--coarse", &arguments.coarse),
         ("--snap-count", &arguments.snap_count),
+        ("--metadata", &arguments.metadata),
     ];
     let (own, others) = match grain_of(selected) {
         Some("service") => ("service", ("ensemble", &ensemble[..])),
@@ -161,6 +162,9 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     if let Some(text) = &arguments.snap_count {
         let count = number("--snap-count", text, 2, 2 * u64::from(u8::MAX))?;
         exploration = exploration.snap_count(u32::try_from(count).expect("it is less than that"));
+    }
+    if let Some(name) = &arguments.metadata {
+        exploration = exploration.metadata(select::metadata(name)?);
     }
     if let Some(name) = &arguments.election {
         exploration = exploration.election(select::election(name)?);

@@ -2,6 +2,7 @@
 
 use crate::catalogue::Entry;
 use vivarium_model::config::Election;
+use vivarium_model::file_system::Metadata;
 use vivarium_sim::{HostKind, Scenario};
 
 /// A scenario of the catalogue with its switches set.
@@ -119,6 +120,18 @@ pub(super) fn election(name: &str) -> Result<Election, String> {
         other => {
             let suggestion = suggestion(other, ["oracle", "fast", "any"], "there are");
             Err(format!("unknown election `{other}`: {suggestion}"))
+        }
+    }
+}
+
+/// In which order metadata become durable.
+pub(super) fn metadata(name: &str) -> Result<Metadata, String> {
+    match name {
+        "unordered" => Ok(Metadata::Unordered),
+        "ordered" => Ok(Metadata::Ordered),
+        other => {
+            let suggestion = suggestion(other, ["unordered", "ordered"], "there are");
+            Err(format!("unknown order of metadata `{other}`: {suggestion}"))
         }
     }
 }

@@ -115,8 +115,7 @@ impl Replica {
 
     /// A server is killed; what it has logged it keeps.
     pub fn crash(&mut self, server: ServerId) {
-        let everything =
-            Tail { survive: u8::MAX, torn: false, snapshots: true, cuts: false, packets: u8::MAX };
+        let everything = Tail { survive: u8::MAX, snapshots: true, packets: u8::MAX, ..Tail::LOST };
         self.take(Step::Crash { server, tail: everything });
         self.settle();
         self.elect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use vivarium_model::config::Election;
+use vivarium_model::file_system::Metadata;
 use vivarium_sim::Servers;
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::every::servers::Budget as EnsembleBudget;
@@ -57,6 +58,7 @@ pub(crate) struct Ensemble {
     pub(super) election: Option<Election>,
     pub(super) applies_at_once: bool,
     pub(super) snap_count: Option<u32>,
+    pub(super) metadata: Metadata,
 }
 
 /// What may go wrong in programs by default.
@@ -286,6 +288,14 @@ impl Exploration {
     #[must_use]
     pub fn snap_count(mut self, snap_count: u32) -> Exploration {
         self.ensemble.snap_count = Some(snap_count);
+        self
+    }
+
+    /// When servers' file systems make changes of directories and of files' lengths durable. Unless this is called, in any
+    /// order, or never.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Metadata) -> Exploration {
+        self.ensemble.metadata = metadata;
         self
     }
 

@@ -58,6 +58,7 @@ const NEEDS: &[Needs] = &[
     row(Bug::SnapshotWrittenInPlace, &[crashes(1, of(1, 1))]),
     row(Bug::FirstSnapshotUnsynced, &[crashes(1, of(1, 1))]),
     row(Bug::SnapshotOutlivesRole, &[timeouts(1, of(2, 2)), breaks(1, of(2, 2)), crashes(1, of(3, 2)), fsync_errors(1, of(3, 2))]),
+    row(Bug::RenameUnsynced, &[crashes(1, of(1, 0))]),
     row(Bug::MissedWakeUp, &[of(2, 1)]),
     guard(Bug::PlantedEpochWithoutQuorum, UPSET_OF_THREE),
     guard(Bug::PlantedAheadCounts, UPSET_OF_THREE),

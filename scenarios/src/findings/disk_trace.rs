@@ -48,6 +48,17 @@ pub(super) struct Changes {
     pub(super) open: usize,
 }
 
+/// A file that was given another name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Renamed {
+    /// The path before.
+    pub(super) from: String,
+    /// The path since.
+    pub(super) to: String,
+    /// Whether an fsync of the directory may have covered it: it ended after the renaming began.
+    pub(super) is_covered: bool,
+}
+
 impl DiskTrace {
     /// Reads what strace has written with `-f -y`.
     pub(super) fn read(text: &str) -> DiskTrace {
@@ -103,6 +114,22 @@ impl DiskTrace {
         }
         let covered = begun.iter().filter(|begun| last_sync > Some(**begun)).count();
         Changes { covered, open: begun.len() - covered }
+    }
+
+    /// The renamings of files in a directory, behind a line, in their order.
+    pub(super) fn renamed(&self, directory: &Path, since: usize) -> Vec<Renamed> {
+        let events = || self.events.iter().filter(|event| event.ends >= since);
+        let is_sync =
+            |call: &Call| matches!(call, Call::Syncs(path) if Path::new(path) == directory);
+        let last_sync = events().filter(|event| is_sync(&event.call)).map(|event| event.ends).max();
+        let renamed = events().filter_map(|event| match &event.call {
+            Call::Renames { from, to } if Path::new(to).parent() == Some(directory) => {
+                let is_covered = last_sync > Some(event.begins);
+                Some(Renamed { from: from.clone(), to: to.clone(), is_covered })
+            }
+            _ => None,
+        });
+        renamed.collect()
     }
 }
 
@@ -202,5 +229,26 @@ mod tests {
         let lines = ["7 unlinkat(AT_FDCWD</>, \"/d/log\", 0) = 0", "7 fsync(5</d>) = 0"];
         assert_eq!(changes(&lines[..1], "/d/log", 0), (0, 1));
         assert_eq!(changes(&lines, "/d/log", 0), (1, 0));
+    }
+
+    #[test]
+    fn a_renaming_is_covered_by_an_fsync_of_its_directory_only() {
+        let lines = [
+            "7 fsync(3</d/file.tmp>) = 0",
+            "7 rename(\"/d/file.tmp\", \"/d/file\") = 0",
+            "7 rename(\"/e/file.tmp\", \"/e/file\") = 0",
+            "7 fsync(3</d/file>) = 0",
+            "7 fsync(5</d>) = 0",
+        ];
+        let renamed = |lines: &[&str], since| {
+            DiskTrace::read(&lines.join("\n")).renamed(Path::new("/d"), since)
+        };
+        let of = |is_covered| {
+            let (from, to) = ("/d/file.tmp".to_owned(), "/d/file".to_owned());
+            vec![Renamed { from, to, is_covered }]
+        };
+        assert_eq!(renamed(&lines[..4], 0), of(false));
+        assert_eq!(renamed(&lines, 0), of(true));
+        assert_eq!(renamed(&lines, 2), []);
     }
 }

@@ -6,11 +6,11 @@
 //! state before or the state behind it. Here strace tells which is which: [`power_fails`] undoes the changes of some
 //! files that no fsync can have covered, leaves all others as they were made, and does not touch what may be on the disk.
 //!
-//! It asks for less than it might. A file's entry is taken to be as durable as its bytes, and a renaming to have come
-//! through: ZooKeeper fsyncs no directory.
+//! [`power_fails`] asks for less than it might. A file's entry is taken to be as durable as its bytes, and a renaming to
+//! have come through: ZooKeeper fsyncs no directory. [`power_takes_renames`] undoes renamings, and nothing else.
 
 use super::Variant;
-use super::disk_trace::{CALLS, DiskTrace};
+use super::disk_trace::{CALLS, DiskTrace, Renamed};
 use super::ensemble::Ensemble;
 use super::tracer::Tracer;
 use super::trouble::Trouble;
@@ -84,6 +84,8 @@ enum Fate {
     Gone,
     /// It is as it was before what was done to it and never fsynced.
     AsBefore,
+    /// Another file was renamed to its name, the directory was not fsynced since, and it is as it was before.
+    NotRenamed,
     /// It was changed and fsynced.
     Stays,
 }
@@ -120,6 +122,9 @@ impl fmt::Display for Loss {
             let fate = match fate {
                 Fate::Gone => "was never fsynced, and is gone",
                 Fate::AsBefore => "was not fsynced since it was changed, and is as before",
+                Fate::NotRenamed => {
+                    "was replaced by a renaming without an fsync of the directory, and is as before"
+                }
                 Fate::Stays => "was fsynced, and stays",
             };
             write!(f, "{}{name} {fate}", if at == 0 { "" } else { "; " })?;
@@ -136,13 +141,7 @@ pub(super) fn power_fails(
     watch: DiskWatch,
     beginning: &str,
 ) -> Result<Loss, Trouble> {
-    let DiskWatch { tracer, files, copies, since } = watch;
-    let text = tracer.kill_and_read(ensemble.process(server)?)?;
-    ensemble.kill(server);
-    let trace = DiskTrace::read(&text);
-    if !trace.is_whole() {
-        return Err(Trouble::Otherwise(format!("the trace of {server} does not reach its end")));
-    }
+    let Stopped { trace, since, files, copies } = stop(ensemble, server, watch)?;
     let mut fates = Vec::new();
     for name in names(&files)?.union(&names(copies.path())?) {
         let name_in_words = name.to_string_lossy().into_owned();
@@ -153,6 +152,66 @@ pub(super) fn power_fails(
         }
     }
     Ok(Loss { fates })
+}
+
+/// Kills a server, and undoes every renaming of its files after which its directory was not fsynced. The new file is there
+/// under its temporary name.
+pub(super) fn power_takes_renames(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    watch: DiskWatch,
+) -> Result<Loss, Trouble> {
+    let Stopped { trace, since, files, copies } = stop(ensemble, server, watch)?;
+    let fates = undo_renames(&trace.renamed(&files, since), copies.path())?;
+    Ok(Loss { fates })
+}
+
+/// Each file gets back its copy from before the renamings, if there is one.
+fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)>, Trouble> {
+    let failed = "a renaming could not be undone";
+    let mut fates = Vec::new();
+    for path in renamed.iter().map(|it| &it.to).collect::<BTreeSet<_>>() {
+        let of_it = || renamed.iter().filter(|it| it.to == *path);
+        let name = Path::new(path).file_name().unwrap_or_default();
+        let fate = match (of_it().any(|it| it.is_covered), of_it().rfind(|it| !it.is_covered)) {
+            (_, None) => Fate::Stays,
+            (true, Some(_)) => {
+                // What an fsync has covered stays, and how the file was then, no copy shows.
+                let again =
+                    format!("{path} was renamed before an fsync of its directory and after");
+                return Err(Trouble::Otherwise(again));
+            }
+            (false, Some(last)) => {
+                fs::rename(path, &last.from).map_err(Trouble::machine(failed))?;
+                let copy = copies.join(name);
+                if copy.exists() {
+                    fs::copy(copy, path).map_err(Trouble::machine(failed))?;
+                }
+                Fate::NotRenamed
+            }
+        };
+        fates.push((name.to_string_lossy().into_owned(), fate));
+    }
+    Ok(fates)
+}
+
+/// A server that was watched and is killed.
+struct Stopped {
+    trace: DiskTrace,
+    since: usize,
+    files: PathBuf,
+    copies: TempDir,
+}
+
+fn stop(ensemble: &mut Ensemble, server: ServerId, watch: DiskWatch) -> Result<Stopped, Trouble> {
+    let DiskWatch { tracer, files, copies, since } = watch;
+    let text = tracer.kill_and_read(ensemble.process(server)?)?;
+    ensemble.kill(server);
+    let trace = DiskTrace::read(&text);
+    match trace.is_whole() {
+        true => Ok(Stopped { trace, since, files, copies }),
+        false => Err(Trouble::Otherwise(format!("the trace of {server} does not reach its end"))),
+    }
 }
 
 /// Brings one file to the state before its changes, if that may be.
@@ -225,5 +284,26 @@ mod tests {
         let (fate, is_now) = struck(&[write, fsync, write], Some("old"));
         assert!(fate.is_err_and(|trouble| trouble.to_string().contains("was fsynced")));
         assert_eq!(is_now, "now");
+    }
+
+    #[test]
+    fn a_renaming_that_is_undone_leaves_both_files() {
+        let (files, copies) =
+            (TempDir::new().expect("a directory"), TempDir::new().expect("another"));
+        let at = |name: &str| files.path().join(name).display().to_string();
+        let renamed = |is_covered| Renamed { from: at("epoch.tmp"), to: at("epoch"), is_covered };
+        let read = |name: &str| fs::read_to_string(at(name)).ok();
+        fs::write(at("epoch"), "2").expect("it is written");
+        fs::write(copies.path().join("epoch"), "1").expect("it is written");
+        let fates = undo_renames(&[renamed(true)], copies.path()).expect("it may stay");
+        assert_eq!(fates, [("epoch".to_owned(), Fate::Stays)]);
+        assert_eq!((read("epoch"), read("epoch.tmp")), (Some("2".to_owned()), None));
+        let fates = undo_renames(&[renamed(false)], copies.path()).expect("it may be undone");
+        assert_eq!(fates, [("epoch".to_owned(), Fate::NotRenamed)]);
+        assert_eq!(
+            (read("epoch"), read("epoch.tmp")),
+            (Some("1".to_owned()), Some("2".to_owned()))
+        );
+        assert!(undo_renames(&[renamed(true), renamed(false)], copies.path()).is_err());
     }
 }

@@ -3,11 +3,11 @@
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, container_list_is_old,
     failed_write_comes_later, first_snapshot_unsynced, fsync_error_keeps_memory,
-    interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, outstanding_acl_is_old, programs,
-    refuse_newer_zxid, sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log,
-    snapshot_outlives_role, snapshot_written_in_place, sync_at_leader, sync_overtakes_commits,
-    torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, long_record_unreadable,
+    outstanding_acl_is_old, programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays,
+    snap_keeps_old_log, snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place,
+    sync_at_leader, sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
+    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -39,6 +39,32 @@ pub const FINDINGS: &[Finding] = &[
         control: "the system has written through the first snapshots before the power fails",
         needs_strace: true,
         reproduction: first_snapshot_unsynced::reproduce,
+    },
+    Finding {
+        name: "long-record-unreadable",
+        switch: Switch::Bug(Bug::LongRecordUnreadable),
+        loses: "No majority of the servers starts again, and so nothing that was answered can be read, after a client \
+                with many ephemerals has closed its session.",
+        tracker: Some(4306),
+        search: Search::Swept { scenario: "access", from: 0, to: 1_000 },
+        control: "the ephemerals belong to four sessions",
+        needs_strace: false,
+        reproduction: long_record_unreadable::reproduce,
+    },
+    Finding {
+        name: "rename-unsynced",
+        switch: Switch::Bug(Bug::RenameUnsynced),
+        loses: "No server starts again, and so nothing that was answered can be read, after the power has failed soon \
+                after an election.",
+        tracker: None,
+        search: Search::Explored {
+            scenario: "broadcast",
+            words: "--servers 3 --txns 1 --crashes 1",
+            budget: |three| three.servers(3).txns(1).crashes(1),
+        },
+        control: "the system has written through the directories before the power fails",
+        needs_strace: true,
+        reproduction: rename_unsynced::reproduce,
     },
     Finding {
         name: "acks-outlive-reconnect",

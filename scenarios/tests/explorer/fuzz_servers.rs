@@ -2,6 +2,7 @@
 
 use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, TxnLogSync, Watched, compare, fuzz};
 use vivarium::fuzz::{Compared, MOST_STATES};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::release::Bug;
 
 const STATES: usize = 600;
@@ -38,6 +39,7 @@ fn case(budget: Budget, watched: Watched) -> Case {
         election: Election::Oracle,
         bugs,
         snap_count,
+        metadata: Metadata::Unordered,
         commit_log_count,
         txn_log_sync,
         watched,

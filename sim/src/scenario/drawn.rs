@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::config::{Config, Election};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::time::Duration;
 
 /// The options of one run.
@@ -109,14 +110,18 @@ impl fmt::Display for Drawn {
         writeln!(
             f,
             "ensemble           tickTime {:?}, initLimit {}, syncLimit {}, commitLogCount {}, \
-             snapshotSizeFactor {}, snapCount {}, {} znodes per snapshot piece",
+             snapshotSizeFactor {}, snapCount {}, {} znodes per snapshot piece{}",
             config.tick,
             config.init_limit,
             config.sync_limit,
             config.commit_log_count,
             config.txn_log_sync,
             config.snap_count,
-            config.snapshot_piece
+            config.snapshot_piece,
+            match config.metadata {
+                Metadata::Unordered => "",
+                Metadata::Ordered => ", metadata durable in their order",
+            }
         )?;
         for (number, client) in (1..).zip(&config.clients) {
             let list: Vec<String> = client.servers.iter().map(|id| id.0.to_string()).collect();

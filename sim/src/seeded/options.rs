@@ -15,6 +15,7 @@ use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::{Outlier, Timings};
 use crate::seeded::transport::Transport;
 use vivarium_model::config::{ClientConfig, Config, Election, TxnLogSync};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::id::ServerId;
 use vivarium_model::time::Duration;
 
@@ -30,6 +31,7 @@ impl Drawn {
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
         config.txn_log_sync =
             draw_txn_log_sync(scenario.limits, &mut seeds.stream("txn log sync", 0));
+        config.metadata = draw_metadata(&mut seeds.stream("metadata", 0));
         config.bugs = scenario.bugs;
         config.setup = scenario.setup.clone();
         scenario.settings.apply(&mut config);
@@ -137,6 +139,11 @@ fn draw_txn_log_sync(limits: Limits, random: &mut Random) -> TxnLogSync {
         Limits::Tight | Limits::Steady => (TxnLogSync::Unlimited, TxnLogSync::Unlimited),
     };
     *random.pick(&[default, second, third, TxnLogSync::Off])
+}
+
+/// What POSIX promises, or what most file systems do.
+fn draw_metadata(random: &mut Random) -> Metadata {
+    *random.pick(&[Metadata::Unordered, Metadata::Ordered])
 }
 
 /// A session timeout of 2 to 10 ticks, but neither so short that a reconnect (up to a second of

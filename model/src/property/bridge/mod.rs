@@ -246,6 +246,7 @@ impl Monitor for Bridge {
                 | Event::Acked { .. }
                 | Event::AckedNewLeader { .. }
                 | Event::SnapshotTruncated { .. }
+                | Event::EpochUndone { .. }
                 | Event::Serving { .. }
                 | Event::Elected { .. }
                 | Event::Followed { .. }

@@ -4,17 +4,21 @@
 //! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
 //! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
 
+mod renames;
 mod snapshots;
 
+pub use renames::Undone;
 pub use snapshots::{Snapshot, Truncated};
 
 use super::committed_log::is_gap;
 use crate::tree::DataTree;
+use crate::vocabulary::file_system::FileSystem;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::step::{Tail, Unwritten};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+use renames::Renames;
 use std::sync::Arc;
 
 /// The disk. Its hash reads whole transactions: in different runs one zxid can name different transactions, and the
@@ -42,6 +46,10 @@ pub struct Disk {
     current_epoch: Epoch,
     /// `currentEpoch.tmp`, written but not yet renamed (ZOOKEEPER-1653).
     current_epoch_tmp: Option<Epoch>,
+    /// What a power loss may undo (only under [`Bug::RenameUnsynced`]).
+    renames: Renames,
+    /// What becomes durable when.
+    file_system: FileSystem,
     /// How often a process has started on this disk; the model's stand-in for the boot time inside
     /// session ids (rule 2.2.1).
     starts: u16,
@@ -61,6 +69,8 @@ impl Disk {
             accepted_epoch: Epoch(0),
             current_epoch: Epoch(0),
             current_epoch_tmp: None,
+            renames: Renames::default(),
+            file_system: FileSystem::default(),
             starts: 0,
         }
     }
@@ -73,21 +83,6 @@ impl Disk {
     /// The epoch whose history this server has taken over.
     pub fn current_epoch(&self) -> Epoch {
         self.current_epoch
-    }
-
-    /// Replaces `acceptedEpoch`, atomically.
-    pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
-        self.accepted_epoch = epoch;
-    }
-
-    /// Writes `currentEpoch.tmp`.
-    pub fn write_current_epoch_tmp(&mut self, epoch: Epoch) {
-        self.current_epoch_tmp = Some(epoch);
-    }
-
-    /// Renames `currentEpoch.tmp` over `currentEpoch`.
-    pub fn rename_current_epoch(&mut self) {
-        self.current_epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
     }
 
     /// `currentEpoch.tmp`, while it has not been renamed.
@@ -145,6 +140,7 @@ impl Disk {
 
     /// Everything appended is durable from now on.
     pub fn fsync(&mut self) {
+        self.fsyncs_a_file();
         self.durable = self.log.len();
     }
 

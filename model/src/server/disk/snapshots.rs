@@ -98,8 +98,9 @@ impl Disk {
         if is_needed && !bugs.has(Bug::SnapshotAheadOfLog) { 2 } else { 1 }
     }
 
-    /// A SNAP was taken over: its snapshot replaces what was there (see [`Bug::SnapKeepsOldLog`]).
+    /// A SNAP was taken over: its snapshot, which was fsynced, replaces what was there (see [`Bug::SnapKeepsOldLog`]).
     pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
+        self.fsyncs_a_file();
         if bugs.has(Bug::SnapKeepsOldLog) {
             self.add_snapshot(snapshot, bugs);
         } else {

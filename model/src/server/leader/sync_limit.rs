@@ -153,8 +153,10 @@ mod tests {
             act: impl FnOnce(&mut SyncLimitCheck, &mut Context<'_>),
         ) {
             let mut network = Network::new(2, 0);
-            let mut disk =
-                Tracked::new(Disk::new(std::sync::Arc::new(config.setup.tree()), config.bugs));
+            let mut disk = Tracked::new(
+                Disk::new(std::sync::Arc::new(config.setup.tree()), config.bugs)
+                    .with_file_system(config.file_system()),
+            );
             let mut effects = Effects::default();
             let mut context = Context {
                 at: now,

@@ -102,6 +102,12 @@ named! {
         /// made anew, a persistent znode in the place of a container. Found here, by reading. Repaired: it looks again
         /// before each deletion, and leaves a znode alone while a change of it is outstanding.
         ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
+        /// `acceptedEpoch` and `currentEpoch` are replaced by files that are fsynced and renamed over them, and the
+        /// directory is never fsynced (`AtomicFileOutputStream`; rule 6.9.14), though a server answers what it has
+        /// written there. As POSIX has it, a power loss may undo the rename, whatever other files were fsynced since;
+        /// with [`Metadata::Ordered`](crate::vocabulary::file_system::Metadata::Ordered) only until then. A server
+        /// accepts the same epoch twice, or does not start. Found here, by reading. Repaired: the directory is fsynced.
+        RenameUnsynced => "a power loss can undo the rename of an epoch file (HEAD)",
         /// A record is written whatever its length, and read up to a limit only (`BinaryInputArchive.checkLength`; rule
         /// 1.11.2; ZOOKEEPER-4306). A closeSession lists all the session's ephemerals; a multi has identities in
         /// place of `auth`. When one becomes too long the learners cannot read the proposal and leave, their leader cannot
@@ -358,7 +364,7 @@ impl Bug {
     /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
     /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
     /// servers alone sees nothing of them.
-    pub const AMONG_SERVERS: [Bug; 19] = [
+    pub const AMONG_SERVERS: [Bug; 20] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -376,6 +382,7 @@ impl Bug {
         Bug::SnapshotWrittenInPlace,
         Bug::FirstSnapshotUnsynced,
         Bug::SnapshotOutlivesRole,
+        Bug::RenameUnsynced,
         Bug::GapsAreReplayed,
         Bug::MissedWakeUp,
     ];

@@ -59,6 +59,9 @@ fn sentence(event: &Event) -> String {
             "{server} truncates its snapshot {label} to write it anew (until then a start would load up to {before}, \
              now up to {after})"
         ),
+        Event::EpochUndone { server, file, written, found } => format!(
+            "the power loss has undone the renaming of {file} at {server}: epoch {found}, where it had written {written}"
+        ),
         Event::Crashed { server, lost: 0 } => format!("{server} crashed, its log lost nothing"),
         Event::Crashed { server, lost } => {
             let lost = plural(*lost, "transaction");

@@ -59,15 +59,17 @@ impl<'a> Question<'a> {
     }
 
     fn asked(&self) -> report::Asked {
-        let Ensemble { applies_at_once, snap_count, .. } = self.exploration.ensemble;
-        report::Asked { budget: self.budget, election: self.election, applies_at_once, snap_count }
+        let Ensemble { applies_at_once, snap_count, metadata, .. } = self.exploration.ensemble;
+        let (budget, election) = (self.budget, self.election);
+        report::Asked { budget, election, applies_at_once, snap_count, metadata }
     }
 
     fn model(&self, reductions: bool) -> EnsembleModel {
-        let Ensemble { applies_at_once, snap_count, .. } = self.exploration.ensemble;
+        let Ensemble { applies_at_once, snap_count, metadata, .. } = self.exploration.ensemble;
         let config = Config::new(self.budget.servers, 0);
         let snap_count = snap_count.unwrap_or(config.snap_count);
-        let config = Config { bugs: self.scenario.bugs, applies_at_once, snap_count, ..config };
+        let bugs = self.scenario.bugs;
+        let config = Config { bugs, applies_at_once, snap_count, metadata, ..config };
         EnsembleModel::new(config, self.budget, self.election, reductions, property::servers())
     }
 }

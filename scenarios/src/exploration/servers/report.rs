@@ -3,6 +3,7 @@
 use super::super::faults;
 use std::collections::BTreeMap;
 use vivarium_model::config::{Config, Election};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::property;
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
@@ -37,12 +38,14 @@ pub(super) struct Asked {
     pub(super) applies_at_once: bool,
     /// After how many transactions a background snapshot is taken; never, if nothing is said.
     pub(super) snap_count: Option<u32>,
+    /// When changes of directories and of files' lengths become durable.
+    pub(super) metadata: Metadata,
 }
 
 impl Asked {
     /// As a line.
     pub(super) fn words(self) -> String {
-        let Asked { budget, election, applies_at_once, snap_count } = self;
+        let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
         let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
         let budget = [
             plural(txns.into(), "transaction"),
@@ -68,8 +71,12 @@ impl Asked {
             Some(count) => format!(", snapCount {count}"),
             None => String::new(),
         };
+        let ordered = match metadata {
+            Metadata::Unordered => "",
+            Metadata::Ordered => ", metadata durable in their order",
+        };
         format!(
-            "{servers} over the ensemble grain, {election}{coarse}{snapshots}; budget: {}",
+            "{servers} over the ensemble grain, {election}{coarse}{snapshots}{ordered}; budget: {}",
             budget.join(", ")
         )
     }
@@ -91,7 +98,7 @@ impl Asked {
 
     /// What such a search varies, and what it leaves out.
     pub(super) fn dimensions(self) -> Vec<Dimension> {
-        let Asked { budget, election, applies_at_once, snap_count } = self;
+        let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
         let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
         let order = "every order in which packets, disk operations and starts take turns";
         let proposed = "proposed by an established leader at any moment";
@@ -158,6 +165,19 @@ impl Asked {
                 None => {
                     Dimension::new("background snapshots", false, "--snap-count brings them in")
                 }
+            },
+            match metadata {
+                Metadata::Unordered => Dimension::new(
+                    "metadata of files",
+                    true,
+                    "renames, truncations and deletions durable when they are fsynced, and in any order, as POSIX has it",
+                ),
+                Metadata::Ordered => Dimension::new(
+                    "metadata of files",
+                    true,
+                    "--metadata ordered: renames, truncations and deletions durable in their order, at the latest with \
+                     the next fsync of any file",
+                ),
             },
             Dimension::new("clients, sessions", false, "only at the service grain"),
         ]

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 use vivarium_model::config::{Config, Election, TxnLogSync};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::every::servers::Budget;
 
@@ -27,6 +28,8 @@ pub struct Case {
     pub bugs: Vec<Bug>,
     /// After so many transactions a background snapshot is taken, if at all.
     pub snap_count: Option<u32>,
+    /// When changes of directories and of files' lengths become durable.
+    pub metadata: Metadata,
     /// So many transactions are kept in memory, to be sent as a DIFF.
     pub commit_log_count: usize,
     /// How much may be sent from the log on disk.
@@ -42,6 +45,7 @@ impl Case {
         Config {
             bugs: self.bugs.iter().copied().fold(Bugs::NONE, Bugs::with),
             snap_count: self.snap_count.unwrap_or(plain.snap_count),
+            metadata: self.metadata,
             commit_log_count: self.commit_log_count,
             txn_log_sync: self.txn_log_sync,
             ..plain
@@ -69,6 +73,9 @@ impl Case {
             "vivarium explore {name} --servers {servers} --txns {txns} --crashes {crashes} --breaks \
              {breaks} --timeouts {timeouts} --fsync-errors {fsync_errors}"
         );
+        if self.metadata == Metadata::Ordered {
+            command += " --metadata ordered";
+        }
         if self.election == Election::Any {
             let _ = write!(command, " --election any --upsets {upsets}");
         }
@@ -88,6 +95,7 @@ impl fmt::Display for Case {
         writeln!(f, "    election: Election::{:?},", self.election)?;
         writeln!(f, "    bugs: vec![{}],", bugs.join(", "))?;
         writeln!(f, "    snap_count: {:?},", self.snap_count)?;
+        writeln!(f, "    metadata: Metadata::{:?},", self.metadata)?;
         writeln!(f, "    commit_log_count: {},", self.commit_log_count)?;
         writeln!(f, "    txn_log_sync: TxnLogSync::{:?},", self.txn_log_sync)?;
         writeln!(f, "    watched: Watched::{:?},", self.watched)?;

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election, TxnLogSync};
+use vivarium_model::file_system::Metadata;
 use vivarium_model::release::Bug;
 use vivarium_sim::every::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
@@ -29,11 +30,14 @@ pub fn draw(seed: u64, number: u64) -> Case {
         election: if fast { Election::Fast } else { Election::Oracle },
         bugs: bugs(&mut dice),
         snap_count: (dice.below(6) == 0).then_some(1),
+        metadata: Metadata::default(),
         commit_log_count: [kept, kept, 1, 0][dice.below(4) as usize],
         watched: [Watched::States, Watched::Commits, Watched::Order][dice.below(3) as usize],
         txn_log_sync: *dice.pick(&[plain.txn_log_sync, TxnLogSync::Unlimited]),
     };
-    of_any(case, &mut Seeds::new(seed).stream("anybody is elected", number))
+    let mut metadata = Seeds::new(seed).stream("metadata", number);
+    let metadata = *metadata.pick(&[Metadata::Unordered, Metadata::Ordered]);
+    of_any(Case { metadata, ..case }, &mut Seeds::new(seed).stream("anybody is elected", number))
 }
 
 /// In a third of the cases that have an oracle anybody is elected in its place, in some of them with a guard of ZAB left

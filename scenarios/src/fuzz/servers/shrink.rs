@@ -3,6 +3,7 @@
 use super::super::shrink::shrink_by;
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election};
+use vivarium_model::file_system::Metadata;
 use vivarium_sim::every::servers::Budget;
 
 /// Makes a case smaller as long as `fails` says that it still shows what it showed.
@@ -38,6 +39,7 @@ fn smaller(case: &Case) -> Vec<Case> {
         with(&|case| _ = case.bugs.remove(at));
     }
     with(&|case| case.snap_count = None);
+    with(&|case| case.metadata = Metadata::Unordered);
     with(&|case| case.commit_log_count = Config::new(1, 0).commit_log_count);
     with(&|case| case.txn_log_sync = Config::new(1, 0).txn_log_sync);
     with(&|case| {

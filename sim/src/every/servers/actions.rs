@@ -5,7 +5,7 @@ use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;
 use vivarium_model::release::Bug;
-use vivarium_model::step::{Step, Tail, Unwritten};
+use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::timer::{ServerTimer, Timer};
 
 /// What an action takes from the budget.
@@ -233,7 +233,7 @@ fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     }
 }
 
-/// Every part of the unsynced log that may be left, with and without snapshots and cuts that were not fsynced
+/// Every part of the unsynced log that may be left, with and without snapshots, cuts and epoch files that were not fsynced
 /// (a record half written is ignored by every start, so it is as good as one that is missing).
 ///
 /// With reductions, no packet of a leader survives its crash: what does can as well be read before,
@@ -245,6 +245,11 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
     let disk = ensemble.disk(server);
     let unsynced = disk.unsynced() as u8;
     let may_lose_snapshots = disk.snapshots().iter().any(|snapshot| !snapshot.durable);
+    let may_be_old = |epochs: &OldEpochs| {
+        (!epochs.has_accepted() || disk.may_undo_accepted_epoch())
+            && (!epochs.has_current() || disk.may_undo_current_epoch())
+    };
+    let old_epochs: Vec<OldEpochs> = OldEpochs::ALL.into_iter().filter(may_be_old).collect();
     let none_survive = left_out.mail && ensemble.is_leading(server) || left_out.followers_mail;
     let packets = if none_survive { 0 } else { ensemble.most_under_way(server) };
     for survive in 0..=unsynced {
@@ -252,8 +257,10 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
             if snapshots && !may_lose_snapshots || cuts && !disk.may_undo_cuts() {
                 continue;
             }
-            for packets in 0..=packets {
-                let tail = Tail { survive, torn: false, snapshots, cuts, packets };
+            for (packets, epochs) in
+                (0..=packets).flat_map(|packets| old_epochs.iter().map(move |old| (packets, *old)))
+            {
+                let tail = Tail { survive, torn: false, snapshots, cuts, epochs, packets };
                 let then = left_out.starts.then_some(Step::Restart(server));
                 let step = Step::Crash { server, tail };
                 offers.push(Offer { step, then, charge: Charge::Crash });

@@ -4,7 +4,7 @@
 use super::{Look, Order, a_while, servers, surviving, victim};
 use crate::seeded::random::{Random, Ratio};
 use vivarium_model::id::ServerId;
-use vivarium_model::step::{Step, Tail, Unwritten};
+use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::time::Duration;
 
 /// One server's process dies and starts again after a while. What it had not fsynced mostly
@@ -98,13 +98,13 @@ pub(super) fn fails_after(
 /// What the disk still holds of the unsynced transactions, however many there will be: none, some,
 /// or some and a torn one; and how many of the packets sent had left the machine.
 pub(super) fn tail(random: &mut Random) -> Tail {
-    Tail {
-        survive: surviving(random, 3),
-        torn: random.chance(Ratio::one_in(2)),
-        snapshots: random.chance(Ratio::one_in(2)),
-        packets: surviving(random, 4),
-        cuts: random.chance(Ratio::one_in(2)),
-    }
+    let survive = surviving(random, 3);
+    let torn = random.chance(Ratio::one_in(2));
+    let snapshots = random.chance(Ratio::one_in(2));
+    let packets = surviving(random, 4);
+    let metadata = random.below(8);
+    let epochs = OldEpochs::ALL[(metadata % 4) as usize];
+    Tail { survive, torn, snapshots, cuts: metadata < 4, epochs, packets }
 }
 
 /// The tail of a log with so many unsynced transactions: what does not exist neither survives nor

@@ -86,7 +86,8 @@ fn strikes_are_faults_and_what_comes_later_is_an_end_or_a_fault_with_a_run_up() 
 
 #[test]
 fn a_tail_is_no_longer_than_what_is_unsynced() {
-    let tail = Tail { survive: 2, torn: true, snapshots: true, cuts: true, packets: 1 };
+    let tail =
+        Tail { survive: 2, torn: true, snapshots: true, cuts: true, packets: 1, ..Tail::LOST };
     assert_eq!(clipped(tail, 0), Tail { survive: 0, torn: false, ..tail });
     assert_eq!(clipped(tail, 2), Tail { survive: 2, torn: false, ..tail });
     assert_eq!(clipped(tail, 3), tail);

@@ -1,0 +1,69 @@
+//! S20: a promise outlives a power loss.
+//!
+//! A server that has accepted an epoch follows no leader of an older one, and none that claims the same a second time; one
+//! that has acknowledged NEWLEADER votes with that epoch (rules 6.3.2, 6.3.4 and 5.1.3). Both are in files, which a start
+//! must find as they were written (rule 6.9.14).
+
+use super::{Asked, LooksBack, Monitor, Objection, View};
+use crate::vocabulary::event::Event;
+
+/// The monitor of S20. It has no state of its own.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub struct KeptPromises;
+
+impl Monitor for KeptPromises {
+    fn name(&self) -> &'static str {
+        "S20 promises outlive a power loss"
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Everywhere
+    }
+
+    fn looks_back(&self) -> LooksBack {
+        LooksBack::Tip
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        matches!(event, Event::EpochUndone { .. })
+    }
+
+    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
+        match event {
+            // A server answers in the step in which it has written the file, so none is undone that promises nothing.
+            Event::EpochUndone { server, file, written, found } if found < written => {
+                Err(Objection::new(
+                    self.name(),
+                    format!(
+                        "{server} had promised epoch {written} ({file}), and its disk says {found} again."
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::testing::{TWO, Trial};
+    use crate::vocabulary::event::EpochFile;
+    use crate::vocabulary::zxid::Epoch;
+
+    #[test]
+    fn an_older_epoch_is_found_behind_a_power_loss() {
+        let mut trial = Trial::new(KeptPromises);
+        let undone = |written, found| Event::EpochUndone {
+            server: TWO,
+            file: EpochFile::AcceptedEpoch,
+            written: Epoch(written),
+            found: Epoch(found),
+        };
+        trial.accepts(undone(3, 3));
+        assert_eq!(
+            trial.objects(undone(3, 2)),
+            "S20 promises outlive a power loss: server 2 had promised epoch 3 (acceptedEpoch), and its disk says 2 again."
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! What a power loss may undo of the renames by which new files take the place of old ones (rule 6.9.14).
+//!
+//! That of a SNAP's snapshot is none of them: a start reads the file under its temporary name as well.
+
+use super::Disk;
+use crate::vocabulary::event::EpochFile;
+use crate::vocabulary::file_system::{FileSystem, Metadata};
+use crate::vocabulary::step::OldEpochs;
+use crate::vocabulary::zxid::Epoch;
+
+/// The renames that are not durable, of each file the last one: those before it have had their time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Renames {
+    /// What `acceptedEpoch` was before.
+    accepted_epoch: Option<Epoch>,
+    /// What `currentEpoch` was before.
+    current_epoch: Option<Epoch>,
+}
+
+/// An epoch file that a power loss has brought back as it was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// Which.
+    pub file: EpochFile,
+    /// What had been written.
+    pub written: Epoch,
+    /// What it is.
+    pub found: Epoch,
+}
+
+impl Disk {
+    /// The same disk with this file system.
+    pub fn with_file_system(mut self, file_system: FileSystem) -> Disk {
+        self.file_system = file_system;
+        self
+    }
+
+    /// Whether a power loss may bring back the older acceptedEpoch.
+    pub fn may_undo_accepted_epoch(&self) -> bool {
+        self.renames.accepted_epoch.is_some()
+    }
+
+    /// Whether a power loss may bring back the older currentEpoch.
+    pub fn may_undo_current_epoch(&self) -> bool {
+        self.renames.current_epoch.is_some()
+    }
+
+    /// A file is fsynced. Where metadata become durable in their order, so do those of all that was renamed, cut and
+    /// deleted before.
+    pub(super) fn fsyncs_a_file(&mut self) {
+        if self.file_system.metadata == Metadata::Unordered {
+            return;
+        }
+        self.cut.clear();
+        self.renames = Renames::default();
+    }
+
+    /// Replaces `acceptedEpoch`: another file, fsynced and renamed.
+    pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
+        self.fsyncs_a_file();
+        if !self.file_system.directories_synced {
+            self.renames.accepted_epoch = Some(self.accepted_epoch);
+        }
+        self.accepted_epoch = epoch;
+    }
+
+    /// Writes and fsyncs `currentEpoch.tmp`.
+    pub fn write_current_epoch_tmp(&mut self, epoch: Epoch) {
+        self.fsyncs_a_file();
+        self.current_epoch_tmp = Some(epoch);
+    }
+
+    /// Renames `currentEpoch.tmp` over `currentEpoch`.
+    pub fn rename_current_epoch(&mut self) {
+        if !self.file_system.directories_synced {
+            self.renames.current_epoch = Some(self.current_epoch);
+        }
+        self.current_epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
+    }
+
+    /// The power fails: these renames are undone, if they can be, and all others are not. (`currentEpoch.tmp` is there
+    /// again then, which a start looks at. At `acceptedEpoch.tmp` none does.)
+    pub fn undo_renames(&mut self, which: OldEpochs) -> Vec<Undone> {
+        let Renames { accepted_epoch, current_epoch } = std::mem::take(&mut self.renames);
+        let mut undone = Vec::new();
+        if let Some(found) = accepted_epoch.filter(|_| which.has_accepted()) {
+            let written = std::mem::replace(&mut self.accepted_epoch, found);
+            undone.push(Undone { file: EpochFile::AcceptedEpoch, written, found });
+        }
+        if let Some(found) = current_epoch.filter(|_| which.has_current()) {
+            let written = std::mem::replace(&mut self.current_epoch, found);
+            self.current_epoch_tmp = Some(written);
+            undone.push(Undone { file: EpochFile::CurrentEpoch, written, found });
+        }
+        undone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::DataTree;
+    use crate::vocabulary::error::Error;
+    use crate::vocabulary::id::{SessionId, Xid};
+    use crate::vocabulary::release::{Bug, Bugs};
+    use crate::vocabulary::setup::Setup;
+    use crate::vocabulary::txn::{Txn, TxnBody};
+    use crate::vocabulary::zxid::Zxid;
+    use std::sync::Arc;
+
+    fn txn(epoch: Epoch, counter: u32) -> Arc<Txn> {
+        let (zxid, body) = (Zxid::new(epoch, counter), TxnBody::Error(Error::NoNode));
+        Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body })
+    }
+
+    /// A disk whose server has accepted epoch 1 and then 2, and is in it.
+    fn renamed(metadata: Metadata, directories_synced: bool) -> Disk {
+        let mut disk = Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
+            .with_file_system(FileSystem { metadata, directories_synced });
+        for epoch in [1, 2].map(Epoch) {
+            disk.write_accepted_epoch(epoch);
+            disk.write_current_epoch_tmp(epoch);
+            disk.rename_current_epoch();
+        }
+        disk
+    }
+
+    #[test]
+    fn a_power_loss_undoes_what_was_renamed_last() {
+        for (which, accepted, current) in [
+            (OldEpochs::Neither, 2, 2),
+            (OldEpochs::Accepted, 1, 2),
+            (OldEpochs::Current, 2, 1),
+            (OldEpochs::Both, 1, 1),
+        ] {
+            let mut disk = renamed(Metadata::Unordered, false);
+            assert!(disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
+            // Whatever is fsynced.
+            disk.append(txn(Epoch(2), 1));
+            disk.fsync();
+            disk.undo_renames(which);
+            assert_eq!(
+                (disk.accepted_epoch().0, disk.current_epoch().0),
+                (accepted, current),
+                "{which:?}"
+            );
+            assert_eq!(disk.current_epoch_tmp(), which.has_current().then_some(Epoch(2)));
+            assert!(
+                disk.undo_renames(OldEpochs::Both).is_empty(),
+                "a power loss decides it for good"
+            );
+        }
+    }
+
+    #[test]
+    fn metadata_in_their_order_are_durable_with_the_next_fsync() {
+        let mut disk = renamed(Metadata::Ordered, false);
+        // currentEpoch.tmp was fsynced behind the other rename.
+        assert!(!disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
+        disk.append(txn(Epoch(2), 1));
+        assert!(disk.may_undo_current_epoch(), "that is not fsynced");
+        disk.fsync();
+        assert!(!disk.may_undo_current_epoch());
+        assert!(disk.undo_renames(OldEpochs::Both).is_empty());
+    }
+
+    #[test]
+    fn where_directories_are_fsynced_no_rename_is_undone() {
+        for metadata in [Metadata::Unordered, Metadata::Ordered] {
+            let mut disk = renamed(metadata, true);
+            assert!(disk.undo_renames(OldEpochs::Both).is_empty());
+            assert_eq!((disk.accepted_epoch(), disk.current_epoch()), (Epoch(2), Epoch(2)));
+        }
+    }
+
+    #[test]
+    fn metadata_in_their_order_make_a_cut_durable_with_the_next_fsync() {
+        let bugs = Bugs::NONE.with(Bug::TruncUnsynced);
+        let mut disk = Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
+            .with_file_system(FileSystem { metadata: Metadata::Ordered, directories_synced: true });
+        for counter in 1..=3 {
+            disk.append(txn(Epoch(1), counter));
+        }
+        disk.fsync();
+        assert!(disk.truncate(Zxid::new(Epoch(1), 1), &Setup::NONE, bugs));
+        assert!(disk.may_undo_cuts());
+        disk.write_current_epoch_tmp(Epoch(2));
+        assert!(!disk.may_undo_cuts());
+    }
+}

@@ -1,0 +1,83 @@
+//! A file that is replaced by a renaming is not replaced for certain until the directory is fsynced, which no server does.
+//! Three servers, whose power fails soon after an election: what each has accepted is below what its log says.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::power_loss::{DiskWatch, power_takes_renames};
+use super::tale::{Outcome, Tale};
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use std::time::Duration;
+
+/// What a server says that does not start.
+const REFUSES: &str = "is less than the current epoch";
+
+/// A server that starts at all serves within this.
+const STARTS: Duration = Duration::from_secs(20);
+
+/// Starts the leader again, has a write answered in the new epoch, and lets the power fail at all servers.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    // The power loss copies the files.
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 3, with_small_logs())?;
+    let all = ensemble.all();
+    ensemble.session(leader)?.create("/before")?;
+    tale.say(format!("3 servers serve; {leader} leads epoch 1"));
+
+    let mut watches = Vec::new();
+    for server in ensemble.others(leader) {
+        watches.push((server, DiskWatch::begin(&ensemble, server, &[])?));
+    }
+    ensemble.crash(&[leader]);
+    ensemble.start(&[leader])?;
+    // It writes nothing before its runtime has begun, which takes some tenths of a second.
+    watches.push((leader, DiskWatch::begin(&ensemble, leader, &[])?));
+    let next = ensemble.serving(&all)?;
+    let paid = ensemble.session(next)?.create("/paid")?;
+    ensemble.until("/paid in every log", SOON, |it| {
+        it.all().into_iter().all(|server| it.has_logged(server, "/paid"))
+    })?;
+    tale.say(format!(
+        "{leader} is killed and comes back; {next} leads; create /paid is answered, zxid {paid}; every server has it in \
+         its log"
+    ));
+    if variant == Variant::Control {
+        watches.iter_mut().try_for_each(|(_, watch)| watch.writes_through())?;
+        tale.say("the system writes everything through, as it does by itself sooner or later");
+    }
+    for (server, watch) in watches {
+        let loss = power_takes_renames(&mut ensemble, server, watch)?;
+        tale.say(format!("the power fails at {server}: {loss}"));
+        loss.suits(variant)?;
+    }
+    ensemble.crash(&all);
+    start_again(&mut ensemble, tale)
+}
+
+/// All servers are started. Which of them serve, and what do they have?
+fn start_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+    let all = ensemble.all();
+    ensemble.start(&all)?;
+    let mut up = Vec::new();
+    for server in &all {
+        if ensemble.serves_within(*server, STARTS) {
+            up.push(*server);
+        } else if let Some(line) = ensemble.log(*server).lines().rfind(|it| it.contains(REFUSES)) {
+            let line = line.rsplit_once("Exception: ").map_or(line, |(_, says)| says);
+            tale.say(format!("{server} does not start: {line}"));
+        }
+    }
+    if up.is_empty() {
+        let shown = "no server serves, and /paid, which was answered, can be read nowhere";
+        return Ok(Outcome::Shown(shown.to_owned()));
+    }
+    let have = ensemble.who_has("/paid", &up)?;
+    tale.say(format!("{} serve; /paid is at {}", listed(&up), listed(&have)));
+    Ok(match have.len() {
+        3 => Outcome::Kept("/paid is at every server".to_owned()),
+        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
+    })
+}
