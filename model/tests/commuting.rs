@@ -31,6 +31,7 @@ fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
         | Step::Fsync(server)
         | Step::Apply(server)
         | Step::MissWakeUp(server)
+        | Step::ApplyRest(server)
         | Step::Write(server)
         | Step::Snapshot(server)
         | Step::Rejoin(server)

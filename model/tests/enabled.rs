@@ -32,6 +32,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
             Step::Fsync(server),
             Step::Apply(server),
             Step::MissWakeUp(server),
+            Step::ApplyRest(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),
@@ -153,6 +154,7 @@ fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
         Step::Append(server)
         | Step::Apply(server)
         | Step::MissWakeUp(server)
+        | Step::ApplyRest(server)
         | Step::Write(server)
         | Step::Snapshot(server) => impossible(!is_up(server)),
         Step::Fsync(server) => impossible(!is_up(server) || ensemble.unsynced(server) == 0),

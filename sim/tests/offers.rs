@@ -52,6 +52,7 @@ fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
             Step::Fsync(server),
             Step::Apply(server),
             Step::MissWakeUp(server),
+            Step::ApplyRest(server),
             Step::Write(server),
             Step::Snapshot(server),
             Step::Propose(server),

@@ -35,6 +35,7 @@ impl Ensemble {
             | Step::Fsync(server)
             | Step::Apply(server)
             | Step::MissWakeUp(server)
+            | Step::ApplyRest(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Propose(server)
@@ -159,6 +160,7 @@ impl Ensemble {
                 Step::Fsync,
                 Step::Apply,
                 Step::MissWakeUp,
+                Step::ApplyRest,
                 Step::Write,
                 Step::Snapshot,
             ];

@@ -172,6 +172,7 @@ impl Ensemble {
             Step::Fsync(server) => self.on_server(server, at, effects, Server::fsync),
             Step::Apply(server) => self.on_server(server, at, effects, Server::apply_next),
             Step::MissWakeUp(server) => self.on_server(server, at, effects, Server::miss_wake_up),
+            Step::ApplyRest(server) => self.on_server(server, at, effects, Server::apply_rest),
             Step::Write(server) => self.on_server(server, at, effects, Server::write_completes),
             Step::Snapshot(server) => self.on_server(server, at, effects, Server::snapshot_next),
             Step::Stream(connection) => {

@@ -45,6 +45,7 @@ impl Ensemble {
             | Step::Fsync(server)
             | Step::Apply(server)
             | Step::MissWakeUp(server)
+            | Step::ApplyRest(server)
             | Step::Write(server)
             | Step::Snapshot(server)
             | Step::Crash { server, .. }

@@ -156,6 +156,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Fsync(id)
         | Step::Apply(id)
         | Step::MissWakeUp(id)
+        | Step::ApplyRest(id)
         | Step::Write(id)
         | Step::Snapshot(id)
         | Step::Restart(id)

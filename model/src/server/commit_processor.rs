@@ -68,6 +68,14 @@ impl CommitProcessor {
         bugs.has(Bug::MissedWakeUp) && self.committed.len() == 1 && !self.sleeps
     }
 
+    /// The transaction that its thread is about to apply, or has begun to.
+    pub(super) fn under_way(&self) -> Option<&Arc<Txn>> {
+        match self.committed.front() {
+            Some(Committed::Txn(txn)) if !self.sleeps => Some(txn),
+            _ => None,
+        }
+    }
+
     /// Takes the oldest one.
     ///
     /// # Panics

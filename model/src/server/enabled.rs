@@ -20,6 +20,7 @@ impl Server {
             Step::Fsync(_) => self.log.can_fsync(),
             Step::FsyncError { .. } => self.can_fail_to_write(disk),
             Step::Apply(_) => self.commits.can_apply(),
+            Step::ApplyRest(_) => self.database.has_rest(),
             Step::MissWakeUp(_) => self.commits.can_miss_wake_up(bugs),
             Step::Write(_) => self.thread.writing.is_some(),
             Step::Snapshot(_) => self.database.can_snapshot(disk),

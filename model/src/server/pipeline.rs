@@ -11,7 +11,7 @@ use super::clients::{Clients, Pending, Serving, Waiting};
 use super::commit_processor::Committed;
 use super::context::Context;
 use super::read::Reader;
-use crate::tree::Applied;
+use crate::tree::{Applied, Change};
 use crate::vocabulary::acl::{AclList, Id, Permissions};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
@@ -152,27 +152,7 @@ impl Serving<'_> {
                 digest: self.tree.digest(),
             });
         }
-        if !self.clients.watches.is_empty() {
-            let mut fired = Vec::new();
-            let (attachments, config) = (&self.clients.attachments, context.config);
-            let may_read = |connection: ClientConnection, acl: &AclList| {
-                let auth = attachments.get(&connection).map_or(&[][..], |it| &it.auth);
-                config.bugs.has(Bug::EventsAskNoAcl)
-                    || access::permits(acl, Permissions::READ, auth, &config.options)
-            };
-            for change in &changes {
-                self.clients.watches.trigger(change, txn.zxid, &may_read, config.bugs, &mut fired);
-            }
-            if context.config.bugs.has(Bug::PlantedCloseOrder)
-                && matches!(txn.body, TxnBody::CloseSession { .. })
-            {
-                let own = self.clients.sessions.get(&txn.session);
-                fired.retain(|(connection, _)| Some(connection) != own);
-            }
-            for (connection, event) in fired {
-                context.to_client(connection, ServerPacket::Notification(event));
-            }
-        }
+        self.fire(txn, &changes, context);
         match &txn.body {
             TxnBody::CreateSession { timeout } => {
                 // commitSession: what is global is no local session any more.
@@ -192,6 +172,32 @@ impl Serving<'_> {
         }
         if !context.config.bugs.has(Bug::PlantedReadsWait) || !self.has_turn(txn.session) {
             self.take_turns(txn.session, context);
+        }
+    }
+
+    /// Fires the watches of these changes.
+    pub(super) fn fire(&mut self, txn: &Txn, changes: &[Change], context: &mut Context<'_>) {
+        if self.clients.watches.is_empty() {
+            return;
+        }
+        let mut fired = Vec::new();
+        let (attachments, config) = (&self.clients.attachments, context.config);
+        let may_read = |connection: ClientConnection, acl: &AclList| {
+            let auth = attachments.get(&connection).map_or(&[][..], |it| &it.auth);
+            config.bugs.has(Bug::EventsAskNoAcl)
+                || access::permits(acl, Permissions::READ, auth, &config.options)
+        };
+        for change in changes {
+            self.clients.watches.trigger(change, txn.zxid, &may_read, config.bugs, &mut fired);
+        }
+        if context.config.bugs.has(Bug::PlantedCloseOrder)
+            && matches!(txn.body, TxnBody::CloseSession { .. })
+        {
+            let own = self.clients.sessions.get(&txn.session);
+            fired.retain(|(connection, _)| Some(connection) != own);
+        }
+        for (connection, event) in fired {
+            context.to_client(connection, ServerPacket::Notification(event));
         }
     }
 

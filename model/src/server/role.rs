@@ -12,6 +12,7 @@ use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::timer::ServerTimer;
+use std::sync::Arc;
 
 impl Server {
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
@@ -89,6 +90,9 @@ impl Server {
         };
         if self.thread.writing.take().is_some() {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
+        }
+        if let Some(txn) = self.commits.under_way() {
+            self.database.leave_rest_of(Arc::clone(txn), context);
         }
         self.commits.end();
         if served {

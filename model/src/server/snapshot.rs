@@ -125,6 +125,8 @@ impl Database {
     /// Another tree takes the place of this one, which a background snapshot goes on with.
     pub(super) fn replace_tree(&mut self, tree: DataTree) {
         let replaced = std::mem::replace(&mut self.tree, Arc::new(tree));
+        // Nobody sees what a thread of an older role does to that one.
+        self.rest = None;
         if let Some(snapshot) = &mut self.snapshot
             && snapshot.waits_for.is_none()
         {

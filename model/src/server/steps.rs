@@ -200,6 +200,15 @@ impl Server {
         self.commits.miss_wake_up();
     }
 
+    /// The thread of an older role applies the rest of its transaction, and fires watches as if that were new.
+    pub(crate) fn apply_rest(&mut self, context: &mut Context<'_>) {
+        let (txn, changes) = self.database.apply_rest();
+        context.effects.note(|| {
+            format!("{}: a thread of an older role applies the rest of {txn}", context.id)
+        });
+        self.serving().fire(&txn, &changes, context);
+    }
+
     /// All that a step has committed, where that is no step of its own.
     pub(crate) fn apply_at_once(&mut self, context: &mut Context<'_>) {
         while !self.commits.is_empty() {

@@ -165,6 +165,9 @@ pub enum Step {
     /// The leader deletes a container or a TTL znode that is due (rule 1.5.4): of those in the tree at the log's end,
     /// in path order, the one at this place.
     DeleteContainer(u16),
+    /// The thread that applied what is committed in a role that has ended goes on, and applies the rest of its
+    /// transaction to the tree as it is now. Only under [`crate::vocabulary::release::Bug::ApplyOutlivesRole`].
+    ApplyRest(ServerId),
 }
 
 /// What becomes of transactions that a failed write was to bring to the disk.
@@ -285,6 +288,12 @@ impl fmt::Display for Step {
             Step::Append(server) => write!(f, "{server}: log append"),
             Step::Fsync(server) => write!(f, "{server}: log fsync"),
             Step::Apply(server) => write!(f, "{server}: applies what is committed"),
+            Step::ApplyRest(server) => {
+                write!(
+                    f,
+                    "{server}: the thread of an older role applies the rest of its transaction"
+                )
+            }
             Step::MissWakeUp(server) => {
                 write!(f, "{server}: its CommitProcessor misses what has come")
             }

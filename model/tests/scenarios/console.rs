@@ -174,6 +174,7 @@ fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
         Step::Fsync(server) => format!("fsync {}", server.0),
         Step::Apply(server) => format!("apply {}", server.0),
         Step::MissWakeUp(server) => format!("miss-wake-up {}", server.0),
+        Step::ApplyRest(server) => format!("apply-rest {}", server.0),
         Step::Write(server) => format!("write {}", server.0),
         Step::Snapshot(server) => format!("snapshot {}", server.0),
         Step::Stream(connection) => format!("stream {}", connection.learner.0),

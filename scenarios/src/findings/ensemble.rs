@@ -309,11 +309,17 @@ impl Ensemble {
     /// A server's CommitProcessor stands still at the next thing that it is woken for, until it is let go. All other
     /// threads of the server go on.
     pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, Trouble> {
-        const STANDS_STILL: [&str; 4] =
-            ["-e", "trace=futex", "-e", "inject=futex:delay_exit=120000000"];
+        self.stop_commits_at(server, "futex")
+    }
+
+    /// A server's CommitProcessor stands still at the end of its next system call of this name, until it is let go.
+    pub(super) fn stop_commits_at(&self, server: ServerId, call: &str) -> Result<Tracer, Trouble> {
+        let trace = format!("trace={call}");
+        let inject = format!("inject={call}:delay_exit=120000000");
+        let stands_still = ["-e", &trace, "-e", &inject];
         let process = self.process(server)?;
         let directory = self.directory.path();
-        Tracer::attach_to_thread(process, "CommitProcessor", &STANDS_STILL, directory)
+        Tracer::attach_to_thread(process, "CommitProcessor", &stands_still, directory)
     }
 
     /// Which of these servers have a znode, each asked by a session of its own.

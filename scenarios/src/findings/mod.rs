@@ -10,6 +10,7 @@
 //! and `quorum`), `session`, `bulk`, `tracer` and `power_loss` (with `disk_trace`) are what real servers are led by.
 
 mod acks_outlive_reconnect;
+mod apply_outlives_role;
 mod bulk;
 mod container_list_is_old;
 mod disk;

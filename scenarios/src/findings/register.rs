@@ -1,7 +1,7 @@
 //! The list of findings, those that cost most first.
 
 use super::{
-    Finding, Search, Switch, acks_outlive_reconnect, container_list_is_old,
+    Finding, Search, Switch, acks_outlive_reconnect, apply_outlives_role, container_list_is_old,
     failed_write_comes_later, first_snapshot_unsynced, fsync_error_keeps_memory,
     interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, long_record_unreadable,
     outstanding_acl_is_old, programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays,
@@ -104,6 +104,17 @@ pub const FINDINGS: &[Finding] = &[
         control: "the leader sends a SNAP in place of TRUNC, and the learner fsyncs its snapshot",
         needs_strace: true,
         reproduction: trunc_snapshot_unsynced::reproduce,
+    },
+    Finding {
+        name: "apply-outlives-role",
+        switch: Switch::Bug(Bug::ApplyOutlivesRole),
+        loses: "A write that was answered is overwritten on every server, by a conditional write that must be refused, \
+                after one connection has broken and one of three servers has failed.",
+        tracker: Some(3598),
+        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        control: "the thread goes on before its server leaves the role",
+        needs_strace: true,
+        reproduction: apply_outlives_role::reproduce,
     },
     Finding {
         name: "torn-record-hides-log",

@@ -29,6 +29,9 @@ impl Queues {
     }
 }
 
+/// For how long a thread that has lost its role stands still, at most.
+const LONGEST_REST: Duration = Duration::from_secs(4);
+
 /// The links of one machine: their random stream, their queues, and what slows them down.
 #[derive(Clone, Debug)]
 struct Links {
@@ -199,6 +202,11 @@ impl Latencies {
             Step::Resource { client, .. } => self.program(client, now, 1, timings.resource),
             // As a rule, what is committed is applied before anything else happens.
             Step::Apply(server) => now + longer(&mut self.disks[server.index()].commits),
+            // A thread that stands still for long enough that its server can have joined again.
+            Step::ApplyRest(server) => {
+                let random = &mut self.disks[server.index()].random;
+                now + random.span(Duration::ZERO, LONGEST_REST)
+            }
             // Nothing else becomes due by itself: timers have deadlines, faults their plan.
             _ => now,
         }

@@ -102,6 +102,13 @@ named! {
         /// made anew, a persistent znode in the place of a container. Found here, by reading. Repaired: it looks again
         /// before each deletion, and leaves a znode alone while a change of it is outstanding.
         ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
+        /// The thread that applies what is committed is not waited for when the role ends (`CommitProcessor.shutdown`;
+        /// rule 6.8.6; ZOOKEEPER-3598, which was reverted). The transaction that it has begun is applied from the log
+        /// by the main thread, and what the thread has left of it comes last, over whatever the server has applied
+        /// since: older data, the deletion of a znode that was created anew. The last zxid is right, so no leader
+        /// mends it. Repaired: the role's end waits for the thread.
+        ApplyOutlivesRole =>
+            "the rest of a transaction is applied after the role has ended (ZOOKEEPER-3598, HEAD)",
         /// `acceptedEpoch` and `currentEpoch` are replaced by files that are fsynced and renamed over them, and the
         /// directory is never fsynced (`AtomicFileOutputStream`; rule 6.9.14), though a server answers what it has
         /// written there. As POSIX has it, a power loss may undo the rename, whatever other files were fsynced since;

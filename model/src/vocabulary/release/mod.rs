@@ -23,6 +23,12 @@ impl Bugs {
         Bugs(self.0 | 1 << bug as u32)
     }
 
+    /// The set without one bug.
+    #[must_use]
+    pub fn without(self, bug: Bug) -> Bugs {
+        Bugs(self.0 & !(1 << bug as u32))
+    }
+
     /// Whether a bug is in the set.
     pub fn has(self, bug: Bug) -> bool {
         self.0 & (1 << bug as u32) != 0

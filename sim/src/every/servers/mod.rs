@@ -65,6 +65,7 @@ use vivarium_model::history::History;
 use vivarium_model::host::{Host, Input, Output};
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::{Monitor, Monitors, Objection};
+use vivarium_model::release::Bug;
 use vivarium_model::server::Server;
 use vivarium_model::server::eager::{Outlook, Threats};
 use vivarium_model::step::Step;
@@ -168,6 +169,8 @@ impl EnsembleModel {
         if config.snap_count / 2 > u32::from(u8::MAX) {
             config.snap_count = u32::MAX;
         }
+        // The writes of a search create znodes, each another one: to apply one of them once more changes nothing.
+        config.bugs = config.bugs.without(Bug::ApplyOutlivesRole);
         config.election = election;
         let config = Arc::new(config);
         monitors.iter_mut().for_each(|monitor| monitor.begin(&config));

@@ -1,0 +1,198 @@
+//! The thread that applies commits goes on when its server has left its role, and applies the rest of an older
+//! transaction to a tree that has newer ones. Three servers; one connection breaks.
+
+use super::Variant;
+use super::ensemble::{Ensemble, SOON, options};
+use super::link::{down, up};
+use super::phantom;
+use super::quorum::Kind;
+use super::session::Session;
+use super::tale::{Outcome, Tale};
+use super::tracer::Tracer;
+use super::trouble::Trouble;
+use crate::conform::Installation;
+use vivarium_model::error::Error;
+use vivarium_model::id::ServerId;
+use vivarium_model::op::{Op, Request, Response, Version};
+use vivarium_model::zxid::Zxid;
+
+const ONE: ServerId = ServerId(1);
+const SLOW: ServerId = ServerId(2);
+const LEADER: ServerId = ServerId(3);
+
+/// A client of server 2 watches it.
+const WATCHED: &str = "/watched";
+
+/// What is written first by a multi and then alone.
+const PATH: &str = "/x";
+
+/// The version of what the multi writes.
+const BEFORE: i32 = 1;
+
+/// How many threads of a server wait for what clients send. The one that sends the event waits for the thread that is
+/// held, with all its connections; connections are given to these threads in turn.
+const SELECTORS: usize = 32;
+
+/// A server says so when the thread that applied commits in a role has ended.
+const THREAD_ENDS: &str = "CommitProcessor exited loop!";
+
+/// Holds up a server's CommitProcessor in the middle of a multi, has the server leave its role and join again, and lets
+/// the thread go when the server has applied a newer write.
+pub(super) fn reproduce(
+    installation: &Installation,
+    variant: Variant,
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
+    let mut options = options();
+    options.java_arguments.push(format!("-Dzookeeper.nio.numSelectorThreads={SELECTORS}"));
+    let mut ensemble = Ensemble::prepare(installation, 3, options)?;
+    // Of two without a history the one with the larger id is elected.
+    ensemble.start(&[SLOW, LEADER])?;
+    phantom::leads(LEADER, ensemble.serving(&[SLOW, LEADER])?)?;
+    ensemble.start(&[ONE])?;
+    ensemble.serving(&[ONE, SLOW, LEADER])?;
+    let mut client = ensemble.session(LEADER)?;
+    client.create(WATCHED)?;
+    client.create(PATH)?;
+    let mut watcher = ensemble.session(SLOW)?;
+    watches(&mut watcher)?;
+    tale.say("3 servers serve; server 3 leads; a client of server 2 watches /watched");
+
+    let thread = is_held(&ensemble, &mut client, tale)?;
+    let held = match variant {
+        Variant::Defect => Some(thread),
+        Variant::Control => {
+            thread.let_go();
+            tale.say("the thread goes on");
+            None
+        }
+    };
+    rejoins(&ensemble, tale)?;
+    let mut reader = watcher.move_to(ensemble.address(SLOW))?;
+    let new = set(&mut client, "new")?;
+    has_applied(&ensemble, new)?;
+    tale.say(format!(
+        "set {PATH} to new is answered, zxid {new}; after a sync, server 2 serves {}",
+        data(&mut reader)?
+    ));
+    drop(held);
+    ensemble.until("the end of the old thread", SOON, |all| all.log(SLOW).contains(THREAD_ENDS))?;
+    tale.say(format!(
+        "the thread of the role before has ended; after a sync, server 2 serves {}",
+        data(&mut reader)?
+    ));
+    leads(&mut ensemble, tale)
+}
+
+/// Sets the watch that the first operation of the multi fires.
+fn watches(watcher: &mut Session) -> Result<(), Trouble> {
+    watcher.ask(Request::Sync { path: "/".into() })?;
+    match watcher.ask(Request::GetData { path: WATCHED.into(), watch: true })?.result {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Trouble::Otherwise(format!("no watch could be set: {error}"))),
+    }
+}
+
+/// The thread of server 2 that applies commits has applied the first of two operations. It is held at the end of the
+/// system call that wakes the thread which tells the watcher.
+fn is_held(
+    ensemble: &Ensemble,
+    client: &mut Session,
+    tale: &mut Tale<'_>,
+) -> Result<Tracer, Trouble> {
+    let thread = ensemble.stop_commits_at(SLOW, "write")?;
+    let link = ensemble.link(SLOW, LEADER);
+    let mark = link.mark();
+    let both = [WATCHED, PATH].map(|path| Op::set_data(path, *b"old", Version::Any));
+    let answer = client.ask(Request::Multi(both.to_vec()))?;
+    if answer.result.is_err() {
+        return Err(Trouble::Otherwise(format!("the multi was {}", answer.words())));
+    }
+    link.wait(up(Kind::Ack, Some(answer.zxid)), mark, SOON)?;
+    link.wait(down(Kind::Commit, Some(answer.zxid)), mark, SOON)?;
+    ensemble
+        .until("the thread held", SOON, |_| thread.trace().is_ok_and(|it| it.contains("write(")))?;
+    if ensemble.applied(SLOW) >= Some(answer.zxid) {
+        return Err(Trouble::Otherwise("server 2 has applied the multi already".to_owned()));
+    }
+    tale.say(format!(
+        "a multi sets /watched and {PATH} to old and is answered, zxid {}: server 2 has logged it, has applied the first \
+         operation, and its thread is held as it tells the watcher",
+        answer.zxid
+    ));
+    Ok(thread)
+}
+
+/// The connection of server 2 breaks, and it joins the same leader again.
+fn rejoins(ensemble: &Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+    let link = ensemble.link(SLOW, LEADER);
+    let mark = link.mark();
+    link.cut();
+    link.wait(down(Kind::UpToDate, None), mark, SOON)?;
+    let Some((Kind::Diff, zxid)) = link.synchronised() else {
+        return Err(Trouble::Otherwise("server 2 was synchronised by another way".to_owned()));
+    };
+    tale.say(format!(
+        "the link of server 2 breaks; it leaves its role, joins again, and is told: DIFF to {zxid}"
+    ));
+    Ok(())
+}
+
+fn set(client: &mut Session, data: &str) -> Result<Zxid, Trouble> {
+    let answer = client.ask(Request::Write(Op::set_data(PATH, data.as_bytes(), Version::Any)))?;
+    match answer.result {
+        Ok(_) => Ok(answer.zxid),
+        Err(error) => Err(Trouble::Otherwise(format!("set {PATH} was refused: {error}"))),
+    }
+}
+
+fn has_applied(ensemble: &Ensemble, zxid: Zxid) -> Result<(), Trouble> {
+    ensemble.until("the write at every server", SOON, |it| {
+        it.all().into_iter().all(|server| it.applied(server) >= Some(zxid))
+    })
+}
+
+/// What a server has, once it has caught up with the leader.
+fn data(client: &mut Session) -> Result<String, Trouble> {
+    client.ask(Request::Sync { path: "/".into() })?;
+    match client.ask(Request::GetData { path: PATH.into(), watch: false })?.result {
+        Ok(Response::Data(data, stat)) => {
+            Ok(format!("{} (version {})", String::from_utf8_lossy(&data), stat.version))
+        }
+        other => Err(Trouble::Otherwise(format!("get {PATH} gave {other:?}"))),
+    }
+}
+
+/// Server 2 leads, with what it has, and is asked for a write that must be refused.
+fn leads(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+    ensemble.crash(&[LEADER]);
+    phantom::leads(SLOW, ensemble.serving(&[ONE, SLOW])?)?;
+    let by = ensemble.brings_up_to_date(LEADER, SLOW)?;
+    tale.say(format!(
+        "server 3 is killed, and server 2 leads; server 3 comes back, and is synchronised by {by}: {PATH} is {}",
+        have(ensemble)?
+    ));
+    let write = Request::Write(Op::set_data(PATH, *b"other", Version::Is(BEFORE)));
+    let answer = ensemble.session(ONE)?.ask(write)?;
+    let have = have(ensemble)?;
+    tale.say(format!(
+        "a client of server 1 sets {PATH} to other if its version is {BEFORE}: {}; {PATH} is {have}",
+        answer.words()
+    ));
+    Ok(match answer.result {
+        Ok(_) if !have.contains("new") => Outcome::Shown(format!(
+            "a conditional write that must be refused is done, and {PATH} is new, as was answered, at no server"
+        )),
+        Err(Error::BadVersion) if !have.contains("old") => Outcome::Kept(format!(
+            "the conditional write is refused, and {PATH} is new at every server"
+        )),
+        _ => Outcome::Inconclusive(format!("{PATH} is {have}")),
+    })
+}
+
+/// What each server has.
+fn have(ensemble: &Ensemble) -> Result<String, Trouble> {
+    let of = |server| Ok(format!("{} at {server}", data(&mut ensemble.session(server)?)?));
+    let have: Result<Vec<String>, Trouble> = ensemble.all().into_iter().map(of).collect();
+    Ok(have?.join(", "))
+}
