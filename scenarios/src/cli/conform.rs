@@ -20,6 +20,7 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
         operations: number("--ops", arguments.ops.as_deref(), OPERATIONS)?,
         seed: number("--seed", arguments.seed.as_deref(), 1)?,
         server: arguments.server.as_deref().map(address).transpose()?,
+        zookeeper: arguments.zookeeper.clone(),
         ensemble: arguments.ensemble,
         planted: arguments.bugs.iter().map(|name| planted(name)).collect::<Result<_, _>>()?,
     };

@@ -1,8 +1,12 @@
-//! The one table of what release 3.8.0, as Debian has it, does otherwise than today's. That
+//! The one table of what releases do otherwise than today's: what release 3.8.0, as Debian has it, does otherwise than today's. That
 //! is 3.8.0 with later security repairs: it keeps watch events from who may not read
 //! (ZOOKEEPER-4799, CVE-2024-23944) although the release did not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
 
+use super::releases::INSTALLED;
 use vivarium_model::release::{Bug, Bugs};
+
+/// The releases that this table tells of.
+pub const KNOWN: [&str; 2] = [INSTALLED, "3.9.5"];
 
 /// A version's own behaviour.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +29,9 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
     },
     VersionOwn {
         switch: Bug::MultiTellsNoStat,
-        until: "HEAD",
+        until: "3.9.0",
         // Rule 1.7.3.
-        what: "create2 inside a multi is a create and tells no Stat",
+        what: "create2 inside a multi is a create and tells no Stat (before ZOOKEEPER-4026)",
     },
     VersionOwn {
         switch: Bug::VersionBecomesMinusOne,
@@ -61,7 +65,40 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
     },
 ];
 
-/// All of these switches.
-pub fn bugs() -> Bugs {
-    OF_3_8_0.iter().fold(Bugs::NONE, |bugs, own| bugs.with(own.switch))
+impl VersionOwn {
+    /// Whether a release still does it: whether none of the releases that no longer do it is of the same line and not
+    /// newer.
+    fn is_of(&self, release: &str) -> bool {
+        let numbers = |text: &str| -> Vec<u32> {
+            text.split('.').filter_map(|number| number.parse().ok()).collect()
+        };
+        let release = numbers(release);
+        let gone = |text: &str| {
+            let first = numbers(text);
+            first.len() == 3 && first[..2] == release[..2] && first[2] <= release[2]
+        };
+        !self.until.split(", ").any(gone)
+    }
+}
+
+/// What a release of [`KNOWN`] does otherwise.
+pub fn of(release: &str) -> impl Iterator<Item = &'static VersionOwn> {
+    OF_3_8_0.iter().filter(move |own| own.is_of(release))
+}
+
+/// All of its switches.
+pub fn bugs(release: &str) -> Bugs {
+    of(release).fold(Bugs::NONE, |bugs, own| bugs.with(own.switch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_release_does_ends_with_the_first_that_does_not() {
+        assert_eq!(of("3.8.0").count(), OF_3_8_0.len());
+        let newest: Vec<Bug> = of("3.9.5").map(|own| own.switch).collect();
+        assert_eq!(newest, [Bug::VersionBecomesMinusOne]);
+    }
 }

@@ -21,6 +21,9 @@ pub enum ConformError {
     /// A release that is not known, and those that are.
     #[error("unknown ZooKeeper release `{0}`: there are {1}")]
     UnknownRelease(String, String),
+    /// A release of which it is not known what it does otherwise than today's, and those of which it is.
+    #[error("the model is compared with ZooKeeper {1}, and not with `{0}`")]
+    NotCompared(String, String),
     /// A release that a package of the system is, and that is not got.
     #[error("ZooKeeper {0} is Debian's: `apt-get install zookeeper` installs it")]
     Installed(&'static str),

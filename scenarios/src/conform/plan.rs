@@ -3,7 +3,8 @@
 use super::action::Action;
 use super::draw;
 use super::lockstep::Divergence;
-use super::{ConformError, Options, RealEnsemble, RealServer, Servers, divergences};
+use super::releases::INSTALLED;
+use super::{ConformError, Installation, Options, RealEnsemble, RealServer, Servers, divergences};
 use proptest::strategy::ValueTree;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,12 +23,33 @@ pub struct Plan {
     pub operations: u64,
     /// What is drawn follows from this.
     pub seed: u64,
-    /// A server that runs already, instead of one of Debian's package.
+    /// A server that runs already, instead of one that is started.
     pub server: Option<SocketAddr>,
+    /// Which release is compared with: one of [`divergences::KNOWN`]. None: Debian's.
+    pub zookeeper: Option<String>,
     /// Planted deviations of the model.
     pub planted: Vec<Bug>,
     /// Three servers, one of which is killed now and then.
     pub ensemble: bool,
+}
+
+impl Plan {
+    /// Which release is compared with.
+    pub fn release(&self) -> &str {
+        self.zookeeper.as_deref().unwrap_or(INSTALLED)
+    }
+
+    /// Whether it is known what that release does otherwise.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn check(&self) -> Result<(), ConformError> {
+        let (release, known) = (self.release(), divergences::KNOWN);
+        match known.contains(&release) {
+            true => Ok(()),
+            false => Err(ConformError::NotCompared(release.to_owned(), known.join(" and "))),
+        }
+    }
 }
 
 /// How the model is set up: as the real server is.
@@ -50,7 +72,7 @@ pub(super) fn real_options() -> Options {
 }
 
 /// The same for the model.
-pub(super) fn setting(planted: &[Bug]) -> Setting {
+pub(super) fn setting(plan: &Plan) -> Setting {
     let real = real_options();
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
@@ -60,7 +82,8 @@ pub(super) fn setting(planted: &[Bug]) -> Setting {
         extended_types: true,
         ..ServerOptions::default()
     };
-    let bugs = planted.iter().fold(divergences::bugs(), |bugs, bug| bugs.with(*bug));
+    let own = divergences::bugs(plan.release());
+    let bugs = plan.planted.iter().fold(own, |bugs, bug| bugs.with(*bug));
     Setting { bugs, options }
 }
 
@@ -68,8 +91,8 @@ pub(super) fn setting(planted: &[Bug]) -> Setting {
 pub fn setup() -> String {
     let real = real_options();
     let mut text = String::from(
-        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that nobody else uses, \
-         with these lines in zoo.cfg:\n",
+        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that nobody else uses (or 3.9.5, with \
+         --zookeeper), with these lines in zoo.cfg:\n",
     );
     let least = real.session_timeouts.start().as_millis();
     let most = real.session_timeouts.end().as_millis();
@@ -89,7 +112,11 @@ pub fn setup() -> String {
 /// When they do not start.
 pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
     if plan.ensemble {
-        let real = RealEnsemble::start(SERVERS, &real_options())?;
+        let real = RealEnsemble::start_with(
+            &Installation::of_release(plan.release())?,
+            SERVERS,
+            &real_options(),
+        )?;
         // The model's oracle elects the last one where histories are equal.
         let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
         return Ok((None, servers));
@@ -97,7 +124,10 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
     match plan.server {
         Some(address) => Ok((None, Servers::one(address))),
         None => {
-            let server = RealServer::start(&real_options())?;
+            let server = RealServer::start_with(
+                &Installation::of_release(plan.release())?,
+                &real_options(),
+            )?;
             let servers = Servers::one(server.address());
             Ok((Some(server), servers))
         }

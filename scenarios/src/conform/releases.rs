@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Debian's, which is installed and not got.
-const INSTALLED: &str = "3.8.0";
+pub(super) const INSTALLED: &str = "3.8.0";
 
 /// The releases that can be got, each with the package that carries it and the package's size.
 const CARRIED: [Carried; 2] = [

@@ -1,7 +1,7 @@
 //! What the comparison has to say, for people.
 
 use super::action::NAMES;
-use super::divergences::OF_3_8_0;
+use super::divergences;
 use super::heard::Heard;
 use super::plan::{Finding, Plan};
 use super::run::Outcome;
@@ -15,7 +15,7 @@ use vivarium_reports::table::of_rows;
 pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
     let mut text = mix(&outcome.tally, width);
     text.push('\n');
-    text.push_str(&own(width));
+    text.push_str(&own(plan.release(), width));
     text.push('\n');
     if outcome.tally.kept_back() > 0 {
         let _ = writeln!(
@@ -79,11 +79,11 @@ pub fn mix(tally: &Tally, width: u16) -> String {
 }
 
 /// The release's own behaviour, which the model has switched on.
-fn own(width: u16) -> String {
-    let rows = OF_3_8_0
-        .iter()
+fn own(release: &str, width: u16) -> String {
+    let rows = divergences::of(release)
         .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
-    let header = ["what 3.8.0 does otherwise, and the model with it", "until", "switch"];
+    let what = format!("what {release} does otherwise, and the model with it");
+    let header = [&*what, "until", "switch"];
     of_rows(header, rows, 3, width)
 }
 
@@ -110,6 +110,18 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
     heard(&mut text, "real", &divergence.both.real);
     heard(&mut text, "model", &divergence.both.model);
     let bugs: String = plan.planted.iter().map(|bug| format!(" --bug {}", bug.name())).collect();
+    let zookeeper = plan.zookeeper.as_ref().map(|release| format!(" --zookeeper {release}"));
+    let zookeeper = zookeeper.unwrap_or_default();
+    if let Some(server) = plan.server {
+        let _ = writeln!(
+            text,
+            "\nThis is the whole case; zxids are counted from its root. It is not shortened, which takes servers that have \
+             done nothing before: without --server they are started.\nreplay: vivarium conform --seed \
+             {}{bugs}{zookeeper} --server {server}\n",
+            plan.seed
+        );
+        return text;
+    }
     let _ = writeln!(
         text,
         "\nShortened from {} by {} attempts; zxids are counted from the root of the case.",
@@ -119,6 +131,6 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
     if !finding.again {
         text.push_str("It did not come again: it depends on what was done before, or on time.\n");
     }
-    let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}\n", plan.seed);
+    let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}{zookeeper}\n", plan.seed);
     text
 }

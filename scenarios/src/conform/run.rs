@@ -40,7 +40,8 @@ pub struct Outcome {
 /// When the real server cannot be started, or cannot be talked to.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, ConformError> {
     let started = Instant::now();
-    let setting = setting(&plan.planted);
+    plan.check()?;
+    let setting = setting(plan);
     let (mut _server, mut lockstep) = begin(plan, &setting)?;
     let mut runner = runner(plan.seed);
     let (mut cases, mut left_open) = (0, 0);
@@ -60,7 +61,17 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
             Err(Stop::Failed(error)) => return Err(error),
             Err(Stop::Diverged(divergence)) => {
                 let first_length = script.len();
-                let found = shrunk(drawn, *divergence, plan, &setting)?;
+                let found = match plan.server {
+                    // To shorten it takes servers that have done nothing before.
+                    Some(_) => Finding {
+                        script,
+                        divergence: *divergence,
+                        first_length,
+                        attempts: 0,
+                        again: true,
+                    },
+                    None => shrunk(drawn, *divergence, plan, &setting)?,
+                };
                 let is_silence = found.is_inconclusive(plan) && found.divergence.is_silence();
                 if !(is_silence && may_be_left_open(plan, left_open, cases)) {
                     finding = Some(Finding { first_length, ..found });

@@ -17,7 +17,14 @@ use vivarium_model::wire::{Opcodes, Password};
 use vivarium_model::zxid::Zxid;
 
 fn plan(operations: u64, planted: &[Bug]) -> Plan {
-    Plan { operations, seed: 1, server: None, planted: planted.to_vec(), ensemble: false }
+    Plan {
+        operations,
+        seed: 1,
+        server: None,
+        zookeeper: None,
+        planted: planted.to_vec(),
+        ensemble: false,
+    }
 }
 
 /// What a plan comes to; `None` where there is no ZooKeeper.
