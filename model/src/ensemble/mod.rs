@@ -10,6 +10,7 @@ pub mod view;
 use crate::network::{Delivered, Network, reply_to};
 use crate::program::machines::{ClientNode, Machines, Resources, Wire};
 use crate::server::disk::Disk;
+use crate::server::disk::first_tree;
 use crate::server::requests::is_too_long;
 use crate::server::{Context, Server};
 use crate::vocabulary::config::Config;
@@ -51,7 +52,7 @@ pub struct Ensemble {
 impl Ensemble {
     /// Servers that have never started and programs that have not either.
     pub fn new(config: Arc<Config>) -> Ensemble {
-        let first = Arc::new(config.setup.tree());
+        let first = Arc::new(first_tree(&config.setup, config.bugs));
         let server = |_| {
             let disk = Tracked::new(
                 Disk::new(Arc::clone(&first), config.bugs).with_file_system(config.file_system()),

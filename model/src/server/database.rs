@@ -10,6 +10,9 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use std::sync::Arc;
 
+/// Why a server gives up that has looked up an ACL in vain (see [`Bug::AclByNumber`]).
+pub(super) const ACL_MISSED: &str = "the number of a znode's ACL stands for none";
+
 /// The tree and committedLog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Database {
@@ -123,6 +126,9 @@ pub(super) fn load(context: &mut Context<'_>) -> Result<(DataTree, usize), &'sta
     }
     let (tree, from) = context.disk.load().expect("there is a snapshot");
     check_lengths(&context.disk.log()[from..], context)?;
+    if tree.missed_acl().is_some() {
+        return Err(ACL_MISSED);
+    }
     Ok((tree, from))
 }
 

@@ -175,7 +175,9 @@ impl Server {
 
     /// Why the process ends with the step that was just taken, if it does.
     pub(crate) fn exits(&self) -> Option<Exit> {
-        self.thread.exit
+        let missed =
+            self.database.tree.missed_acl().map(|_path| Exit::NotLoaded(database::ACL_MISSED));
+        self.thread.exit.or(missed)
     }
 
     /// How the server describes itself in notifications.

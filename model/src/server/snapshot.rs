@@ -33,6 +33,7 @@ impl SnapshotInProgress {
     /// Its label and the sessions are those of this moment.
     fn begin(tree: &DataTree) -> SnapshotInProgress {
         let mut content = DataTree::empty();
+        content.begin_acls_of(tree);
         for (session, timeout) in tree.sessions() {
             content.load_session(*session, *timeout);
         }
@@ -53,6 +54,7 @@ impl SnapshotInProgress {
         let is_last = piece.len() < size;
         for (path, node) in piece {
             self.cursor = Some(path.clone());
+            self.content.load_acl_of(&path, tree);
             self.content.load_node(path, node);
         }
         if is_last {

@@ -98,6 +98,9 @@ impl DataTree {
                     node.aversion = *aversion;
                     entry.stat()
                 });
+                if set.is_some() {
+                    self.acl_set(path, acl);
+                }
                 set.map(Response::AclSet).ok_or(Error::NoNode)
             }
             TxnBody::DeleteContainer { path } => {
@@ -142,6 +145,7 @@ impl DataTree {
         version: i32,
         changes: &mut Vec<Change>,
     ) -> Result<Stat, Error> {
+        self.look_up_acl(path);
         let set = self.change(path, |entry| {
             let node = entry.znode();
             let before = std::mem::replace(&mut node.data, Arc::clone(data)).len();
@@ -171,6 +175,7 @@ impl DataTree {
     ) -> Result<Stat, Error> {
         let parent_path = path.parent().ok_or(Error::NodeExists)?;
         let zxid = node.czxid;
+        self.look_up_acl(parent_path);
         let parent = self.change(parent_path, |entry| {
             entry.children.insert(Arc::from(path.name()));
             // † Only forwards, so that a replayed create cannot take the counter back.
@@ -186,11 +191,13 @@ impl DataTree {
         let place = match self.nodes.entry(path.clone()) {
             btree_map::Entry::Vacant(place) => place,
             btree_map::Entry::Occupied(_) => {
-                self.change(path, |existing| existing.znode().acl = acl);
+                self.change(path, |existing| existing.znode().acl = acl.clone());
+                self.acl_created(path, &acl);
                 return Err(Error::NodeExists);
             }
         };
         self.digest.add(place.insert(Entry::new(path, Arc::new(node))).digest);
+        self.acl_created(path, &acl);
         self.list(path, ephemeral_type);
         if let Some(limited) = quota::counted_by(path) {
             self.count_quota_anew(limited);
@@ -217,7 +224,9 @@ impl DataTree {
                 parent.acl.clone()
             })
         });
+        self.look_up_acl(path);
         let entry = self.nodes.remove(path).ok_or(Error::NoNode)?;
+        self.acl_deleted(path);
         self.digest.subtract(entry.digest);
         self.unlist(path, entry.node.ephemeral_type);
         self.count_for_quota(path, -1, -(entry.node.data.len() as i64));

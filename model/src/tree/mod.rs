@@ -5,12 +5,15 @@
 //! a transaction can meet its own effects, and every rule here must then leave them as they are
 //! (rules 1.3.2 and 1.3.3).
 
+mod acl_cache;
 mod apply;
 mod difference;
 pub mod quota;
 
 pub use crate::vocabulary::znode::{EphemeralType, Znode};
 pub use apply::{Applied, Change};
+
+use acl_cache::AclCache;
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -26,7 +29,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// The database. Hashing and comparing use the digest and the last processed zxid, and what quotas'
-/// statistics say, which is left out of the digest and yet decides about writes.
+/// statistics say, which is left out of the digest and yet decides about writes, and the numbers of ACLs.
 #[derive(Clone, Debug)]
 pub struct DataTree {
     nodes: BTreeMap<ZnodePath, Entry>,
@@ -36,6 +39,8 @@ pub struct DataTree {
     reaped: BTreeSet<ZnodePath>,
     /// The paths that have a quota.
     quotas: BTreeSet<Arc<str>>,
+    /// The numbers of ACLs, where they matter.
+    acls: Option<Box<AclCache>>,
     last_processed: Zxid,
     digest: Fingerprint,
 }
@@ -124,6 +129,7 @@ impl DataTree {
             ephemerals: BTreeMap::new(),
             reaped: BTreeSet::new(),
             quotas: BTreeSet::new(),
+            acls: None,
             last_processed: Zxid::ZERO,
             digest: Fingerprint::default(),
         }
@@ -360,6 +366,7 @@ impl PartialEq for DataTree {
         self.last_processed == other.last_processed
             && self.digest == other.digest
             && self.statistics().eq(other.statistics())
+            && self.acls == other.acls
     }
 }
 
@@ -370,5 +377,6 @@ impl Hash for DataTree {
         self.last_processed.hash(state);
         self.digest.hash(state);
         self.statistics().for_each(|data| data.hash(state));
+        self.acls.hash(state);
     }
 }

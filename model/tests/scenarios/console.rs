@@ -7,13 +7,14 @@ use crate::puppets::Puppets;
 use crate::render;
 use crate::support::{Engine, ask, create, delete, set};
 use std::sync::Arc;
+use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::config::{Config, TxnLogSync};
 use vivarium_model::effect::Status;
 use vivarium_model::file_system::Metadata;
 use vivarium_model::host::Operation;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::named::UnknownName;
-use vivarium_model::op::{CreateMode, Request};
+use vivarium_model::op::{CreateMode, Op, Request, Version};
 use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::Step;
 use vivarium_model::timer::{ServerTimer, Timer};
@@ -31,7 +32,11 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
-    ("client", "1: create|set|delete|get|exists|children|sync|connect|close ... [long]", client),
+    (
+        "client",
+        "1: create|set|restrict|delete|get|exists|children|sync|connect|close ... [long] [for=<user>]",
+        client,
+    ),
     ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
     ("pass", "2s|200ms [quietly]: time, with all that becomes due", pass),
     ("step", "<kind> ...: one due step, held back or not", step),
@@ -238,6 +243,15 @@ fn begin(console: &mut Console, _words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
+/// An ACL by which one user may do everything, and everybody may write and change the ACL.
+fn only(user: &str) -> AclList {
+    let user = Id::new("digest", format!("{user}:hash"));
+    AclList::new([
+        Acl::new(Permissions::ALL, user),
+        Acl::new(Permissions::WRITE | Permissions::ADMIN, Id::ANYONE),
+    ])
+}
+
 /// A long path, in bytes. It has dots behind what it is called (two letters), which are told as an ellipsis.
 const LONG_PATH: usize = 400;
 
@@ -255,7 +269,19 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
                 (false, true) => CreateMode::PersistentSequential,
                 (true, true) => CreateMode::EphemeralSequential,
             };
-            create(path, mode)
+            match words.iter().find_map(|word| word.strip_prefix("for=")) {
+                Some(user) => ask(Request::Write(Op::Create {
+                    path: path.into(),
+                    data: Arc::from(&b""[..]),
+                    mode,
+                    acl: only(user),
+                })),
+                None => create(path, mode),
+            }
+        }
+        "restrict" => {
+            let acl = only(words.get(3).ok_or("to whom?")?);
+            ask(Request::SetAcl { path: path.into(), acl, version: Version::Any })
         }
         "set" => set(path, words.get(3).ok_or("set what?")?.as_bytes()),
         "delete" => delete(path),

@@ -1,5 +1,6 @@
 //! Events, disks and trees in ZooKeeper's words.
 
+use vivarium_model::acl::AclList;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::event::Event;
 use vivarium_model::id::ServerId;
@@ -126,8 +127,19 @@ pub(crate) fn disk(ensemble: &Ensemble, server: ServerId) -> String {
 pub(crate) fn tree(ensemble: &Ensemble, server: ServerId) -> String {
     let Some(process) = ensemble.server(server) else { return "down".into() };
     let tree = process.tree();
-    let paths = tree.nodes().map(|(path, _)| path.to_string());
-    let paths: Vec<String> =
-        paths.filter(|path| path != "/" && !path.starts_with("/zookeeper")).collect();
+    let own = tree.nodes().filter(|(path, _)| {
+        let path = path.as_str();
+        path != "/" && !path.starts_with("/zookeeper")
+    });
+    let paths: Vec<String> = own
+        .map(|(path, node)| match node.acl.entries() {
+            _ if node.acl == AclList::OPEN => path.to_string(),
+            [] => format!("{path} (for nobody)"),
+            [first, ..] => match first.id.id.split_once(':') {
+                Some((user, _)) => format!("{path} (for {user})"),
+                None => format!("{path} (for {})", first.id.id),
+            },
+        })
+        .collect();
     format!("{} at {}", paths.join(" "), tree.last_processed()).trim_start().into()
 }

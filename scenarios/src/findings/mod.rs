@@ -7,9 +7,12 @@
 //! `scenarios/findings` has a page for each.
 //!
 //! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `relay`
-//! and `quorum`), `session`, `bulk`, `tracer` and `power_loss` (with `disk_trace`) are what real servers are led by.
+//! and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with `disk_trace`) are what real servers
+//! are led by.
 
 mod acks_outlive_reconnect;
+mod acl_by_number;
+mod acl_unknown_at_start;
 mod apply_outlives_role;
 mod bulk;
 mod container_list_is_old;
@@ -38,6 +41,7 @@ mod rename_unsynced;
 mod restart;
 mod sequence_counter_stays;
 mod session;
+mod slow_snapshot;
 mod snap_keeps_old_log;
 mod snapshot_ahead_of_log;
 mod snapshot_outlives_role;

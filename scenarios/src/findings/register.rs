@@ -1,13 +1,14 @@
 //! The list of findings, those that cost most first.
 
 use super::{
-    Finding, Search, Switch, acks_outlive_reconnect, apply_outlives_role, container_list_is_old,
-    failed_write_comes_later, first_snapshot_unsynced, fsync_error_keeps_memory,
-    interrupted_trunc_keeps_tree, leader_ignores_newer_epoch, long_record_unreadable,
-    outstanding_acl_is_old, programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays,
-    snap_keeps_old_log, snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place,
-    sync_at_leader, sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
-    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
+    apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
+    fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
+    long_record_unreadable, outstanding_acl_is_old, programs, refuse_newer_zxid, rename_unsynced,
+    sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log, snapshot_outlives_role,
+    snapshot_written_in_place, sync_at_leader, sync_overtakes_commits, torn_record_hides_log,
+    trunc_cuts_committed, trunc_keeps_newer_snapshot, trunc_keeps_record_beyond,
+    trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -50,6 +51,17 @@ pub const FINDINGS: &[Finding] = &[
         control: "the ephemerals belong to four sessions",
         needs_strace: false,
         reproduction: long_record_unreadable::reproduce,
+    },
+    Finding {
+        name: "acl-unknown-at-start",
+        switch: Switch::Bug(Bug::AclByNumber),
+        loses: "No server starts again, and so nothing that was answered can be read, after a client has changed the data \
+                and the ACL of a znode while snapshots were written.",
+        tracker: Some(4846),
+        search: Search::Swept { scenario: "access", from: 0, to: 1_000 },
+        control: "no ACL changes while a snapshot is written",
+        needs_strace: true,
+        reproduction: acl_unknown_at_start::reproduce,
     },
     Finding {
         name: "rename-unsynced",
@@ -223,6 +235,16 @@ pub const FINDINGS: &[Finding] = &[
         control: "the link does not break a second time",
         needs_strace: false,
         reproduction: interrupted_trunc_keeps_tree::reproduce,
+    },
+    Finding {
+        name: "acl-by-number",
+        switch: Switch::Bug(Bug::AclByNumber),
+        loses: "One server shows a znode, for good, to clients that its ACL denies it to.",
+        tracker: Some(4689),
+        search: Search::Swept { scenario: "access", from: 200, to: 400 },
+        control: "no ACL changes while a snapshot is written",
+        needs_strace: true,
+        reproduction: acl_by_number::reproduce,
     },
     Finding {
         name: "container-list-is-old",

@@ -296,6 +296,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("access", "PlantedTtlSinceCreation", "S18", 0, 400),
     exhibit("access", "PlantedContainersStay", "S18", 0, 50),
     exhibit("access", "ContainerListIsOld", "S18", 40, 400),
+    exhibit("access", "AclByNumber", "S6", 200, 400),
     exhibit("access", "LongRecordUnreadable", "progress", 0, 100),
     exhibit("access", "OutstandingAclIsOld", "H17", 40, 400),
     exhibit("access", "PlantedWholePathsTold", "H15", 0, 50),

@@ -8,6 +8,7 @@ mod renames;
 mod snapshots;
 
 pub use renames::Undone;
+pub(crate) use snapshots::first_tree;
 pub use snapshots::{Snapshot, Truncated};
 
 use super::committed_log::is_gap;
@@ -155,7 +156,8 @@ impl Disk {
             }
             // The first database needs nothing to be rebuilt from. (To ask its leader, who has no
             // more than that, for a snapshot would bring an empty DIFF.)
-            self.snapshots = vec![Disk::first_snapshot(Arc::new(setup.tree()), Bugs::NONE)];
+            self.snapshots =
+                vec![Disk::first_snapshot(Arc::new(first_tree(setup, bugs)), Bugs::NONE)];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
         let newest = self.snapshots.iter().rfind(|snapshot| snapshot.label <= zxid);

@@ -123,7 +123,7 @@ impl Disk {
         if !self.log.is_empty() {
             return Err("no snapshot was found, but there is a log");
         }
-        self.snapshots.push(Disk::first_snapshot(Arc::new(setup.tree()), bugs));
+        self.snapshots.push(Disk::first_snapshot(Arc::new(first_tree(setup, bugs)), bugs));
         Ok(())
     }
 
@@ -140,6 +140,7 @@ impl Disk {
         let newest = self.newest_snapshot()?;
         let mut tree = DataTree::clone(&newest.content);
         tree.set_last_processed(newest.label);
+        tree.settle_acls();
         tree.count_quotas_anew();
         let from = self.first_above(newest.label);
         let replayed: &[Arc<Txn>] = &self.log[from..];
@@ -153,4 +154,13 @@ impl Disk {
     pub(super) fn first_above(&self, label: Zxid) -> usize {
         self.log.partition_point(|txn| txn.zxid <= label)
     }
+}
+
+/// The database that every server begins with.
+pub(crate) fn first_tree(setup: &Setup, bugs: Bugs) -> DataTree {
+    let mut tree = setup.tree();
+    if bugs.has(Bug::AclByNumber) {
+        tree.number_acls();
+    }
+    tree
 }

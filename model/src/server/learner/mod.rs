@@ -126,6 +126,9 @@ impl Following<'_> {
             (Phase::LoadingSnapshot(tree), LeaderPacket::SnapEnd) => {
                 let mut tree = std::mem::take(&mut **tree);
                 tree.count_quotas_anew();
+                if context.config.bugs.has(Bug::AclByNumber) {
+                    tree.number_acls();
+                }
                 self.database.replace_tree(tree);
                 self.database.committed_log.clear();
                 learner.phase = Phase::Synchronising;
