@@ -75,11 +75,11 @@ impl Ensemble {
         if tail.cuts && disk.may_undo_cuts() {
             effects.note(|| format!("what a TRUNC has cut from the log of {server} is back"));
         }
+        let lost = disk.make_mut().crash(tail);
         let undone = disk.make_mut().undo_renames(tail.epochs);
         for Undone { file, written, found } in undone {
             effects.event(Event::EpochUndone { server, file, written, found });
         }
-        let lost = disk.make_mut().crash(tail);
         effects.event(Event::Crashed { server, lost });
         effects.push(Effect::Unblocked(Blocker::Busy(server)));
     }

@@ -1,8 +1,9 @@
 //! S20: a promise outlives a power loss.
 //!
-//! A server that has accepted an epoch follows no leader of an older one, and none that claims the same a second time; one
-//! that has acknowledged NEWLEADER votes with that epoch (rules 6.3.2, 6.3.4 and 5.1.3). Both are in files, which a start
-//! must find as they were written (rule 6.9.14).
+//! A server that has accepted an epoch follows no leader of an older one, and its ack counts for one leader of that epoch
+//! only; one that has acknowledged NEWLEADER votes with that epoch (rules 6.3.2, 6.3.4 and 5.1.3). Both are in files,
+//! which a start must find as they were written, or make good (rule 6.9.14). Whether anyone has read the promise is not
+//! asked.
 
 use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::event::Event;
@@ -30,7 +31,7 @@ impl Monitor for KeptPromises {
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         match event {
-            // A server answers in the step in which it has written the file, so none is undone that promises nothing.
+            // A server answers in the step in which it has written the file, and goes by it itself.
             Event::EpochUndone { server, file, written, found } if found < written => {
                 Err(Objection::new(
                     self.name(),

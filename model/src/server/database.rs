@@ -3,11 +3,12 @@
 use super::committed_log::CommittedLog;
 use super::context::Context;
 use super::disk::Snapshot;
+use super::rest::Rest;
 use super::snapshot::SnapshotInProgress;
 use crate::tree::{Applied, Change, DataTree};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
-use crate::vocabulary::txn::{Txn, TxnBody};
+use crate::vocabulary::txn::Txn;
 use std::sync::Arc;
 
 /// Why a server gives up that has looked up an ACL in vain (see [`Bug::AclByNumber`]).
@@ -20,9 +21,8 @@ pub(super) struct Database {
     pub(super) committed_log: CommittedLog,
     /// The background snapshot, while its thread writes.
     pub(super) snapshot: Option<SnapshotInProgress>,
-    /// What the thread that applied commits in an older role has yet to apply (rule 6.8.6; only under
-    /// [`Bug::ApplyOutlivesRole`]).
-    pub(super) rest: Option<Arc<Txn>>,
+    /// What the thread of an older role has left of a transaction.
+    pub(super) rest: Option<Rest>,
 }
 
 impl Database {
@@ -76,13 +76,13 @@ impl Database {
         applied
     }
 
-    /// The role ends while its CommitProcessor applies this transaction, whose rest comes later (unless the thread is
-    /// waited for).
-    pub(super) fn leave_rest_of(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
+    /// The role ends while its CommitProcessor applies this transaction, whose rest comes later, unless the thread is waited
+    /// for. (Of two such threads only the first one is kept.)
+    pub(super) fn leave_rest_of(&mut self, txn: &Txn, context: &mut Context<'_>) {
         if !context.config.bugs.has(Bug::ApplyOutlivesRole) || self.has_rest() {
             return;
         }
-        self.rest = rest_of(&txn).map(Arc::new);
+        self.rest = Rest::of(txn);
         if self.has_rest() {
             context.effects.due(Step::ApplyRest(context.id));
         }
@@ -93,12 +93,10 @@ impl Database {
         self.rest.is_some()
     }
 
-    /// Applies it: to the tree as it is now, whose last zxid stays.
+    /// Applies it, to the tree as it is now.
     pub(super) fn apply_rest(&mut self) -> (Arc<Txn>, Vec<Change>) {
-        let txn = self.rest.take().expect("there is a rest");
-        let last = self.tree.last_processed();
+        let Rest { txn, .. } = self.rest.take().expect("there is a rest");
         let Applied { changes, .. } = self.tree_mut().apply(&txn);
-        self.tree_mut().set_last_processed(last);
         (txn, changes)
     }
 
@@ -107,7 +105,7 @@ impl Database {
         Arc::make_mut(&mut self.tree)
     }
 
-    /// A snapshot of the present tree in one piece, while nothing is applied.
+    /// A snapshot of the present tree in one piece.
     pub(super) fn whole_snapshot(&self, durable: bool) -> Snapshot {
         let content = Arc::clone(&self.tree);
         Snapshot { label: self.tree.last_processed(), content, durable }
@@ -139,22 +137,4 @@ fn check_lengths(records: &[Arc<Txn>], context: &Context<'_>) -> Result<(), &'st
         true => Ok(()),
         false => Err("a record of its log is longer than it reads"),
     }
-}
-
-/// What is left of a transaction whose application was begun. A multi is applied operation by operation, and the end of a
-/// session znode by znode; how far that has come, nothing says, so the zxid decides, that all places come up. Of what has
-/// one operation, all is left. Nothing is left to do for one that changes no znode.
-fn rest_of(txn: &Txn) -> Option<Txn> {
-    let from = |count: usize| txn.zxid.counter() as usize % count.max(1);
-    let body = match &txn.body {
-        TxnBody::Multi(parts) => TxnBody::Multi(parts[from(parts.len())..].to_vec()),
-        TxnBody::CloseSession { ephemerals } => {
-            let rest = &ephemerals[from(ephemerals.len())..];
-            let deletes = rest.iter().map(|path| TxnBody::Delete { path: path.clone() });
-            TxnBody::Multi(deletes.collect())
-        }
-        TxnBody::FailedMulti(_) | TxnBody::CreateSession { .. } | TxnBody::Error(_) => return None,
-        body => body.clone(),
-    };
-    Some(Txn { body, ..txn.clone() })
 }

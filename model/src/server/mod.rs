@@ -33,6 +33,7 @@ pub mod prep;
 pub mod read;
 mod read_only;
 pub(crate) mod requests;
+mod rest;
 pub mod role;
 mod snapshot;
 mod steps;

@@ -12,7 +12,6 @@ use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::timer::ServerTimer;
-use std::sync::Arc;
 
 impl Server {
     /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
@@ -92,7 +91,7 @@ impl Server {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
         if let Some(txn) = self.commits.under_way() {
-            self.database.leave_rest_of(Arc::clone(txn), context);
+            self.database.leave_rest_of(txn, context);
         }
         self.commits.end();
         if served {

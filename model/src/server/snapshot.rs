@@ -127,8 +127,8 @@ impl Database {
     /// Another tree takes the place of this one, which a background snapshot goes on with.
     pub(super) fn replace_tree(&mut self, tree: DataTree) {
         let replaced = std::mem::replace(&mut self.tree, Arc::new(tree));
-        // Nobody sees what a thread of an older role does to that one.
-        self.rest = None;
+        // What a thread of an older role does to that one, no client sees.
+        self.rest.take_if(|rest| rest.is_of_a_tree);
         if let Some(snapshot) = &mut self.snapshot
             && snapshot.waits_for.is_none()
         {

@@ -368,6 +368,10 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vocabulary::id::{SessionId, Xid};
+    use crate::vocabulary::path::ZnodePath;
+    use crate::vocabulary::txn::TxnBody;
+    use crate::vocabulary::zxid::Zxid;
 
     #[test]
     fn a_configuration_that_does_not_say_is_of_the_coarser_grain() {
@@ -376,5 +380,35 @@ mod tests {
         assert_eq!(fields.remove("applies_at_once"), Some(false.into()));
         let read: Config = serde_json::from_value(written).expect("older configurations are read");
         assert_eq!(read, Config { applies_at_once: true, ..Config::new(3, 1) });
+    }
+
+    #[test]
+    fn a_record_can_be_longer_than_a_packet_by_as_much_again_or_what_is_said_or_1024_bytes() {
+        let longest = |max_buffer, max_buffer_extra| {
+            ServerOptions { max_buffer, max_buffer_extra, ..ServerOptions::default() }
+                .longest_record()
+        };
+        assert_eq!(longest(0xf_ffff, None), 2_097_150);
+        assert_eq!(longest(10_000, Some(2_000)), 12_000);
+        assert_eq!((longest(100, None), longest(100, Some(0))), (1_124, 1_124));
+    }
+
+    #[test]
+    fn a_record_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
+        let mut config = Config::new(1, 0);
+        config.options.max_buffer = 100;
+        let of = |length: usize| {
+            let path = ZnodePath::new(format!("/{}", "x".repeat(length - 1))).expect("a path");
+            let (zxid, body) = (Zxid::ZERO, TxnBody::Delete { path });
+            Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body }
+        };
+        // Header, digest and the path's length are 48 bytes.
+        let (fits, long) = (of(1_124 - 48), of(1_124 - 47));
+        assert!(
+            config.can_read(&fits) && config.can_read(&long),
+            "repaired, there is none that is too long"
+        );
+        config.bugs = Bugs::NONE.with(Bug::LongRecordUnreadable);
+        assert!(config.can_read(&fits) && !config.can_read(&long));
     }
 }

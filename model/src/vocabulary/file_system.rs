@@ -8,13 +8,13 @@ pub enum Metadata {
     /// In any order, each for itself, when its directory or its file is fsynced: all that POSIX promises.
     #[default]
     Unordered,
-    /// In the order in which they are made, and at the latest when any file is fsynced: as the journals of ext4 and XFS
-    /// have it.
+    /// In the order in which they are made, and at the latest when a file is fsynced with its metadata: as the journals of
+    /// ext4 and XFS have it.
     Ordered,
 }
 
 impl Metadata {
-    /// Whether nothing is said of it.
+    /// Whether it is what POSIX promises, and no more.
     pub fn is_default(&self) -> bool {
         *self == Metadata::default()
     }
@@ -25,7 +25,7 @@ impl Metadata {
 pub struct FileSystem {
     /// When changes of metadata become durable.
     pub metadata: Metadata,
-    /// Whether the server fsyncs the directory behind a rename
+    /// Whether the server fsyncs the directory after a rename
     /// ([`Bug::RenameUnsynced`](crate::vocabulary::release::Bug::RenameUnsynced) otherwise).
     pub directories_synced: bool,
 }

@@ -1,6 +1,6 @@
-//! The one table of what releases do otherwise than today's: what release 3.8.0, as Debian has it, does otherwise than today's. That
-//! is 3.8.0 with later security repairs: it keeps watch events from who may not read
-//! (ZOOKEEPER-4799, CVE-2024-23944) although the release did not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
+//! The one table of what releases do otherwise than today's. Release 3.8.0 is as Debian has it, with later security
+//! repairs: it keeps watch events from those who may not read (ZOOKEEPER-4799, CVE-2024-23944) although the release did
+//! not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
 
 use super::releases::INSTALLED;
 use vivarium_model::release::{Bug, Bugs};

@@ -8,7 +8,7 @@ use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::step::OldEpochs;
 use crate::vocabulary::zxid::Epoch;
 
-/// The renames that are not durable, of each file the last one: those before it have had their time.
+/// The renames that are not durable, of each file the last one that has changed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Renames {
     /// What `acceptedEpoch` was before.
@@ -45,8 +45,8 @@ impl Disk {
         self.renames.current_epoch.is_some()
     }
 
-    /// A file is fsynced. Where metadata become durable in their order, so do those of all that was renamed, cut and
-    /// deleted before.
+    /// A file is fsynced with its metadata (the log is not: fdatasync). Where these become durable in their order, so do
+    /// those of all that was renamed, cut and deleted before.
     pub(super) fn fsyncs_a_file(&mut self) {
         if self.file_system.metadata == Metadata::Unordered {
             return;
@@ -58,7 +58,7 @@ impl Disk {
     /// Replaces `acceptedEpoch`: another file, fsynced and renamed.
     pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
         self.fsyncs_a_file();
-        if !self.file_system.directories_synced {
+        if !self.file_system.directories_synced && self.accepted_epoch != epoch {
             self.renames.accepted_epoch = Some(self.accepted_epoch);
         }
         self.accepted_epoch = epoch;
@@ -72,14 +72,16 @@ impl Disk {
 
     /// Renames `currentEpoch.tmp` over `currentEpoch`.
     pub fn rename_current_epoch(&mut self) {
-        if !self.file_system.directories_synced {
+        let epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
+        if !self.file_system.directories_synced && self.current_epoch != epoch {
             self.renames.current_epoch = Some(self.current_epoch);
         }
-        self.current_epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
+        self.current_epoch = epoch;
     }
 
-    /// The power fails: these renames are undone, if they can be, and all others are not. (`currentEpoch.tmp` is there
-    /// again then, which a start looks at. At `acceptedEpoch.tmp` none does.)
+    /// The power fails: these renames are undone, if they can be, and all others are not. Returns those that a start does not
+    /// make good: it looks at `currentEpoch.tmp`, which is there again then, if the log has a transaction of that epoch, and
+    /// at `acceptedEpoch.tmp` never. What is lost of the log must be lost by now ([`Disk::crash`]).
     pub fn undo_renames(&mut self, which: OldEpochs) -> Vec<Undone> {
         let Renames { accepted_epoch, current_epoch } = std::mem::take(&mut self.renames);
         let mut undone = Vec::new();
@@ -90,7 +92,9 @@ impl Disk {
         if let Some(found) = current_epoch.filter(|_| which.has_current()) {
             let written = std::mem::replace(&mut self.current_epoch, found);
             self.current_epoch_tmp = Some(written);
-            undone.push(Undone { file: EpochFile::CurrentEpoch, written, found });
+            if self.last_logged().epoch() < written {
+                undone.push(Undone { file: EpochFile::CurrentEpoch, written, found });
+            }
         }
         undone
     }
@@ -99,6 +103,7 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::disk::Snapshot;
     use crate::tree::DataTree;
     use crate::vocabulary::error::Error;
     use crate::vocabulary::id::{SessionId, Xid};
@@ -107,6 +112,13 @@ mod tests {
     use crate::vocabulary::txn::{Txn, TxnBody};
     use crate::vocabulary::zxid::Zxid;
     use std::sync::Arc;
+
+    impl Disk {
+        fn rename_again(&mut self, epoch: Epoch) {
+            self.write_current_epoch_tmp(epoch);
+            self.rename_current_epoch();
+        }
+    }
 
     fn txn(epoch: Epoch, counter: u32) -> Arc<Txn> {
         let (zxid, body) = (Zxid::new(epoch, counter), TxnBody::Error(Error::NoNode));
@@ -153,15 +165,32 @@ mod tests {
     }
 
     #[test]
-    fn metadata_in_their_order_are_durable_with_the_next_fsync() {
+    fn metadata_in_their_order_are_durable_with_the_next_fsync_of_a_whole_file() {
         let mut disk = renamed(Metadata::Ordered, false);
         // currentEpoch.tmp was fsynced behind the other rename.
         assert!(!disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
         disk.append(txn(Epoch(2), 1));
-        assert!(disk.may_undo_current_epoch(), "that is not fsynced");
         disk.fsync();
-        assert!(!disk.may_undo_current_epoch());
+        assert!(disk.may_undo_current_epoch(), "the log's fsync is one of data only");
+        disk.write_accepted_epoch(Epoch(3));
+        assert!(disk.may_undo_accepted_epoch() && !disk.may_undo_current_epoch());
+        let snapshot = Snapshot {
+            label: Zxid::new(Epoch(2), 1),
+            content: Arc::new(DataTree::new()),
+            durable: true,
+        };
+        disk.replace_by_snapshot(snapshot, Bugs::NONE);
+        assert!(!disk.may_undo_accepted_epoch(), "that of a SNAP is fsynced as a whole");
         assert!(disk.undo_renames(OldEpochs::Both).is_empty());
+    }
+
+    #[test]
+    fn an_epoch_without_a_transaction_is_forgotten() {
+        let mut disk = renamed(Metadata::Unordered, false);
+        disk.rename_again(Epoch(2));
+        let undone = disk.undo_renames(OldEpochs::Current);
+        let found = Undone { file: EpochFile::CurrentEpoch, written: Epoch(2), found: Epoch(1) };
+        assert_eq!(undone, [found], "to write the same again changes nothing");
     }
 
     #[test]

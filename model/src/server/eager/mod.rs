@@ -21,6 +21,8 @@
 //! * A background snapshot holds what is applied by then, and its label says what was when it began. So nothing of its
 //!   server is eager while one is written, an append not where it begins one, and what is applied not where one can
 //!   begin later.
+//! * What is fsynced can make renames and cuts durable that a crash could have undone: whatever does so is eager only where
+//!   no crash is left.
 //! * What becomes durable makes no other server do anything, but it can be told by who counts disks
 //!   when something is committed (S3): so only what is committed already becomes durable at once.
 

@@ -1,6 +1,6 @@
 //! A second opinion, in builds for tests: what was looked up is what a real world does.
 
-use super::actions::{self, Kind};
+use super::actions::{self, Kind, Offer};
 use super::reduction::Sight;
 use super::state::PLACES;
 use super::view::Unfolded;
@@ -104,10 +104,11 @@ impl EnsembleModel {
             for kind in Kind::ALL {
                 let mut offers = Vec::new();
                 actions::of(&scene, server, kind, self.leaving_out(), &mut offers);
-                let anew: BTreeSet<String> = offers.iter().map(ToString::to_string).collect();
+                let told =
+                    |offer: &Offer| (format!("{:?}", offer.step), format!("{:?}", offer.then));
+                let anew: BTreeSet<_> = offers.iter().map(told).collect();
                 let choices = self.choices(self.view(server, &here), &here, server, kind).iter();
-                let known =
-                    choices.map(|choice| self.tables.choices.get(*choice).offer.to_string());
+                let known = choices.map(|choice| told(&self.tables.choices.get(*choice).offer));
                 assert_eq!(known.collect::<BTreeSet<_>>(), anew, "{kind:?} of {server}");
             }
         }

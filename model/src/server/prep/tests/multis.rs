@@ -91,7 +91,22 @@ fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
         "{refused:?}"
     );
     assert_eq!(leader.prep.outstanding, before);
-
     leader.config.bugs = Bugs::NONE.with(Bug::LongRecordUnreadable);
     assert!(matches!(leader.multi(wide), TxnBody::Multi(parts) if parts.len() == 14));
+}
+
+#[test]
+fn so_is_one_operation_of_a_client_with_very_many_identities() {
+    let mut leader = Leader::with_znodes();
+    leader.config.options.max_buffer = 64;
+    leader.auth = (0..100).map(|user| Id::new("digest", format!("user{user}"))).collect();
+    let before = leader.prep.outstanding.clone();
+    let mut create = || {
+        let acl = AclList::new(vec![Acl::new(Permissions::ALL, Id::AUTH)]);
+        let (path, data, mode) = ("/wide".into(), Arc::from([]), CreateMode::Persistent);
+        leader.write(ALICE, Op::Create { path, data, mode, acl })
+    };
+    assert_eq!(create(), TxnBody::Error(Error::MarshallingError));
+    assert_eq!(create(), TxnBody::Error(Error::MarshallingError), "it does not stand");
+    assert_eq!(leader.prep.outstanding, before);
 }
