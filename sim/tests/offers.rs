@@ -13,7 +13,7 @@ use vivarium_model::config::Config;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::{LearnerConnection, ServerSet};
 use vivarium_model::property;
-use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::release::Bug;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
 
@@ -27,8 +27,6 @@ fn election(any: bool) -> Election {
 fn model(servers: u8, election: Election, reductions: bool) -> EnsembleModel {
     let mut config = Config::new(servers, 0);
     (config.snap_count, config.snapshot_piece) = (4, 2);
-    // Their crashes have more to choose.
-    config.bugs = Bugs::NONE.with(Bug::RenameUnsynced).with(Bug::TruncUnsynced);
     let plenty = Budget {
         servers,
         txns: 250,

@@ -377,6 +377,7 @@ impl Hash for DataTree {
         self.last_processed.hash(state);
         self.digest.hash(state);
         self.statistics().for_each(|data| data.hash(state));
-        self.acls.hash(state);
+        // Where there are none, states are visited in the order that they always had.
+        self.acls.iter().for_each(|acls| acls.hash(state));
     }
 }
