@@ -2,7 +2,7 @@
 //!
 //! A tree keeps each znode's ACL itself, and has these numbers beside only where they matter: under
 //! [`Bug::AclByNumber`](crate::vocabulary::release::Bug::AclByNumber). The ACL of a znode is then always that for which its
-//! number stands, and [`UNKNOWN`](unknown) where it stands for none.
+//! number stands, and [`unknown`] where it stands for none.
 
 use super::DataTree;
 use crate::vocabulary::acl::AclList;
@@ -219,7 +219,7 @@ mod tests {
         tree
     }
 
-    /// What a snapshot has that begins now, and comes to these znodes when `later` has been applied as well.
+    /// The content of a snapshot that begins now, and whose znodes are written after `later` has been applied.
     fn fuzzy(tree: &mut DataTree, later: &[Txn]) -> DataTree {
         let mut content = DataTree::empty();
         content.begin_acls_of(tree);

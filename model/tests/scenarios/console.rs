@@ -243,7 +243,7 @@ fn begin(console: &mut Console, _words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// An ACL by which one user may do everything, and everybody may write and change the ACL.
+/// An ACL by which one user has all permissions, and every client may write and change the ACL.
 fn only(user: &str) -> AclList {
     let user = Id::new("digest", format!("{user}:hash"));
     AclList::new([

@@ -21,7 +21,7 @@ pub enum ConformError {
     /// A release that is not known, and those that are.
     #[error("unknown ZooKeeper release `{0}`: there are {1}")]
     UnknownRelease(String, String),
-    /// A release of which it is not known what it does otherwise than today's, and those of which it is.
+    /// A release whose differences from today's are not known, and the releases whose differences are.
     #[error("the model is compared with ZooKeeper {1}, and not with `{0}`")]
     NotCompared(String, String),
     /// A release that a package of the system is, and that is not got.

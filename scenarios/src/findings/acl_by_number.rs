@@ -1,5 +1,5 @@
 //! Znodes refer to ACLs by numbers. A snapshot that is written while transactions go on holds numbers that its list of
-//! ACLs lacks, and a start gives those numbers to other ACLs. Three servers, of which one is restarted twice.
+//! ACLs lacks, and a start gives those numbers to other ACLs. Three servers; one is restarted twice.
 //!
 //! The order matters. The snapshot lists Alice's ACL, and has neither the draft, which is deleted by then, nor the secret.
 //! It has the third znode with the next number, N, which it does not list. A start forgets Alice's ACL, as no znode has it,

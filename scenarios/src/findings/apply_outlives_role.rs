@@ -133,7 +133,7 @@ fn rejoins(ensemble: &Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
         return Err(Trouble::Otherwise("server 2 was synchronised by another way".to_owned()));
     };
     tale.say(format!(
-        "the link of server 2 breaks; it leaves its role, joins again, and is told: DIFF to {zxid}"
+        "the link of server 2 breaks; it leaves its role, joins again, and receives: DIFF to {zxid}"
     ));
     Ok(())
 }

@@ -250,7 +250,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     assert!(sentence.ends_with("elects others than the largest of a quorum; add it"), "{sentence}");
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
     assert!(sentence.contains("add `--snap-count 2`"), "{sentence}");
-    // With so many it never begins one: "held" would say nothing.
+    // With this snapCount it never begins one: "held" would say nothing.
     let many = ["broadcast", "--txns", "3", "--snap-count", "100", "--bug", "SnapshotAheadOfLog"];
     let sentence = asked(&many);
     assert!(sentence.contains("add `--snap-count 2`"), "{sentence}");

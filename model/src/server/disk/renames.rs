@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn metadata_in_their_order_are_durable_with_the_next_fsync_of_a_whole_file() {
         let mut disk = renamed(Metadata::Ordered, false);
-        // currentEpoch.tmp was fsynced behind the other rename.
+        // currentEpoch.tmp was fsynced after the other rename.
         assert!(!disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
         disk.append(txn(Epoch(2), 1));
         disk.fsync();

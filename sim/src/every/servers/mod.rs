@@ -169,7 +169,7 @@ impl EnsembleModel {
         if config.snap_count / 2 > u32::from(u8::MAX) {
             config.snap_count = u32::MAX;
         }
-        // The writes of a search create znodes, each another one, which are open to everybody: to apply one of them once
+        // The writes of a search create different znodes, with the open ACL: to apply one of them once
         // more changes nothing, and there are no two ACLs.
         config.bugs = config.bugs.without(Bug::ApplyOutlivesRole).without(Bug::AclByNumber);
         config.election = election;
