@@ -284,7 +284,12 @@ mod tests {
 
     /// Does this to a server that has just started, and is LOOKING.
     fn while_looking(run: impl FnOnce(&mut Server, &mut Context<'_>)) {
-        let config = Config::new(3, 0);
+        while_looking_with(Bugs::NONE, run);
+    }
+
+    /// The same with these defects.
+    fn while_looking_with(bugs: Bugs, run: impl FnOnce(&mut Server, &mut Context<'_>)) {
+        let config = Config { bugs, ..Config::new(3, 0) };
         let mut network = Network::new(3, 0);
         let mut disk = Tracked::new(
             Disk::new(Arc::new(config.setup.tree()), config.bugs)
@@ -349,6 +354,61 @@ mod tests {
             server.database.finish_snapshot(context);
             let (tree, _) = context.disk.load().expect("it was written");
             assert_eq!((tree.last_processed().counter(), tree.digest()), (1, digest));
+        });
+    }
+
+    /// Deletes `/a` and `/b`, in that order, by a multi of this number.
+    fn deletes(counter: u32) -> Arc<Txn> {
+        let path = |text: &str| ZnodePath::new(text.to_owned()).expect("valid");
+        let parts = ["/a", "/b"].map(|it| TxnBody::Delete { path: path(it) });
+        let body = TxnBody::Multi(parts.to_vec());
+        Arc::new(Txn { zxid: Zxid::new(Epoch(1), counter), body, ..Txn::clone(&first()) })
+    }
+
+    /// A tree with `/a` and `/b`.
+    fn with_both() -> DataTree {
+        let mut tree = DataTree::new();
+        for path in ["/a", "/b"] {
+            let path = ZnodePath::new(path.to_owned()).expect("valid");
+            let (zxid, acl) = (Zxid::new(Epoch(1), 1), AclList::OPEN);
+            tree.load_node(
+                path,
+                Arc::new(Znode::created(zxid, 0, [].into(), EphemeralType::Void, acl)),
+            );
+        }
+        tree
+    }
+
+    /// A role ends while its thread applies a multi; then the database may get another tree.
+    #[test]
+    fn what_a_thread_has_left_goes_to_its_own_tree_or_to_the_one_that_it_finds() {
+        // Of two operations, number 2 has all left, and number 3 the second.
+        for (counter, replaced, left) in
+            [(2, false, ""), (3, false, "/a"), (2, true, ""), (3, true, "/a /b")]
+        {
+            let bugs = Bugs::NONE.with(Bug::ApplyOutlivesRole);
+            while_looking_with(bugs, |server, context| {
+                server.database.replace_tree(with_both());
+                server.database.leave_rest_of(&deletes(counter), context);
+                if replaced {
+                    server.database.replace_tree(with_both());
+                }
+                if server.database.has_rest() {
+                    server.apply_rest(context);
+                }
+                let stands =
+                    ["/a", "/b"].into_iter().filter(|path| server.tree().node(path).is_some());
+                assert_eq!(stands.collect::<Vec<_>>().join(" "), left, "{counter} {replaced}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_waited_for_leaves_nothing() {
+        while_looking(|server, context| {
+            server.database.replace_tree(with_both());
+            server.database.leave_rest_of(&deletes(2), context);
+            assert!(!server.database.has_rest());
         });
     }
 

@@ -218,7 +218,7 @@ impl ServerOptions {
     /// The longest record that a server reads from another one or from its disk, in bytes (rule 1.11.2).
     pub fn longest_record(&self) -> usize {
         let extra = self.max_buffer_extra.unwrap_or(self.max_buffer);
-        self.max_buffer + extra.max(LEAST_EXTRA)
+        self.max_buffer.saturating_add(extra.max(LEAST_EXTRA))
     }
 }
 
@@ -391,6 +391,7 @@ mod tests {
         assert_eq!(longest(0xf_ffff, None), 2_097_150);
         assert_eq!(longest(10_000, Some(2_000)), 12_000);
         assert_eq!((longest(100, None), longest(100, Some(0))), (1_124, 1_124));
+        assert_eq!(longest(usize::MAX, None), usize::MAX, "without end");
     }
 
     #[test]

@@ -2,19 +2,16 @@
 //! servers, whose power fails soon.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::ensemble::{Ensemble, SOON, with_small_logs};
 use super::power_loss::{DiskWatch, power_fails};
+use super::restart::{PAID, STARTS, found_at};
 use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::fs;
-use std::time::Duration;
 
 /// What a server says that does not start.
 const REFUSES: &str = "No snapshot found, but there are log entries";
-
-/// A server that starts at all serves within this.
-const STARTS: Duration = Duration::from_secs(20);
 
 /// Starts three servers for the first time, has a write answered, and lets the power fail at all of them.
 pub(super) fn reproduce(
@@ -34,9 +31,9 @@ pub(super) fn reproduce(
         watches.push(DiskWatch::begin(&ensemble, *server, &[])?);
     }
     let leader = ensemble.serving(&all)?;
-    let paid = ensemble.session(leader)?.create("/paid")?;
+    let paid = ensemble.session(leader)?.create(PAID)?;
     ensemble.until("/paid in every log", SOON, |it| {
-        it.all().into_iter().all(|server| it.has_logged(server, "/paid"))
+        it.all().into_iter().all(|server| it.has_logged(server, PAID))
     })?;
     tale.say(format!(
         "3 servers have started for the first time; {leader} leads; create /paid is answered, zxid {paid}"
@@ -60,14 +57,5 @@ pub(super) fn reproduce(
             tale.say(format!("{server} does not start: {REFUSES}"));
         }
     }
-    if up.is_empty() {
-        let shown = "no server serves, and /paid, which was answered, can be read nowhere";
-        return Ok(Outcome::Shown(shown.to_owned()));
-    }
-    let have = ensemble.who_has("/paid", &up)?;
-    tale.say(format!("{} serve; /paid is at {}", listed(&up), listed(&have)));
-    Ok(match have.len() {
-        3 => Outcome::Kept("/paid is at every server".to_owned()),
-        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
-    })
+    found_at(&ensemble, &up, tale)
 }

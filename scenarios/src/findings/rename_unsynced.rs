@@ -2,18 +2,15 @@
 //! Three servers, whose power fails soon after an election: what each has accepted is below what its log says.
 
 use super::Variant;
-use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::ensemble::{Ensemble, SOON, with_small_logs};
 use super::power_loss::{DiskWatch, power_takes_renames};
+use super::restart::{PAID, STARTS, found_at};
 use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
-use std::time::Duration;
 
 /// What a server says that does not start.
 const REFUSES: &str = "is less than the current epoch";
-
-/// A server that starts at all serves within this.
-const STARTS: Duration = Duration::from_secs(20);
 
 /// Starts the leader again, has a write answered in the new epoch, and lets the power fail at all servers.
 pub(super) fn reproduce(
@@ -36,9 +33,9 @@ pub(super) fn reproduce(
     // It writes nothing before its runtime has begun, which takes some tenths of a second.
     watches.push((leader, DiskWatch::begin(&ensemble, leader, &[])?));
     let next = ensemble.serving(&all)?;
-    let paid = ensemble.session(next)?.create("/paid")?;
+    let paid = ensemble.session(next)?.create(PAID)?;
     ensemble.until("/paid in every log", SOON, |it| {
-        it.all().into_iter().all(|server| it.has_logged(server, "/paid"))
+        it.all().into_iter().all(|server| it.has_logged(server, PAID))
     })?;
     tale.say(format!(
         "{leader} is killed and comes back; {next} leads; create /paid is answered, zxid {paid}; every server has it in \
@@ -70,14 +67,5 @@ fn start_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, 
             tale.say(format!("{server} does not start: {line}"));
         }
     }
-    if up.is_empty() {
-        let shown = "no server serves, and /paid, which was answered, can be read nowhere";
-        return Ok(Outcome::Shown(shown.to_owned()));
-    }
-    let have = ensemble.who_has("/paid", &up)?;
-    tale.say(format!("{} serve; /paid is at {}", listed(&up), listed(&have)));
-    Ok(match have.len() {
-        3 => Outcome::Kept("/paid is at every server".to_owned()),
-        _ => Outcome::Inconclusive(format!("/paid is at {} only", listed(&have))),
-    })
+    found_at(ensemble, &up, tale)
 }

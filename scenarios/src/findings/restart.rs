@@ -31,13 +31,22 @@ pub(super) fn all_start_again(
             Some(why) => tale.say(format!("{server} {why}")),
         }
     }
+    found_at(ensemble, &up, tale)
+}
+
+/// The end of a tale: which of the servers that have come up have [`PAID`]. That none has come up is what a finding shows.
+pub(super) fn found_at(
+    ensemble: &Ensemble,
+    up: &[ServerId],
+    tale: &mut Tale<'_>,
+) -> Result<Outcome, Trouble> {
     if up.is_empty() {
         let shown =
             format!("no server serves, and {PAID}, which was answered, can be read nowhere");
         return Ok(Outcome::Shown(shown));
     }
-    let have = ensemble.who_has(PAID, &up)?;
-    tale.say(format!("{} serve; {PAID} is at {}", listed(&up), listed(&have)));
+    let have = ensemble.who_has(PAID, up)?;
+    tale.say(format!("{} serve; {PAID} is at {}", listed(up), listed(&have)));
     Ok(match have.len() {
         3 => Outcome::Kept(format!("{PAID} is at every server")),
         _ => Outcome::Inconclusive(format!("{PAID} is at {} only", listed(&have))),

@@ -249,6 +249,7 @@ const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "FirstSnapshotUnsynced", "progress", 0, 50),
     exhibit("churn", "RenameUnsynced", "S20", 0, 20),
     exhibit("churn", "ApplyOutlivesRole", "S5", 0, 100),
+    exhibit("watches", "ApplyOutlivesRole", "H7", 500, 600),
     exhibit("churn", "SnapshotOutlivesRole", "S6", 0, 200),
     exhibit("churn", "TruncCutsCommitted", "S6", 2925, 15_000),
     exhibit("churn", "FsyncErrorKeepsMemory", "S12", 81, 2_000),
