@@ -241,6 +241,30 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_forgotten_with_its_last_use_and_its_number_is_not_given_again() {
+        let mut cache = AclCache::default();
+        assert_eq!([cache.convert(&list("ann")), cache.convert(&list("ann"))], [1, 1]);
+        cache.release(1);
+        assert_eq!(cache.convert(&list("ann")), 1, "one use is left");
+        cache.release(1);
+        cache.release(1);
+        assert_eq!([cache.convert(&list("bob")), cache.convert(&list("ann"))], [2, 3]);
+    }
+
+    #[test]
+    fn a_start_forgets_lists_that_no_znode_has_and_counts_on_from_them() {
+        let mut cache = AclCache::default();
+        let numbers = [cache.convert(&list("ann")), cache.convert(&list("bob"))];
+        cache.numbers.insert(path("/a"), numbers[0]);
+        cache.settle();
+        assert_eq!(cache.lists.keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(cache.convert(&list("bob")), 3);
+        // Only the znode counts now.
+        cache.release(1);
+        assert_eq!(cache.convert(&list("ann")), 4);
+    }
+
+    #[test]
     fn a_whole_snapshot_keeps_what_every_znode_has() {
         let mut tree = numbered();
         for (counter, body) in

@@ -150,7 +150,11 @@ mod tests {
             // Whatever is fsynced.
             disk.append(txn(Epoch(2), 1));
             disk.fsync();
-            disk.undo_renames(which);
+            let undone = disk.undo_renames(which);
+            // A start takes currentEpoch.tmp, since there is a transaction of epoch 2.
+            let files: Vec<EpochFile> = undone.iter().map(|it| it.file).collect();
+            let accepted_file = which.has_accepted().then_some(EpochFile::AcceptedEpoch);
+            assert_eq!(files, Vec::from_iter(accepted_file), "{which:?}");
             assert_eq!(
                 (disk.accepted_epoch().0, disk.current_epoch().0),
                 (accepted, current),
