@@ -264,6 +264,7 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let operation = match *words.get(1).ok_or("what shall it do?")? {
         "create" => {
             let mode = match (words.contains(&"ephemeral"), words.contains(&"sequential")) {
+                _ if words.contains(&"container") => CreateMode::Container,
                 (false, false) => CreateMode::Persistent,
                 (true, false) => CreateMode::Ephemeral,
                 (false, true) => CreateMode::PersistentSequential,

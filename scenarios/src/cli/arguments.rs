@@ -59,7 +59,7 @@ pub(super) struct FindingsArguments {
     /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
     #[arg(long, value_name = "PATHS", conflicts_with = "zookeeper")]
     pub(super) class_path: Option<String>,
-    /// Which ZooKeeper to run: 3.8.0 (Debian's), or 3.6.3 or 3.9.5, once they were got [default: 3.8.0]
+    /// Which ZooKeeper to run: 3.8.0 (Debian's), or 3.4.14, 3.6.3 or 3.9.5, once they were got [default: 3.8.0]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,
     /// Get that release of ZooKeeper into the user's cache folder, by pip, and do nothing else

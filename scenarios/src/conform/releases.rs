@@ -16,15 +16,17 @@ use tempfile::TempDir;
 pub(super) const INSTALLED: &str = "3.8.0";
 
 /// The releases that can be got, each with the package that carries it and the package's size.
-const CARRIED: [Carried; 2] = [
+const CARRIED: [Carried; 3] = [
+    Carried { release: "3.4.14", package: "3.1.3", megabytes: 214 },
     Carried { release: "3.6.3", package: "3.5.9", megabytes: 318 },
     Carried { release: "3.9.5", package: "4.3.0", megabytes: 456 },
 ];
 
 /// The jars that ZooKeeper needs, by the beginnings of their names; a package has hundreds more.
-const NEEDED: [&str; 10] = [
+const NEEDED: [&str; 11] = [
     "zookeeper",
     "slf4j-api",
+    "slf4j-log4j",
     "log4j",
     "netty",
     "metrics-core",
@@ -35,13 +37,23 @@ const NEEDED: [&str; 10] = [
     "jline",
 ];
 
-/// What has the server write its log to its standard output, which runs of findings read.
-const LOGGING: &str = "rootLogger.level = info
+/// The settings that have a server write its log to its standard output, which runs of findings read: for log4j 2, and
+/// for log4j 1, which 3.4 has.
+const LOGGING: [(&str, &str); 2] =
+    [("log4j2.properties", LOG4J_2), ("log4j.properties", LOG4J_1)];
+
+const LOG4J_2: &str = "rootLogger.level = info
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d %p %c %m%n
+";
+
+const LOG4J_1: &str = "log4j.rootLogger = INFO, console
+log4j.appender.console = org.apache.log4j.ConsoleAppender
+log4j.appender.console.layout = org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern = %d %p %c %m%n
 ";
 
 /// A release, and what carries it.
@@ -138,7 +150,9 @@ pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformEr
     run("tar", &["-xzf", &archive, &format!("{name}/deps/jars")], work.path())?;
     let jars = work.path().join("jars");
     keep_needed(&work.path().join(&name).join("deps/jars"), &jars).map_err(ConformError::Get)?;
-    fs::write(jars.join("log4j2.properties"), LOGGING).map_err(ConformError::Get)?;
+    for (file, settings) in LOGGING {
+        fs::write(jars.join(file), settings).map_err(ConformError::Get)?;
+    }
     // An earlier attempt may have left something.
     let _ = fs::remove_dir_all(&folder);
     fs::rename(&jars, &folder).map_err(ConformError::Get)?;
@@ -184,7 +198,7 @@ mod tests {
     #[test]
     fn an_unknown_release_is_told_with_those_that_are_known() {
         let error = Installation::of_release("3.9").expect_err("it is none").to_string();
-        assert_eq!(error, "unknown ZooKeeper release `3.9`: there are 3.6.3, 3.8.0, 3.9.5");
+        assert_eq!(error, "unknown ZooKeeper release `3.9`: there are 3.4.14, 3.6.3, 3.8.0, 3.9.5");
     }
 
     #[test]
