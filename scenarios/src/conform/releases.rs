@@ -39,8 +39,7 @@ const NEEDED: [&str; 11] = [
 
 /// The settings that have a server write its log to its standard output, which runs of findings read: for log4j 2, and
 /// for log4j 1, which 3.4 has.
-const LOGGING: [(&str, &str); 2] =
-    [("log4j2.properties", LOG4J_2), ("log4j.properties", LOG4J_1)];
+const LOGGING: [(&str, &str); 2] = [("log4j2.properties", LOG4J_2), ("log4j.properties", LOG4J_1)];
 
 const LOG4J_2: &str = "rootLogger.level = info
 rootLogger.appenderRef.console.ref = console

@@ -38,6 +38,40 @@ fn is_among_servers(bug: Bug) -> bool {
     Bug::AMONG_SERVERS.contains(&bug) || Bug::PLANTED_GUARDS.contains(&bug)
 }
 
+/// A scenario whose sweeps are known to show a defect that takes clients (`tests/sweeps/museum.rs`).
+fn swept_in(bug: Bug) -> &'static str {
+    match bug {
+        Bug::AclByNumber
+        | Bug::ContainerListIsOld
+        | Bug::LongRecordUnreadable
+        | Bug::OutstandingAclIsOld
+        | Bug::PlantedContainersAtOnce
+        | Bug::PlantedContainersStay
+        | Bug::PlantedCreateAsksNoAcl
+        | Bug::PlantedDeleteAcl
+        | Bug::PlantedIdentitiesNotProvenAgain
+        | Bug::PlantedIdentitiesReplaced
+        | Bug::PlantedTtlSinceCreation
+        | Bug::PlantedWholePathsTold => "access",
+        Bug::PlantedHealthyHungUp
+        | Bug::PlantedNewSessionsUnanswered
+        | Bug::PlantedReadsWait
+        | Bug::PlantedSlowPings
+        | Bug::PlantedSyncForgotten
+        | Bug::PlantedTimeoutTold => "calm",
+        Bug::PlantedChildByCzxid
+        | Bug::PlantedChildWatch
+        | Bug::PlantedCloseOrder
+        | Bug::PlantedDeletionMissesChildWatch
+        | Bug::PlantedExistEvent
+        | Bug::PlantedExistForgotten
+        | Bug::PlantedLongerTimeout
+        | Bug::PlantedVersion => "watches",
+        Bug::PlantedScopeIgnored => "leader",
+        _ => "churn",
+    }
+}
+
 impl Ensemble {
     /// Why a search over servers with these bounds cannot come upon a defect, or is not known to, as a clause. `None`
     /// if it does.
@@ -46,9 +80,12 @@ impl Ensemble {
             Bug::PlantedLeaderNotCounted => {
                 Some("every server comes back in it; sweep `churn` with it")
             }
-            bug if !is_among_servers(bug) => Some(
-                "it takes clients, and here are servers alone; sweep `churn` or `lock` with it",
-            ),
+            bug if !is_among_servers(bug) => {
+                let swept = swept_in(bug);
+                return Some(format!(
+                    "it takes clients, and here are servers alone; sweep `{swept}` with it"
+                ));
+            }
             bug if needs::takes_snapshots(bug)
                 && self.snap_count.is_none_or(|count| count > needs::MOST_SNAP_COUNT) =>
             {

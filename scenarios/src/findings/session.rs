@@ -101,11 +101,11 @@ impl Session {
         }
     }
 
-    /// Sends a request and does not wait.
+    /// Sends a request and does not wait. `create` is asked for and not `create2`, which 3.4 does not know.
     pub(super) fn send(&mut self, request: Request) -> Result<Xid, Trouble> {
         self.last = self.last.next();
         let packet = ClientPacket::Request { xid: self.last, request: Arc::new(request) };
-        self.connection.send(&packet, Opcodes::Newest)?;
+        self.connection.send(&packet, Opcodes::Plain)?;
         Ok(self.last)
     }
 

@@ -10,6 +10,7 @@
 use crate::entry;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
+use std::process::Command;
 use vivarium::catalogue::{Entry, Switches, catalogue};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::property::Objection;
@@ -395,6 +396,27 @@ fn every_defect_and_every_mutant_has_its_place() {
     let to_show = |bug: &Bug| !not_shown.contains(bug) && !Bug::OF_3_8_0.contains(bug);
     for bug in Bug::ALL.into_iter().filter(to_show) {
         assert!(switches.contains(bug.name()), "{bug} is missing");
+    }
+}
+
+/// A search of servers alone refuses a defect that takes clients, and names a sweep that shows it.
+#[test]
+fn where_a_search_sends_its_user_a_defect_is_shown() {
+    let clients = |bug: &Bug| {
+        !Bug::AMONG_SERVERS.contains(bug)
+            && !Bug::PLANTED_GUARDS.contains(bug)
+            && !Bug::OF_3_8_0.contains(bug)
+            && *bug != Bug::PlantedCversion
+    };
+    for bug in Bug::ALL.into_iter().filter(clients) {
+        let arguments = ["explore", "broadcast", "--bug", bug.name()];
+        let asked = Command::new(env!("CARGO_BIN_EXE_vivarium")).args(arguments).output();
+        let said = String::from_utf8(asked.expect("it runs").stderr).expect("messages are text");
+        let shows = |exhibit: &&Exhibit| {
+            exhibit.switch == bug.name()
+                && said.contains(&format!("sweep `{}` with it", exhibit.scenario))
+        };
+        assert!(MUSEUM.iter().any(|exhibit| shows(&exhibit)), "{bug}: {said}");
     }
 }
 
