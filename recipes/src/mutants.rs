@@ -42,6 +42,7 @@ impl<M: Named + PartialEq> Mutants<M> {
     }
 
     fn bit(mutant: M) -> u32 {
+        const { assert!(M::VARIANTS.len() <= u32::BITS as usize, "a bit for each mutant") };
         let at = M::VARIANTS.iter().position(|variant| *variant == mutant);
         1 << at.expect("a variant is one of all variants")
     }

@@ -1,5 +1,6 @@
-//! The tables at the end of a sweep, for people: one line per scenario, then faults by kind and
-//! marks, one column per scenario. Readable at 100 columns, and in the log of a CI job.
+//! What a sweep ends with, for people: one line for each scenario, what was not reached, and the verdict on
+//! all of them. Faults by kind, marks and measures are in tables of their own. Readable at 100 columns, and in
+//! the log of a CI job.
 
 use crate::numbers::{grouped, span};
 use crate::summary::{Count, ScenarioReport};
@@ -18,19 +19,78 @@ const STYLE: TableStyle = TableStyle::new()
 /// Scenarios side by side in one table of counts; more go into further tables.
 const COLUMNS: usize = 5;
 
-/// All tables, and below them a sentence for each verdict that needs one.
-pub fn tables(reports: &[ScenarioReport], width: u16) -> String {
-    let mut parts = vec![overview(reports, width)];
+/// The scenarios in one table, and below it a sentence for each verdict that needs one, and for the kinds of
+/// faults that never struck.
+pub fn overview(reports: &[ScenarioReport], width: u16) -> String {
+    let mut parts = vec![rows(reports, width)];
+    let sentences: Vec<String> =
+        reports.iter().filter_map(remark).chain(never_struck(reports)).collect();
+    if !sentences.is_empty() {
+        parts.push(sentences.join("\n"));
+    }
+    parts.join("\n\n") + "\n"
+}
+
+/// Faults by kind, marks and measures: a row for each, a column for each scenario.
+pub fn count_tables(reports: &[ScenarioReport], width: u16) -> String {
+    let mut parts = Vec::new();
     for group in reports.chunks(COLUMNS) {
         parts.extend(counts("fault", group, |report| of_counts(&report.faults), width));
         parts.extend(counts("mark", group, |report| of_counts(&report.marks), width));
         parts.extend(counts("measured", group, of_measures, width));
     }
-    let remarks: Vec<String> = reports.iter().filter_map(remark).collect();
-    if !remarks.is_empty() {
-        parts.push(remarks.join("\n"));
+    parts.iter().map(|part| format!("{part}\n\n")).collect()
+}
+
+/// The verdict on all scenarios together, in one line: `29 of 30 scenarios held, 1 VIOLATED (lock)`.
+pub fn conclusion(reports: &[ScenarioReport]) -> String {
+    let all = reports.len();
+    let of = |word: &str| -> Vec<String> {
+        let those = reports.iter().filter(|report| in_a_word(&report.verdict) == word);
+        those.map(ScenarioReport::title).collect()
+    };
+    let held = of(HELD);
+    if held.len() == all {
+        return match &held[..] {
+            [only] => format!("{only} held"),
+            _ => format!("all {all} scenarios held"),
+        };
     }
-    parts.join("\n\n") + "\n"
+    let bad = ["VIOLATED", "ERROR", "INCONCLUSIVE", "UNREACHED"].map(|word| (word, of(word)));
+    if let [only] = reports {
+        return format!("{} {}", only.title(), in_a_word(&only.verdict));
+    }
+    let bad = bad.iter().filter(|(_, names)| !names.is_empty());
+    let bad = bad.map(|(word, names)| format!("{} {word} ({})", names.len(), names.join(", ")));
+    let parts: Vec<String> =
+        std::iter::once(format!("{} of {all} scenarios held", held.len())).chain(bad).collect();
+    parts.join(", ")
+}
+
+const HELD: &str = "held";
+
+/// What a verdict is, in a word.
+fn in_a_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held { .. } | Verdict::Exhausted { .. } => HELD,
+        Verdict::Unreached { .. } => "UNREACHED",
+        Verdict::Bounded { .. } => "INCONCLUSIVE",
+        Verdict::Violated(_) => "VIOLATED",
+        Verdict::Error(_) => "ERROR",
+    }
+}
+
+/// The kinds of faults that were asked for and never struck, in any scenario.
+fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
+    let all = || reports.iter().flat_map(|report| &report.faults);
+    let struck = |name: &str| all().any(|count| count.name == name && count.count > 0);
+    let mut names: Vec<&str> = Vec::new();
+    for count in all() {
+        if !struck(&count.name) && !names.contains(&count.name.as_str()) {
+            names.push(&count.name);
+        }
+    }
+    (!names.is_empty()).then(|| format!("never struck: {}", names.join(", ")))
 }
 
 /// A table of names and numbers: the columns from `numbers` on are numbers.
@@ -51,7 +111,7 @@ pub fn of_rows<const N: usize>(
     table.trim_fmt()
 }
 
-fn overview(reports: &[ScenarioReport], width: u16) -> String {
+fn rows(reports: &[ScenarioReport], width: u16) -> String {
     let mut table = new_table(width);
     let header =
         ["scenario", "seeds", "steps", "simulated time", "faults", "marks reached", "verdict"];
@@ -63,19 +123,36 @@ fn overview(reports: &[ScenarioReport], width: u16) -> String {
             grouped(report.steps),
             span(report.simulated),
             grouped(report.fault_total()),
-            format!("{} of {}", report.marks_reached(), report.marks.len()),
+            marks(report),
             verdict(report),
+        ]);
+    }
+    if reports.len() > 1 {
+        table.add_row([
+            "total".to_string(),
+            grouped(reports.iter().map(|report| report.seeds).sum()),
+            grouped(reports.iter().map(|report| report.steps).sum()),
+            span(reports.iter().map(|report| report.simulated).sum()),
+            grouped(reports.iter().map(ScenarioReport::fault_total).sum()),
         ]);
     }
     align_right(&mut table, 1..=4);
     table.trim_fmt()
 }
 
-/// What fits a cell; the whole verdict stands below the tables.
+/// How many marks were reached, of a scenario that has some.
+fn marks(report: &ScenarioReport) -> String {
+    match report.marks.len() {
+        0 => "-".to_string(),
+        all => format!("{} of {all}", report.marks_reached()),
+    }
+}
+
+/// What fits a cell; the whole verdict stands below the table.
 fn verdict(report: &ScenarioReport) -> String {
     match &report.verdict {
-        Verdict::Held { unreached, .. } if unreached.is_empty() => "held".to_string(),
-        Verdict::Held { unreached, .. } => format!("held, {} unreached", unreached.len()),
+        // The column before has how many marks were reached, and a sentence below the table which were not.
+        Verdict::Held { .. } => "held".to_string(),
         Verdict::Unreached { unreached, .. } => format!("UNREACHED {}", unreached.len()),
         Verdict::Exhausted { .. } => "held, exhausted".to_string(),
         Verdict::Bounded { .. } => "INCONCLUSIVE".to_string(),

@@ -12,28 +12,50 @@ use vivarium_reports::determinism::{
 use vivarium_reports::json::json_report;
 use vivarium_reports::junit::junit_report;
 use vivarium_reports::numbers::{grouped, span};
-use vivarium_reports::summary::ScenarioReport;
-use vivarium_reports::table::{WIDTH, tables};
+use vivarium_reports::summary::{Count, ScenarioReport};
+use vivarium_reports::table::{WIDTH, conclusion, count_tables, overview};
 use vivarium_reports::timeline::timeline;
 use vivarium_reports::violation::violation_report;
 
 #[test]
 fn a_catalogue_that_held() {
-    insta::assert_snapshot!(tables(&[held()], WIDTH));
+    insta::assert_snapshot!(overview(&[held()], WIDTH));
+    assert_eq!(conclusion(&[held()]), "lock held");
+    assert_eq!(conclusion(&[held(), held()]), "all 2 scenarios held");
 }
 
 #[test]
 fn several_scenarios_with_a_violation_an_unreached_mark_and_an_error() {
-    let text = tables(&[held(), short(), violated(), failed()], WIDTH);
-    insta::assert_snapshot!(text);
+    let reports = [held(), short(), violated(), failed()];
+    insta::assert_snapshot!(overview(&reports, WIDTH));
+    let all = "2 of 4 scenarios held, 1 VIOLATED (lock with NoGuid), 1 ERROR (queue)";
+    assert_eq!(conclusion(&reports), all);
+    assert_eq!(conclusion(&[violated()]), "lock with NoGuid VIOLATED");
+}
+
+#[test]
+fn what_happened_in_numbers() {
+    insta::assert_snapshot!(count_tables(&[held(), short()], WIDTH));
+}
+
+#[test]
+fn a_fault_that_never_struck_is_named() {
+    let never = |count| vec![Count::new("crash", 3), Count::new("cancellation", count)];
+    let of = |count| ScenarioReport { faults: never(count), ..held() };
+    let text = overview(&[of(0), of(0)], WIDTH);
+    assert!(text.ends_with("\nnever struck: cancellation\n"), "{text}");
+    let text = overview(&[of(0), of(1)], WIDTH);
+    assert!(!text.contains("never struck"), "{text}");
 }
 
 #[test]
 fn many_scenarios_still_fit_the_width() {
     let numbered = |number| ScenarioReport { scenario: format!("scenario-{number}"), ..held() };
-    let text = tables(&(1..=12).map(numbered).collect::<Vec<_>>(), WIDTH);
-    // The overview, and three groups of scenarios with three tables each.
+    let reports: Vec<ScenarioReport> = (1..=12).map(numbered).collect();
+    let text = count_tables(&reports, WIDTH);
+    // Three groups of scenarios with three tables each.
     assert_eq!(text.matches("\n\n").count(), 9, "{text}");
+    let text = overview(&reports, WIDTH) + &text;
     let longest = text.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(usize::from(WIDTH)), "{text}");
 }
@@ -41,7 +63,9 @@ fn many_scenarios_still_fit_the_width() {
 #[test]
 fn an_inconclusive_search_never_looks_like_success() {
     let verdict = Verdict::Bounded { by: "1 hour".into(), states: 12, frontier: 5 };
-    let text = tables(&[ScenarioReport { verdict, ..held() }], WIDTH);
+    let reports = [ScenarioReport { verdict, ..held() }];
+    assert_eq!(conclusion(&reports), "lock INCONCLUSIVE");
+    let text = overview(&reports, WIDTH);
     assert!(text.contains("INCONCLUSIVE"), "{text}");
     assert!(
         text.contains("lock: inconclusive: stopped by 1 hour after 12 states, 5 left"),
@@ -108,7 +132,7 @@ fn a_sweep_that_went_on_tells_its_rate() {
     assert_eq!(stopped.rate(), None);
     let went_on = ScenarioReport { kept_going: true, violations: 37, seeds: 2_000, ..violated() };
     assert_eq!(went_on.title_with_rate(), "lock with NoGuid (37 of 2,000 seeds, first 42)");
-    let text = tables(&[went_on], WIDTH);
+    let text = overview(&[went_on], WIDTH);
     assert!(text.contains("\nlock with NoGuid (37 of 2,000 seeds, first 42): violated"), "{text}");
     assert_eq!(ScenarioReport { kept_going: true, ..held() }.rate(), None);
 }

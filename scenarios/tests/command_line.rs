@@ -90,7 +90,7 @@ fn findings_have_names_and_need_a_zookeeper() {
         refused(&["findings", "--zookeeper", "3.9.5"]),
         "`--zookeeper` is for one of them: write `vivarium findings NAME --zookeeper RELEASE`"
     );
-    let unknown = "unknown ZooKeeper release `3.9`: there are 3.6.3, 3.8.0, 3.9.5";
+    let unknown = "unknown ZooKeeper release `3.9`: there are 3.4.14, 3.6.3, 3.8.0, 3.9.5";
     assert_eq!(refused(&["findings", "sync-at-leader", "--zookeeper", "3.9"]), unknown);
     assert_eq!(refused(&["findings", "--get", "3.9"]), unknown);
     assert_eq!(

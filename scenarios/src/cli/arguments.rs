@@ -144,6 +144,10 @@ pub(super) struct RunArguments {
     /// Run all seeds even after a violation, and count the violating ones
     #[arg(long, conflicts_with = "check_determinism")]
     pub(super) keep_going: bool,
+    /// Also show how often each kind of fault struck, which marks were reached, what was measured, and the hash of each
+    /// scenario
+    #[arg(long, conflicts_with_all = ["json", "check_determinism"])]
+    pub(super) tables: bool,
     /// Report as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -155,7 +159,7 @@ pub(super) struct RunArguments {
     pub(super) check_determinism: bool,
     /// Take each run again at the grain of `explore`, step by step: what servers do to clients must be
     /// among what a search tries
-    #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host"])]
+    #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host", "tables"])]
     pub(super) check_embedding: bool,
 }
 

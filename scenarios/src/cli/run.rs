@@ -22,9 +22,9 @@ use vivarium_reports::determinism::{
 };
 use vivarium_reports::json::json_report;
 use vivarium_reports::junit::junit_report;
-use vivarium_reports::numbers::span;
+use vivarium_reports::numbers::{grouped, span};
 use vivarium_reports::summary::{Finding, ScenarioReport};
-use vivarium_reports::table::{WIDTH, tables};
+use vivarium_reports::table::{WIDTH, conclusion, count_tables, overview};
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
@@ -57,20 +57,36 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
     let text = if arguments.json {
         json_report(&reports)
     } else {
-        human_report(&reports, plan.host, begun.elapsed())
+        human_report(&reports, arguments.tables, plan.host, begun.elapsed())
     };
     Ok(emit(&text, code))
 }
 
-fn human_report(reports: &[ScenarioReport], host: HostKind, wall: Duration) -> String {
+fn human_report(
+    reports: &[ScenarioReport],
+    with_tables: bool,
+    host: HostKind,
+    wall: Duration,
+) -> String {
     let findings = reports.iter().filter_map(|report| report.finding.as_ref());
     let mut text: String = findings.map(|finding| violation_report(finding) + "\n").collect();
-    text.push_str(&tables(reports, WIDTH));
-    text.push('\n');
-    for report in reports.iter().filter(|report| report.seeds > 0) {
-        text.push_str(&format!("hash of all runs of {}: {}\n", report.title(), report.hash));
+    let swept = || reports.iter().filter(|report| report.seeds > 0);
+    if with_tables {
+        text.push_str(&count_tables(reports, WIDTH));
+        for report in swept() {
+            text.push_str(&format!("hash of all runs of {}: {}\n", report.title(), report.hash));
+        }
+        text.push('\n');
     }
-    text.push_str(&format!("{} of real time, host {host}\n", span(wall)));
+    text.push_str(&overview(reports, WIDTH));
+    let mut hash = Fingerprint::default();
+    swept().for_each(|report| hash.add(report.hash));
+    let seeds = grouped(swept().map(|report| report.seeds).sum());
+    text.push_str(&format!(
+        "\nhash of all runs: {hash}\n{}, {seeds} seeds, {} of real time, host {host}\n",
+        conclusion(reports),
+        span(wall)
+    ));
     text
 }
 

@@ -14,6 +14,8 @@ use std::fmt;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Bugs(u128);
 
+const _: () = assert!(Bug::ALL.len() <= u128::BITS as usize, "a bit for each bug");
+
 impl Bugs {
     /// No bug: every rule as repaired.
     pub const NONE: Bugs = Bugs(0);
