@@ -102,12 +102,45 @@ pub struct Objection {
     pub property: String,
     /// What was seen, in one or two sentences.
     pub saw: String,
+    /// How code of the user's ended, where that is what was seen. Cases that were recorded before it was kept have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// How a program or a monitor ended that should not have ended so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// A program returned this error.
+    Returned(String),
+    /// A program or a monitor panicked with this message.
+    Panicked(String),
 }
 
 impl Objection {
     /// An objection.
     pub fn new(property: impl Into<String>, saw: impl Into<String>) -> Objection {
-        Objection { property: property.into(), saw: saw.into() }
+        Objection { property: property.into(), saw: saw.into(), failure: None }
+    }
+
+    /// An objection to the end of a program or of a monitor. `subject` is what has ended, as `the program of client 1`.
+    pub fn failed(property: impl Into<String>, subject: &str, failure: Failure) -> Objection {
+        let saw = format!("{subject} {failure}");
+        Objection { failure: Some(failure), ..Objection::new(property, saw) }
+    }
+
+    /// Whether this one, recorded earlier, says the same.
+    pub fn is_repeated_by(&self, other: &Objection) -> bool {
+        let Objection { property, saw, failure: _ } = self;
+        *property == other.property && *saw == other.saw
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Returned(error) => write!(f, "returned an error: {error}"),
+            Failure::Panicked(message) => write!(f, "panicked: {message}"),
+        }
     }
 }
 

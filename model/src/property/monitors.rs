@@ -1,6 +1,6 @@
 //! All monitors of a world, shared until one of them moves.
 
-use super::{Asked, LooksBack, Measure, Monitor, Objection, View};
+use super::{Asked, Failure, LooksBack, Measure, Monitor, Objection, View};
 use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
@@ -36,7 +36,7 @@ pub const OF_ITSELF: &str = "what a property says of itself";
 /// The sentence about a monitor that an event moves of which it says that it does not concern it: what
 /// [`Monitors::unconcerned`] has seen.
 pub fn is_concerned(seen: &Objection) -> String {
-    let Objection { property, saw } = seen;
+    let Objection { property, saw, .. } = seen;
     format!(
         "`{property}` says of an event that it does not concern it, and it does (`concerns`): {saw}"
     )
@@ -63,8 +63,8 @@ impl Slot {
         let monitor = &mut *self.monitor;
         let asked = catch_unwind(AssertUnwindSafe(|| ask(monitor, view)));
         asked.unwrap_or_else(|panic| {
-            let saw = format!("the property panicked: {}", panic_message(&*panic));
-            Err(Objection::new(self.monitor.name(), saw))
+            let failure = Failure::Panicked(panic_message(&*panic).to_string());
+            Err(Objection::failed(self.monitor.name(), "the property", failure))
         })
     }
 
@@ -168,8 +168,8 @@ impl Monitors {
         }
         match self.telling {
             Telling::Copies => self.unconcerned(view, event).map_err(|objection| {
-                let Objection { property, saw } = objection;
-                let seen = Objection::new(&property, format!("told that {event}: {saw}"));
+                let saw = format!("told that {event}: {}", objection.saw);
+                let seen = Objection { saw, ..objection };
                 Objection::new(OF_ITSELF, is_concerned(&seen))
             }),
             Telling::Concerned | Telling::Everyone => Ok(()),

@@ -133,8 +133,8 @@ impl Witnesses {
             let is_new = copy.history.last() != known;
             let shown = Shown { history: Arc::clone(&copy.history), is_new };
             copy.monitors.unconcerned(shown.view(at), event).map_err(|objection| {
-                let Objection { property, saw } = objection;
-                Objection::new(property, format!("told that {event}: {saw}"))
+                let saw = format!("told that {event}: {}", objection.saw);
+                Objection { saw, ..objection }
             })?;
             all.push(shown);
         }

@@ -78,7 +78,7 @@ fn comparison(case: &Case, replayed: &ServiceReplay, recorded: &str) -> String {
         )
     };
     let said = match (&case.violation, objection) {
-        (Some(recorded), Some(seen)) if recorded == seen => {
+        (Some(recorded), Some(seen)) if recorded.is_repeated_by(seen) => {
             "The recorded objection was raised again.\n".to_string()
         }
         (Some(recorded), Some(_)) => {

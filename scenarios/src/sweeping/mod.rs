@@ -162,7 +162,7 @@ pub(crate) fn finding(
             let vivarium_sim::Stopped { client, at, step } = stopped;
             Stopped { client, at, step }
         }),
-        panicked_at: quiet::place_in(&violation.objection.saw),
+        panicked_at: quiet::place_of(violation.objection.failure.as_ref()),
         unrepeated: unrepeated.map(|difference| Difference {
             seed: difference.seed,
             step: difference.step,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{self, PanicHookInfo};
 use std::sync::{Mutex, Once, PoisonError};
 use vivarium_model::host::THREAD;
+use vivarium_model::property::Failure;
 use vivarium_model::words::panic_message;
 
 /// A panic that was not printed.
@@ -84,10 +85,10 @@ pub(crate) fn last() -> Option<Caught> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner).last.take()
 }
 
-/// Where the panic was that this text tells of, if it does.
-pub(crate) fn place_in(text: &str) -> Option<String> {
+/// Where the panic was that a program or a property ended with, if it did.
+pub(crate) fn place_of(failure: Option<&Failure>) -> Option<String> {
+    let Failure::Panicked(message) = failure? else { return None };
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    let (_who, message) = text.split_once("panicked: ")?;
     memory.places.get(message).cloned()
 }
 

@@ -7,7 +7,7 @@ use vivarium_model::grain::Grain;
 use vivarium_model::history::History;
 use vivarium_model::host::Host;
 use vivarium_model::machines::ProgramState;
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Failure, Objection};
 use vivarium_model::service::Service;
 use vivarium_model::words::panic_message;
 use vivarium_model::world::World;
@@ -28,16 +28,12 @@ pub const ASSERTION: &str = "assertion";
 /// # Errors
 /// It has.
 pub fn ends_well(event: &Event) -> Result<(), Objection> {
-    let saw = match event {
-        Event::Finished { client, result: Err(why) } => {
-            format!("the program of {client} returned an error: {why}")
-        }
-        Event::Panicked { client, message } => {
-            format!("the program of {client} panicked: {message}")
-        }
+    let (client, failure) = match event {
+        Event::Finished { client, result: Err(why) } => (client, Failure::Returned(why.clone())),
+        Event::Panicked { client, message } => (client, Failure::Panicked(message.clone())),
         _ => return Ok(()),
     };
-    Err(Objection::new(PROGRAM, saw))
+    Err(Objection::failed(PROGRAM, &format!("the program of {client}"), failure))
 }
 
 /// No process is left that keeps a session alive, and there was time enough to expire each.

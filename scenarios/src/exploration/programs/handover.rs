@@ -112,12 +112,8 @@ fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> 
 
 /// Whether both say the same of a run. What a program fails with must be the same too.
 fn is_same(swept: &Objection, searched: &Objection) -> bool {
-    let fails = |objection: &Objection| {
-        let after = |mark: &str| Some(objection.saw.split_once(mark)?.1.to_string());
-        ["returned an error: ", "panicked: "].into_iter().find_map(after)
-    };
     swept.property == searched.property
-        && (swept.property != PROGRAM || fails(swept) == fails(searched))
+        && (swept.property != PROGRAM || swept.failure == searched.failure)
 }
 
 /// As few clients as the scenario has, but two if the run had as many; `None` if those are too many.
@@ -167,6 +163,7 @@ fn budgets(run: &RunReport) -> Vec<Budget> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_model::property::Failure;
 
     #[test]
     fn another_property_or_another_failure_is_not_the_same() {
@@ -175,8 +172,13 @@ mod tests {
         };
         assert!(same(("lock M1", "client 1 and client 2"), ("lock M1", "client 3 and client 1")));
         assert!(!same(("lock M1", "both"), ("lock M5", "both")));
-        let swept = (PROGRAM, "the program of client 1 returned an error: too late");
-        assert!(same(swept, (PROGRAM, "the program of client 2 returned an error: too late")));
-        assert!(!same(swept, (PROGRAM, "the program of client 2 returned an error: too early")));
+        let fails = |client: u8, failure: Failure| {
+            Objection::failed(PROGRAM, &format!("the program of client {client}"), failure)
+        };
+        let late = || Failure::Returned("too late".into());
+        let swept = fails(1, late());
+        assert!(is_same(&swept, &fails(2, late())));
+        assert!(!is_same(&swept, &fails(2, Failure::Returned("too early".into()))));
+        assert!(!is_same(&swept, &fails(2, Failure::Panicked("too late".into()))));
     }
 }

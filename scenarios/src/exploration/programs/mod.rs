@@ -368,7 +368,7 @@ impl Question {
             unrepeated: None,
             shorter: None,
             stopped: None,
-            panicked_at: quiet::place_in(&objection.saw),
+            panicked_at: quiet::place_of(objection.failure.as_ref()),
         });
         self.case(steps, hash, objection)
     }
