@@ -11,19 +11,13 @@ use crate::network::{Delivered, Network, reply_to};
 use crate::program::machines::{ClientNode, Machines, Resources, Wire};
 use crate::server::disk::Disk;
 use crate::server::disk::first_tree;
-use crate::server::requests::is_too_long;
 use crate::server::{Context, Server};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
-use crate::vocabulary::id::{
-    ClientConnection, ClientId, LearnerConnection, ServerId, SessionId, Xid,
-};
-use crate::vocabulary::op::Request;
-use crate::vocabulary::packet::{
-    ClientPacket, LeaderPacket, LearnerPacket, ServerPacket, ServerRequest,
-};
+use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, ServerId};
+use crate::vocabulary::packet::{ClientPacket, LeaderPacket, LearnerPacket, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
@@ -248,40 +242,13 @@ impl Ensemble {
             self.network.read_from_client(connection).expect("there is something to read");
         effects.note(|| format!("{server} reads from {}: {delivered}", connection.client));
         effects.keep_alive = delivered == Delivered::Packet(ClientPacket::Ping);
-        let hears = self.hears(server, connection, &delivered);
-        if let Some(process) = self.server(server).filter(|it| it.is_established_leader())
-            && let Some(session) = process.session_of(connection)
-            && let Some(xid) = sync_of_client(&delivered)
-        {
-            let (leader, by_learner) = (server, false);
-            effects.event(Event::SyncRead { leader, session, xid, by_learner });
-        }
-        let connects = matches!(delivered, Delivered::Packet(ClientPacket::Connect { .. }));
         let handled = self.with_server(server, at, effects, |process, context| {
             process.read_from_client(connection, delivered, context);
         });
-        // A session goes on behind its ConnectRequest.
-        let attends = || self.server(server)?.attends(connection);
-        if let Some(session) = hears.or_else(|| attends().filter(|_| connects)) {
-            effects.event(Event::Heard { server, session });
-        }
         if handled.is_none() {
             effects.note(|| format!("{server} is down: connection refused"));
             self.network.close_by_server(connection, effects);
         }
-    }
-
-    /// Of which session a server hears by what it reads from a connection that is through its handshake.
-    fn hears(
-        &self,
-        server: ServerId,
-        connection: ClientConnection,
-        delivered: &Delivered<ClientPacket>,
-    ) -> Option<SessionId> {
-        let Delivered::Packet(packet) = delivered else { return None };
-        let session = self.server(server)?.attends(connection)?;
-        // At what is longer than jute.maxbuffer it hangs up.
-        (!is_too_long(packet, &self.config)).then_some(session)
     }
 
     fn client_machine_reads(&mut self, connection: ClientConnection, effects: &mut Effects) {
@@ -305,41 +272,12 @@ impl Ensemble {
         effects
             .note(|| format!("leader {} reads from {}: {delivered}", leader.0, connection.learner));
         effects.keep_alive = matches!(delivered, Delivered::Packet(LearnerPacket::Ping { .. }));
-        let sessions = match &delivered {
-            Delivered::Packet(packet) => self.touches(leader, connection, packet),
-            _ => Vec::new(),
-        };
-        if !sessions.is_empty() {
-            effects.event(Event::Touched { leader, sessions });
-        }
-        if let Some((session, xid)) = sync_of_learner(&delivered)
-            && self.server(leader).is_some_and(|it| it.is_in_broadcast_with(connection))
-        {
-            effects.event(Event::SyncRead { leader, session, xid, by_learner: true });
-        }
         let handled = self.with_server(leader, at, effects, |process, context| {
             process.read_from_learner(connection, delivered, context);
         });
         if handled.is_none() {
             effects.note(|| format!("{leader} is down: connection refused"));
             self.network.close_by_leader(connection, effects);
-        }
-    }
-
-    /// Of which sessions a packet tells its leader that they live.
-    fn touches(
-        &self,
-        leader: ServerId,
-        connection: LearnerConnection,
-        packet: &LearnerPacket,
-    ) -> Vec<SessionId> {
-        if !self.server(leader).is_some_and(|it| it.is_in_broadcast_with(connection)) {
-            return Vec::new();
-        }
-        match packet {
-            LearnerPacket::Ping { touched } => touched.clone(),
-            LearnerPacket::Revalidate { session, .. } => vec![*session],
-            _ => Vec::new(),
         }
     }
 
@@ -382,27 +320,6 @@ impl Ensemble {
             }
         }
     }
-}
-
-/// The number of a sync that is read from a client.
-fn sync_of_client(delivered: &Delivered<ClientPacket>) -> Option<Xid> {
-    match delivered {
-        Delivered::Packet(ClientPacket::Request { xid, request })
-            if matches!(**request, Request::Sync { .. }) =>
-        {
-            Some(*xid)
-        }
-        _ => None,
-    }
-}
-
-/// Whose sync is read from a learner, and its number.
-fn sync_of_learner(delivered: &Delivered<LearnerPacket>) -> Option<(SessionId, Xid)> {
-    let Delivered::Packet(LearnerPacket::Request { session, xid, request, .. }) = delivered else {
-        return None;
-    };
-    let ServerRequest::Client(request) = request else { return None };
-    matches!(**request, Request::Sync { .. }).then_some((*session, *xid))
 }
 
 impl Wire for Network {

@@ -44,7 +44,7 @@ pub use clients::LocalSessions;
 pub use context::{Context, Exit, Writing};
 
 use crate::tree::DataTree;
-use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId};
+use crate::vocabulary::id::{ClientConnection, ServerId, SessionId};
 use crate::vocabulary::packet::PeerState;
 use crate::vocabulary::release::Bug;
 use clients::{Clients, Serving};
@@ -156,12 +156,6 @@ impl Server {
     /// Whether it leads, and is established.
     pub fn is_established_leader(&self) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.is_established())
-    }
-
-    /// Whether it leads, is established, and has let this learner serve.
-    pub fn is_in_broadcast_with(&self, connection: LearnerConnection) -> bool {
-        matches!(&self.role, Role::Leading(leader)
-            if leader.is_established() && leader.is_in_broadcast_with(connection))
     }
 
     /// Its local sessions.

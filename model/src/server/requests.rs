@@ -24,8 +24,27 @@ use crate::wire::request::encode_client;
 use std::sync::Arc;
 
 impl Server {
-    /// Reads from a client's connection. A server that does not serve hangs up.
+    /// Reads from a client's connection, and tells which session's that was. A server that does not serve hangs up.
     pub(crate) fn read_from_client(
+        &mut self,
+        connection: ClientConnection,
+        delivered: Delivered<ClientPacket>,
+        context: &mut Context<'_>,
+    ) {
+        let is_handshake = matches!(delivered, Delivered::Packet(ClientPacket::Connect { .. }));
+        // At what is longer than jute.maxbuffer it hangs up.
+        let is_packet = matches!(&delivered, Delivered::Packet(packet)
+            if !is_too_long(packet, context.config));
+        let before = self.attends(connection).filter(|_| is_packet);
+        self.client_delivered(connection, delivered, context);
+        // A session goes on behind its ConnectRequest.
+        let session = before.or_else(|| self.attends(connection).filter(|_| is_handshake));
+        if let Some(session) = session {
+            context.effects.event(Event::Heard { server: context.id, session });
+        }
+    }
+
+    fn client_delivered(
         &mut self,
         connection: ClientConnection,
         delivered: Delivered<ClientPacket>,
@@ -172,6 +191,13 @@ impl Server {
         let attachment = attachment.filter(|attachment| attachment.state == State::Established);
         let Some(attachment) = attachment else { return Ok(()) };
         let (session, auth) = (attachment.session, Arc::clone(&attachment.auth));
+        if let ClientPacket::Request { xid, request } = &packet
+            && matches!(**request, Request::Sync { .. })
+            && self.is_established_leader()
+        {
+            let (leader, xid, by_learner) = (context.id, *xid, false);
+            context.effects.event(Event::SyncRead { leader, session, xid, by_learner });
+        }
         self.touch(session, context);
         let is_leading = matches!(self.role, Role::Leading(_));
         let is_read_only = self.clients.read_only;
@@ -286,7 +312,7 @@ const SHORT: usize = 0x1_0000;
 
 /// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
 /// (rule 1.11.1). Only what carries much data is measured.
-pub(crate) fn is_too_long(packet: &ClientPacket, config: &Config) -> bool {
+fn is_too_long(packet: &ClientPacket, config: &Config) -> bool {
     let ClientPacket::Request { request, .. } = packet else { return false };
     let limit = config.options.max_buffer;
     let of_op = |op: &Op| match op {

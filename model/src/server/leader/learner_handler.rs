@@ -7,7 +7,8 @@ use crate::network::Delivered;
 use crate::server::context::{Context, Stays};
 use crate::server::prep::Asker;
 use crate::server::tracker::Owner;
-use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{LearnerConnection, SessionId};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
 
@@ -68,6 +69,14 @@ impl Leading<'_> {
         Ok(())
     }
 
+    /// A learner that serves says of these sessions that they live.
+    fn tell_touched(&self, sessions: &[SessionId], context: &mut Context<'_>) {
+        if self.leader.is_established() && !sessions.is_empty() {
+            let (leader, sessions) = (context.id, sessions.to_vec());
+            context.effects.event(Event::Touched { leader, sessions });
+        }
+    }
+
     /// A packet of a learner in broadcast (rule 6.7.2).
     fn broadcast_packet(
         &mut self,
@@ -84,12 +93,17 @@ impl Leading<'_> {
                 self.process_ack(connection.learner, zxid, context);
             }
             LearnerPacket::Ping { touched } => {
+                self.tell_touched(&touched, context);
                 for session in touched {
                     self.touch(session, context);
                 }
             }
             LearnerPacket::Request { session, xid, request, auth } => match request {
                 ServerRequest::Client(request) if matches!(*request, Request::Sync { .. }) => {
+                    if self.leader.is_established() {
+                        let (leader, by_learner) = (context.id, true);
+                        context.effects.event(Event::SyncRead { leader, session, xid, by_learner });
+                    }
                     self.sync_for_learner(connection, session, xid, context);
                 }
                 request => {
@@ -102,6 +116,7 @@ impl Leading<'_> {
                 }
             },
             LearnerPacket::Revalidate { session, connection: waiting } => {
+                self.tell_touched(&[session], context);
                 let timeout = self.revalidate(session, Owner::Learner(connection), context);
                 let answer = LeaderPacket::Revalidated { session, connection: waiting, timeout };
                 context.to_learner(connection, answer);

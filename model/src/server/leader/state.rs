@@ -238,12 +238,6 @@ impl Leader {
         self.handlers.get_mut(&connection).expect("only a connection with a handler is asked about")
     }
 
-    /// Whether the learner of this connection serves clients, as far as its leader knows.
-    pub(in crate::server) fn is_in_broadcast_with(&self, connection: LearnerConnection) -> bool {
-        let handler = self.handlers.get(&connection);
-        handler.is_some_and(|handler| matches!(handler.phase, HandlerPhase::Broadcast))
-    }
-
     /// Whether it tracks this session, which is not closing yet: whether that can expire.
     pub(in crate::server) fn can_expire(&self, session: SessionId) -> bool {
         self.prep.as_ref().is_some_and(|prep| prep.sessions().touch(session).is_some())
