@@ -95,15 +95,18 @@ enum Look {
 
 impl AckQueue {
     /// The queue in `directory`. As [`Queue::open`].
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> AckQueue {
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> AckQueue {
         let directory = directory.into();
         let claims = claims(&directory).into();
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
-        AckQueue { queue, claims, mutants }
+        let queue = Queue::open(zookeeper, directory).await;
+        AckQueue { queue, claims, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> AckQueue {
+        AckQueue { mutants, ..self }
     }
 
     /// As [`Queue::with_producers`].

@@ -71,8 +71,15 @@ pub enum WaitError {
 
 impl Barrier {
     /// The barrier that is up while the znode `node` exists.
-    pub fn new(zookeeper: ZooKeeper, node: impl Into<Arc<str>>, mutants: Mutants) -> Barrier {
-        Barrier { zookeeper, node: node.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, node: impl Into<Arc<str>>) -> Barrier {
+        Barrier { zookeeper, node: node.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Barrier {
+        Barrier { mutants, ..self }
     }
 
     /// Raises it, and says by which transaction: whoever is told this zxid can tell that it has seen as much.

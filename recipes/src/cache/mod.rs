@@ -44,11 +44,11 @@
 //! ```
 //! use vivarium_model::error::Error;
 //! use vivarium_model::handle::ZooKeeper;
-//! use vivarium_recipes::cache::{CacheEvent, ChildrenCache, Mutants};
+//! use vivarium_recipes::cache::{CacheEvent, ChildrenCache};
 //!
 //! /// Goes by the workers that are registered, across sessions.
 //! async fn dispatch(zookeeper: ZooKeeper) -> Result<(), Error> {
-//!     let mut workers = ChildrenCache::new(zookeeper, "/workers", Mutants::NONE);
+//!     let mut workers = ChildrenCache::new(zookeeper, "/workers");
 //!     loop {
 //!         match workers.next().await? {
 //!             // From here on the copy is complete.

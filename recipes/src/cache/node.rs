@@ -11,8 +11,15 @@ pub struct NodeCache(Engine);
 
 impl NodeCache {
     /// A cache of this znode. It is empty until [`NodeCache::next`] is awaited.
-    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> NodeCache {
-        NodeCache(Engine::new(zookeeper, path.into(), Extent::Node, mutants))
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> NodeCache {
+        NodeCache(Engine::new(zookeeper, path.into(), Extent::Node))
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> NodeCache {
+        NodeCache(self.0.with_mutants(mutants))
     }
 
     /// The next event, across sessions; the copy changes with it.

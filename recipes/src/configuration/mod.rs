@@ -54,8 +54,15 @@ pub struct Configuration {
 
 impl Configuration {
     /// The value in the znode of this path, which need not exist.
-    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> Configuration {
-        Configuration { zookeeper, path: path.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Configuration {
+        Configuration { zookeeper, path: path.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Configuration {
+        Configuration { mutants, ..self }
     }
 
     /// Follows the value, from the present one on, across sessions.

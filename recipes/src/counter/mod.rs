@@ -52,14 +52,17 @@ pub struct Counter {
 
 impl Counter {
     /// The counter in this znode. As [`AtomicValue::open`]; without data it stands at 0.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> Counter {
+    pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Counter {
         let path = path.into();
-        let value = AtomicValue::open(zookeeper, Arc::clone(&path), mutants).await;
+        let value = AtomicValue::open(zookeeper, Arc::clone(&path)).await;
         Counter { value, path }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Counter {
+        Counter { value: self.value.with_mutants(mutants), ..self }
     }
 
     /// The same, which keeps the ids of so many changes.

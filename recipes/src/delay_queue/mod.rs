@@ -66,13 +66,16 @@ pub struct DelayQueue {
 
 impl DelayQueue {
     /// The queue in `directory`. As [`Queue::open`].
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> DelayQueue {
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
-        DelayQueue { queue, mutants }
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> DelayQueue {
+        let queue = Queue::open(zookeeper, directory).await;
+        DelayQueue { queue, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> DelayQueue {
+        DelayQueue { mutants, ..self }
     }
 
     /// As [`Queue::with_producers`].

@@ -103,9 +103,21 @@ impl DoubleBarrier {
         path: impl Into<Arc<str>>,
         party: impl Into<Arc<str>>,
         parties: usize,
-        mutants: Mutants,
     ) -> DoubleBarrier {
-        DoubleBarrier { zookeeper, path: path.into(), party: party.into(), parties, mutants }
+        DoubleBarrier {
+            zookeeper,
+            path: path.into(),
+            party: party.into(),
+            parties,
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> DoubleBarrier {
+        DoubleBarrier { mutants, ..self }
     }
 
     /// Waits until enough parties have come to this generation, for as long as it takes.

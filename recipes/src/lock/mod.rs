@@ -46,7 +46,7 @@ pub use crate::contention::{
 pub use properties::monitors;
 pub use worker::{LockWork, lock_worker};
 
-use crate::contention::{Contest, Kind};
+use crate::contention::{Contest, Kind, contender};
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
@@ -62,20 +62,18 @@ pub struct Lock {
 impl Lock {
     /// The lock in `directory`, which the first attempt creates where it is missing. A path that is
     /// not valid is refused by the server when the lock is acquired.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Lock {
-        Lock::with_data(zookeeper, directory, Data::from(&b""[..]), mutants)
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Lock {
+        let (directory, data) = (directory.into(), Data::from(&b""[..]));
+        let (kind, predecessor, mutants) = (Kind::Exclusive, contender::predecessor, Mutants::NONE);
+        Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
     }
 
-    /// The same lock, whose znodes hold this.
-    pub(crate) fn with_data(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        data: Data,
-        mutants: Mutants,
-    ) -> Lock {
-        let directory = directory.into();
-        let (kind, predecessor) = (Kind::Exclusive, mutants.predecessor());
-        Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Lock {
+        let predecessor = mutants.predecessor();
+        Lock { contest: Contest { predecessor, mutants, ..self.contest } }
     }
 
     /// Waits for the lock, for as long as it takes. Begins a new session if the last one is over.

@@ -65,8 +65,15 @@ pub struct Group {
 
 impl Group {
     /// The group in `directory`, which whoever joins first creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Group {
-        Group { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Group {
+        Group { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Group {
+        Group { mutants, ..self }
     }
 
     /// Becomes a member in this session.

@@ -86,8 +86,15 @@ const NONCE: usize = 16;
 
 impl Names {
     /// The names in `directory`, which the first binding creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Names {
-        Names { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Names {
+        Names { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Names {
+        Names { mutants, ..self }
     }
 
     /// A fresh claim of a name for an address.

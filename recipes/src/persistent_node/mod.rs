@@ -74,9 +74,15 @@ impl PersistentNode {
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
         data: impl Into<Data>,
-        mutants: Mutants,
     ) -> PersistentNode {
-        PersistentNode { zookeeper, path: path.into(), data: data.into(), mutants }
+        PersistentNode { zookeeper, path: path.into(), data: data.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> PersistentNode {
+        PersistentNode { mutants, ..self }
     }
 
     /// Keeps the znode there, for as long as this runs.

@@ -128,11 +128,7 @@ impl Wake {
 impl Queue {
     /// The queue in `directory`, which is created where it is missing, when it is first used. Waits for a
     /// session.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> Queue {
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Queue {
         let directory = directory.into();
         let patient = Patient::connect(zookeeper).await;
         let ledger = Ledger::new(&patient, &ledgers(&directory)).await;
@@ -143,8 +139,15 @@ impl Queue {
             claiming: None,
             producers: None,
             stale: Vec::new(),
-            mutants,
+            mutants: Mutants::NONE,
         }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Queue {
+        Queue { mutants, ..self }
     }
 
     /// The same, of which is known how many producers it has: when so many have said their last word

@@ -65,8 +65,15 @@ pub struct WriteGuard {
 
 impl RwLock {
     /// The lock in `directory`, which the first attempt creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> RwLock {
-        RwLock { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RwLock {
+        RwLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> RwLock {
+        RwLock { mutants, ..self }
     }
 
     /// Waits until it may read, for as long as it takes.

@@ -60,9 +60,16 @@ pub type Permit = Guard;
 
 impl Semaphore {
     /// The semaphore in `directory`, of so many permits. The first attempt creates what is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32, mutants: Mutants) -> Semaphore {
+    pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32) -> Semaphore {
         let (turns, leases) = (turns(directory).into(), leases(directory).into());
-        Semaphore { zookeeper, turns, leases, permits, mutants }
+        Semaphore { zookeeper, turns, leases, permits, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Semaphore {
+        Semaphore { mutants, ..self }
     }
 
     /// Waits for a permit, for as long as it takes.
@@ -83,7 +90,8 @@ impl Semaphore {
                 true => lock::Mutant::LeakOnCancel.into(),
                 false => lock::Mutants::NONE,
             };
-            let turns = Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns), leaking);
+            let turns =
+                Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns)).with_mutants(leaking);
             let turn = turns.acquire().await?;
             match self.take(&turn).await {
                 Ok(permit) => {

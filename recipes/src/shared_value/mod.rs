@@ -83,15 +83,20 @@ pub struct SharedValue {
 
 impl SharedValue {
     /// The value in this znode, which [`SharedValue::get`] creates where it is missing. Waits for a session.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> SharedValue {
+    pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> SharedValue {
         let path = path.into();
-        let value = AtomicValue::open(zookeeper.clone(), Arc::clone(&path), mutants.writing).await;
-        let cache = NodeCache::new(zookeeper.clone(), Arc::clone(&path), mutants.following);
+        let value = AtomicValue::open(zookeeper.clone(), Arc::clone(&path)).await;
+        let cache = NodeCache::new(zookeeper.clone(), Arc::clone(&path));
         SharedValue { zookeeper, path, value, cache }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> SharedValue {
+        let Mutants { writing, following } = mutants;
+        let (value, cache) = (self.value.with_mutants(writing), self.cache.with_mutants(following));
+        SharedValue { value, cache, ..self }
     }
 
     /// The same, which keeps the ids of so many changes. As [`AtomicValue::keeping`].

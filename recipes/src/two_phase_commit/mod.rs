@@ -90,9 +90,20 @@ impl TwoPhaseCommit {
         zookeeper: ZooKeeper,
         transaction: impl Into<Arc<str>>,
         who: impl Into<Arc<str>>,
-        mutants: Mutants,
     ) -> TwoPhaseCommit {
-        TwoPhaseCommit { zookeeper, transaction: transaction.into(), who: who.into(), mutants }
+        TwoPhaseCommit {
+            zookeeper,
+            transaction: transaction.into(),
+            who: who.into(),
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> TwoPhaseCommit {
+        TwoPhaseCommit { mutants, ..self }
     }
 
     /// Begins the transaction of these sites; one that was begun before is left as it is.
