@@ -30,14 +30,21 @@
 //!
 #![doc = include_str!("../../explored/barrier.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::BarrierSeen;
+#[cfg(feature = "checking")]
 pub use worker::{BarrierWork, barrier_owner, barrier_waiter};
 
 use crate::helpers::{ensure_deleted, ensure_path, in_sessions, settle, until_known};
@@ -76,7 +83,7 @@ impl Barrier {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Barrier {
         Barrier { mutants, ..self }

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::event::child;
-use super::{CacheEvent, Cached, Extent, Mutants};
+use super::{CacheEvent, Cached, Extent};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -23,9 +23,9 @@ impl ChildrenCache {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
-    pub fn with_mutants(self, mutants: Mutants) -> ChildrenCache {
+    pub fn with_mutants(self, mutants: super::Mutants) -> ChildrenCache {
         ChildrenCache { engine: self.engine.with_mutants(mutants), ..self }
     }
 

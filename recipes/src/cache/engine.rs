@@ -56,6 +56,7 @@ impl Engine {
         Engine { zookeeper, root, extent, mutants, content, ready, scope: None, has_begun: false }
     }
 
+    #[cfg(feature = "checking")]
     pub(super) fn with_mutants(mut self, mutants: Mutants) -> Engine {
         self.mutants = mutants;
         self

@@ -73,19 +73,26 @@ mod children;
 mod engine;
 mod event;
 mod look;
-pub mod mutant;
+mod mutant;
 mod node;
 mod places;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod tree;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use children::ChildrenCache;
 pub use event::{CacheEvent, Cached, Extent};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
 pub use node::NodeCache;
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::CacheSeen;
 pub use tree::TreeCache;
+#[cfg(feature = "checking")]
 pub use worker::{CacheWork, Step, cache_worker};

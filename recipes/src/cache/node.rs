@@ -1,7 +1,7 @@
 //! A cache of one znode.
 
 use super::engine::Engine;
-use super::{CacheEvent, Cached, Extent, Mutants};
+use super::{CacheEvent, Cached, Extent};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -16,9 +16,9 @@ impl NodeCache {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
-    pub fn with_mutants(self, mutants: Mutants) -> NodeCache {
+    pub fn with_mutants(self, mutants: super::Mutants) -> NodeCache {
         NodeCache(self.0.with_mutants(mutants))
     }
 

@@ -24,16 +24,23 @@
 //!
 #![doc = include_str!("../../explored/configuration.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod subscription;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{ConfigurationSeen, Setting};
 pub use subscription::Subscription;
+#[cfg(feature = "checking")]
 pub use worker::{ConfigurationWork, Step, configuration_worker};
 
 use crate::helpers::{ensure_deleted, ensure_path, until_known};
@@ -59,7 +66,7 @@ impl Configuration {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Configuration {
         Configuration { mutants, ..self }

@@ -21,22 +21,29 @@
 //! would begin again, and an old write could fit.
 //!
 //! What the recipe tells the monitors is a [`CounterSeen`]; its property is in [`properties`], its published
-//! mistakes in [`mutant`].
+//! mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
 #![doc = include_str!("../../explored/counter.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod value;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::CounterSeen;
 pub use value::{AtomicValue, Changed, Current, Verdict};
+#[cfg(feature = "checking")]
 pub use worker::{CounterWork, counter_worker};
 
 use std::sync::Arc;
@@ -59,7 +66,7 @@ impl Counter {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Counter {
         Counter { value: self.value.with_mutants(mutants), ..self }

@@ -58,7 +58,7 @@ impl AtomicValue {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> AtomicValue {
         AtomicValue { mutants, ..self }

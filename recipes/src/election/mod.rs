@@ -30,13 +30,20 @@
 #![doc = include_str!("../../explored/leader.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::ElectionSeen;
+#[cfg(feature = "checking")]
 pub use worker::{CandidateWork, candidate, observer};
 
 use crate::contention::contender;
@@ -98,7 +105,7 @@ impl LeaderElection {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> LeaderElection {
         LeaderElection { mutants, ..self }

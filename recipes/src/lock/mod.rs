@@ -37,16 +37,24 @@
 //!
 #![doc = include_str!("../../explored/lock.md")]
 
+#[cfg(feature = "checking")]
 pub mod properties;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(not(feature = "checking"))]
+pub(crate) use crate::contention::Mutants;
 pub use crate::contention::{
-    AcquireError, FencedError, FencingToken, Guard, LockSeen, Loss, Mutant, Mutants, Release,
+    AcquireError, FencedError, FencingToken, Guard, LockSeen, Loss, Release,
 };
+#[cfg(feature = "checking")]
+pub use crate::contention::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
+#[cfg(feature = "checking")]
 pub use worker::{LockWork, lock_worker};
 
-use crate::contention::{Contest, Kind, contender};
+use crate::contention::{Contest, Kind};
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
@@ -64,12 +72,13 @@ impl Lock {
     /// not valid is refused by the server when the lock is acquired.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Lock {
         let (directory, data) = (directory.into(), Data::from(&b""[..]));
-        let (kind, predecessor, mutants) = (Kind::Exclusive, contender::predecessor, Mutants::NONE);
+        let (kind, mutants) = (Kind::Exclusive, Mutants::NONE);
+        let predecessor = mutants.predecessor();
         Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Lock {
         let predecessor = mutants.predecessor();

@@ -32,17 +32,24 @@
 
 mod guard;
 mod janitor;
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod view;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use guard::{Leave, Membership};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::MembershipSeen;
 pub use view::GroupView;
+#[cfg(feature = "checking")]
 pub use worker::{MemberWork, member_worker};
 
 use crate::helpers::{ensure_path, in_sessions, reconnected, until_known};
@@ -70,7 +77,7 @@ impl Group {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Group {
         Group { mutants, ..self }

@@ -22,13 +22,20 @@
 #![doc = include_str!("../../explored/multilock.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{HeldLock, MultiLockSeen};
+#[cfg(feature = "checking")]
 pub use worker::{MultiLockWork, multi_lock_worker};
 
 use crate::contention::{AcquireError, Guard};
@@ -63,7 +70,7 @@ impl MultiLock {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> MultiLock {
         MultiLock { mutants, ..self }

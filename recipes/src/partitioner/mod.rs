@@ -57,15 +57,22 @@
 
 mod member;
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod share;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::PartitionSeen;
 pub use share::{Share, allocation};
+#[cfg(feature = "checking")]
 pub use worker::{PartitionWork, partition_worker};
 
 use crate::helpers::{ensure_path, in_sessions, until_known};
@@ -135,7 +142,7 @@ impl Partitioner {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> Partitioner {
         Partitioner { mutants, ..self }

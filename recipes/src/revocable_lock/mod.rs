@@ -61,16 +61,23 @@
 
 mod guard;
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod revoker;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use guard::{Interruption, Noted, RevocableGuard};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::{Force, monitors};
 pub use revoker::{Request, Taking};
 pub use seen::RevocationSeen;
+#[cfg(feature = "checking")]
 pub use worker::{RevocableWork, Turn, revocable_lock_worker};
 
 use crate::contention::AcquireError;
@@ -100,7 +107,7 @@ impl RevocableLock {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> RevocableLock {
         RevocableLock { mutants, ..self }

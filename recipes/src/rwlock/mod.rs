@@ -25,11 +25,18 @@
 #![doc = include_str!("../../explored/rwlock.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
+#[cfg(feature = "checking")]
 pub use worker::{RwLockWork, Turn, rw_lock_worker};
 
 #[cfg(doc)]
@@ -70,7 +77,7 @@ impl RwLock {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> RwLock {
         RwLock { mutants, ..self }

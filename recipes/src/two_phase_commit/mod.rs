@@ -45,17 +45,26 @@
 
 mod coordinator;
 mod detection;
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod tally;
+#[cfg(feature = "checking")]
 mod variant;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{CommitSeen, Decision, Why};
+#[cfg(feature = "checking")]
 pub use variant::ephemeral_votes;
+#[cfg(feature = "checking")]
 pub use worker::{CommitWork, Part, Way, commit_worker};
 
 use crate::helpers::{ensure_path, until_known};
@@ -100,7 +109,7 @@ impl TwoPhaseCommit {
     }
 
     /// Plants published mistakes in the recipe, to test its checkers.
-    #[doc(hidden)]
+    #[cfg(feature = "checking")]
     #[must_use]
     pub fn with_mutants(self, mutants: Mutants) -> TwoPhaseCommit {
         TwoPhaseCommit { mutants, ..self }
@@ -339,7 +348,7 @@ impl TwoPhaseCommit {
     }
 
     fn votes(&self) -> String {
-        properties::votes_of(&self.transaction)
+        format!("{}/votes", self.transaction)
     }
 
     fn vote_of(&self, site: &str) -> String {
@@ -347,7 +356,7 @@ impl TwoPhaseCommit {
     }
 
     fn decision(&self) -> String {
-        properties::decision_of(&self.transaction)
+        format!("{}/decision", self.transaction)
     }
 }
 
