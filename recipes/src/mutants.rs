@@ -2,12 +2,15 @@
 //! object.
 //!
 //! Every recipe declares its own mistakes by [`named!`](vivarium_model::named!), and asks for each at the one
-//! place where the rule that it breaks is kept.
+//! place where the rule that it breaks is kept. Without the feature `checking` no mutant can be switched on, and
+//! `no_mutants` stands here.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use vivarium_model::named::Named;
+
+pub(crate) use vivarium_model::named;
 
 /// A set of mutants of one recipe.
 pub struct Mutants<M> {

@@ -29,7 +29,7 @@ fn text(error: impl std::fmt::Display) -> String {
 #[test]
 fn a_lock_guards_the_nightly_report() {
     async fn nightly(zk: ZooKeeper) -> Result<(), String> {
-        let lock = Lock::new(zk.clone(), "/jobs/nightly", lock::Mutants::NONE);
+        let lock = Lock::new(zk.clone(), "/jobs/nightly");
         loop {
             match lock.acquire().await {
                 Ok(guard) => {
@@ -53,7 +53,7 @@ fn a_lock_guards_the_nightly_report() {
 #[test]
 fn a_queue_hands_every_letter_out_once() {
     async fn post(zk: ZooKeeper) -> Result<(), String> {
-        let mut queue = Queue::open(zk.clone(), "/letters", queue::Mutants::NONE).await;
+        let mut queue = Queue::open(zk.clone(), "/letters").await;
         let sender = zk.random().await;
         for letter in 0..2 {
             queue.put(format!("{sender:x}/{letter}").as_bytes()).await.map_err(text)?;
@@ -73,8 +73,7 @@ fn a_queue_hands_every_letter_out_once() {
 fn a_double_barrier_keeps_the_parts_of_a_computation_together() {
     fn part(name: &'static str) -> Role {
         Role::new(name, move |zk: ZooKeeper| async move {
-            let barrier =
-                DoubleBarrier::new(zk.clone(), "/step", name, 2, double_barrier::Mutants::NONE);
+            let barrier = DoubleBarrier::new(zk.clone(), "/step", name, 2);
             loop {
                 match barrier.enter(1).await {
                     Ok(entered) => {
@@ -98,7 +97,7 @@ fn a_double_barrier_keeps_the_parts_of_a_computation_together() {
 #[test]
 fn a_counter_counts_every_visit_once() {
     async fn visit(zk: ZooKeeper) -> Result<(), String> {
-        let mut visits = Counter::open(zk, "/visits", counter::Mutants::NONE).await;
+        let mut visits = Counter::open(zk, "/visits").await;
         for _ in 0..3 {
             // Added, or nobody knows.
             let _: Changed = visits.add(1).await.map_err(text)?;

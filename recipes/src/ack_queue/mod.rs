@@ -29,7 +29,7 @@
 //! child watches); one of them gets an item.
 //!
 //! What the recipe tells the monitors is an [`AckSeen`]; its properties are in [`properties`], its
-//! published mistakes in [`mutant`].
+//! published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -37,18 +37,29 @@
 
 mod attempt;
 mod claim;
-pub mod mutant;
+#[cfg(feature = "checking")]
+mod kept;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use claim::{Ack, Claim, Loss};
+#[cfg(feature = "checking")]
+pub(crate) use kept::Kept;
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::AckSeen;
+#[cfg(feature = "checking")]
 pub use worker::{AckWork, ack_worker};
 
-use crate::queue::{self, Queue, Wake, name};
+use crate::queue::{Queue, Wake, name};
 use attempt::Attempt;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -65,22 +76,6 @@ pub struct AckQueue {
     mutants: Mutants,
 }
 
-/// All of an [`AckQueue`] but its handle: what one round of a program hands on to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kept {
-    queue: queue::Kept,
-    claims: Arc<str>,
-    mutants: Mutants,
-}
-
-impl Kept {
-    /// Goes on with it, by this handle, which is pinned to no session.
-    pub(crate) fn with(self, zookeeper: ZooKeeper) -> AckQueue {
-        let Kept { queue, claims, mutants } = self;
-        AckQueue { queue: queue.with(zookeeper), claims, mutants }
-    }
-}
-
 /// What there is to claim.
 enum Look {
     /// The name of the first item that nobody has claimed.
@@ -95,15 +90,18 @@ enum Look {
 
 impl AckQueue {
     /// The queue in `directory`. As [`Queue::open`].
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> AckQueue {
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> AckQueue {
         let directory = directory.into();
         let claims = claims(&directory).into();
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
-        AckQueue { queue, claims, mutants }
+        let queue = Queue::open(zookeeper, directory).await;
+        AckQueue { queue, claims, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> AckQueue {
+        AckQueue { mutants, ..self }
     }
 
     /// As [`Queue::with_producers`].
@@ -197,17 +195,6 @@ impl AckQueue {
     /// The server refuses the path.
     pub async fn close(self) -> Result<(), Error> {
         self.queue.close().await
-    }
-
-    /// All of it but the handle, for a program that is rounds.
-    pub(crate) fn keep(self) -> Kept {
-        let AckQueue { queue, claims, mutants } = self;
-        Kept { queue: queue.keep(), claims, mutants }
-    }
-
-    /// What no item or claim of another program, or of the same one before, is called.
-    pub(crate) fn item(&self, at: u32) -> String {
-        self.queue.item(at)
     }
 
     /// The claims are listed after the items: who is missing among these by then has no claim, or has gone

@@ -3,7 +3,7 @@
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept; that of
 //! fencing in the worker, since fencing is the business of whoever does the work.
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of an acknowledged queue.

@@ -80,7 +80,7 @@ async fn next(zookeeper: ZooKeeper, work: &AckWork, stage: Stage) -> Result<Roun
     Ok(Round::Again(match stage {
         Stage::Open => {
             let directory = Arc::clone(&work.directory);
-            let queue = AckQueue::open(zookeeper, directory, work.mutants).await;
+            let queue = AckQueue::open(zookeeper, directory).await.with_mutants(work.mutants);
             let kept = queue.with_producers(work.producers).keep();
             if work.puts.is_some() { Stage::Put(0, kept) } else { behind_puts(work, kept) }
         }

@@ -30,14 +30,21 @@
 //!
 #![doc = include_str!("../../explored/barrier.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::BarrierSeen;
+#[cfg(feature = "checking")]
 pub use worker::{BarrierWork, barrier_owner, barrier_waiter};
 
 use crate::helpers::{ensure_deleted, ensure_path, in_sessions, settle, until_known};
@@ -71,8 +78,15 @@ pub enum WaitError {
 
 impl Barrier {
     /// The barrier that is up while the znode `node` exists.
-    pub fn new(zookeeper: ZooKeeper, node: impl Into<Arc<str>>, mutants: Mutants) -> Barrier {
-        Barrier { zookeeper, node: node.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, node: impl Into<Arc<str>>) -> Barrier {
+        Barrier { zookeeper, node: node.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Barrier {
+        Barrier { mutants, ..self }
     }
 
     /// Raises it, and says by which transaction: whoever is told this zxid can tell that it has seen as much.

@@ -59,7 +59,7 @@ impl BarrierWork {
     }
 
     fn barrier(&self, zookeeper: &ZooKeeper, node: &str) -> Barrier {
-        Barrier::new(zookeeper.clone(), node, self.mutants)
+        Barrier::new(zookeeper.clone(), node).with_mutants(self.mutants)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::event::child;
-use super::{CacheEvent, Cached, Extent, Mutants};
+use super::{CacheEvent, Cached, Extent};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -16,14 +16,17 @@ pub struct ChildrenCache {
 
 impl ChildrenCache {
     /// A cache of the children of this znode. It is empty until [`ChildrenCache::next`] is awaited.
-    pub fn new(
-        zookeeper: ZooKeeper,
-        parent: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> ChildrenCache {
+    pub fn new(zookeeper: ZooKeeper, parent: impl Into<Arc<str>>) -> ChildrenCache {
         let parent = parent.into();
-        let engine = Engine::new(zookeeper, Arc::clone(&parent), Extent::Children, mutants);
+        let engine = Engine::new(zookeeper, Arc::clone(&parent), Extent::Children);
         ChildrenCache { engine, parent }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: super::Mutants) -> ChildrenCache {
+        ChildrenCache { engine: self.engine.with_mutants(mutants), ..self }
     }
 
     /// The next event, across sessions; the copy changes with it. Its path is the child's whole one.

@@ -51,14 +51,15 @@ struct Scope {
 }
 
 impl Engine {
-    pub(super) fn new(
-        zookeeper: ZooKeeper,
-        root: Arc<str>,
-        extent: Extent,
-        mutants: Mutants,
-    ) -> Engine {
-        let (content, ready) = (BTreeMap::new(), VecDeque::new());
+    pub(super) fn new(zookeeper: ZooKeeper, root: Arc<str>, extent: Extent) -> Engine {
+        let (content, ready, mutants) = (BTreeMap::new(), VecDeque::new(), Mutants::NONE);
         Engine { zookeeper, root, extent, mutants, content, ready, scope: None, has_begun: false }
+    }
+
+    #[cfg(feature = "checking")]
+    pub(super) fn with_mutants(mut self, mutants: Mutants) -> Engine {
+        self.mutants = mutants;
+        self
     }
 
     pub(super) fn content(&self) -> &BTreeMap<Arc<str>, Cached> {

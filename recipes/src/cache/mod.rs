@@ -44,11 +44,11 @@
 //! ```
 //! use vivarium_model::error::Error;
 //! use vivarium_model::handle::ZooKeeper;
-//! use vivarium_recipes::cache::{CacheEvent, ChildrenCache, Mutants};
+//! use vivarium_recipes::cache::{CacheEvent, ChildrenCache};
 //!
 //! /// Goes by the workers that are registered, across sessions.
 //! async fn dispatch(zookeeper: ZooKeeper) -> Result<(), Error> {
-//!     let mut workers = ChildrenCache::new(zookeeper, "/workers", Mutants::NONE);
+//!     let mut workers = ChildrenCache::new(zookeeper, "/workers");
 //!     loop {
 //!         match workers.next().await? {
 //!             // From here on the copy is complete.
@@ -73,19 +73,26 @@ mod children;
 mod engine;
 mod event;
 mod look;
-pub mod mutant;
+mod mutant;
 mod node;
 mod places;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod tree;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use children::ChildrenCache;
 pub use event::{CacheEvent, Cached, Extent};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
 pub use node::NodeCache;
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::CacheSeen;
 pub use tree::TreeCache;
+#[cfg(feature = "checking")]
 pub use worker::{CacheWork, Step, cache_worker};

@@ -1,7 +1,7 @@
 //! A cache of one znode.
 
 use super::engine::Engine;
-use super::{CacheEvent, Cached, Extent, Mutants};
+use super::{CacheEvent, Cached, Extent};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -11,8 +11,15 @@ pub struct NodeCache(Engine);
 
 impl NodeCache {
     /// A cache of this znode. It is empty until [`NodeCache::next`] is awaited.
-    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> NodeCache {
-        NodeCache(Engine::new(zookeeper, path.into(), Extent::Node, mutants))
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> NodeCache {
+        NodeCache(Engine::new(zookeeper, path.into(), Extent::Node))
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: super::Mutants) -> NodeCache {
+        NodeCache(self.0.with_mutants(mutants))
     }
 
     /// The next event, across sessions; the copy changes with it.

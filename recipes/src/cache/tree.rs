@@ -1,7 +1,7 @@
 //! A cache of a subtree.
 
 use super::engine::Engine;
-use super::{CacheEvent, Cached, Extent, Mutants};
+use super::{CacheEvent, Cached, Extent};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -13,8 +13,15 @@ pub struct TreeCache(Engine);
 
 impl TreeCache {
     /// A cache of this znode and of all below. It is empty until [`TreeCache::next`] is awaited.
-    pub fn new(zookeeper: ZooKeeper, root: impl Into<Arc<str>>, mutants: Mutants) -> TreeCache {
-        TreeCache(Engine::new(zookeeper, root.into(), Extent::Tree, mutants))
+    pub fn new(zookeeper: ZooKeeper, root: impl Into<Arc<str>>) -> TreeCache {
+        TreeCache(Engine::new(zookeeper, root.into(), Extent::Tree))
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: super::Mutants) -> TreeCache {
+        TreeCache(self.0.with_mutants(mutants))
     }
 
     /// The next event, across sessions; the copy changes with it.

@@ -178,9 +178,13 @@ impl Cache {
         let (zookeeper, root, mutants) = (zookeeper.clone(), Arc::clone(&work.root), work.mutants);
         let path = Arc::clone(&root);
         match work.extent {
-            Extent::Node => Cache::Node(path, NodeCache::new(zookeeper, root, mutants)),
-            Extent::Children => Cache::Children(path, ChildrenCache::new(zookeeper, root, mutants)),
-            Extent::Tree => Cache::Tree(TreeCache::new(zookeeper, root, mutants)),
+            Extent::Node => {
+                Cache::Node(path, NodeCache::new(zookeeper, root).with_mutants(mutants))
+            }
+            Extent::Children => {
+                Cache::Children(path, ChildrenCache::new(zookeeper, root).with_mutants(mutants))
+            }
+            Extent::Tree => Cache::Tree(TreeCache::new(zookeeper, root).with_mutants(mutants)),
         }
     }
 

@@ -24,16 +24,23 @@
 //!
 #![doc = include_str!("../../explored/configuration.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod subscription;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{ConfigurationSeen, Setting};
 pub use subscription::Subscription;
+#[cfg(feature = "checking")]
 pub use worker::{ConfigurationWork, Step, configuration_worker};
 
 use crate::helpers::{ensure_deleted, ensure_path, until_known};
@@ -54,8 +61,15 @@ pub struct Configuration {
 
 impl Configuration {
     /// The value in the znode of this path, which need not exist.
-    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>, mutants: Mutants) -> Configuration {
-        Configuration { zookeeper, path: path.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Configuration {
+        Configuration { zookeeper, path: path.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Configuration {
+        Configuration { mutants, ..self }
     }
 
     /// Follows the value, from the present one on, across sessions.

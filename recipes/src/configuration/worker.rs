@@ -66,7 +66,8 @@ async fn publish(
 ) -> Result<(), Error> {
     let value = format!("{}.{number}", zookeeper.client().0).into_bytes();
     in_sessions(zookeeper, |zookeeper, _| {
-        let configuration = Configuration::new(zookeeper, Arc::clone(&work.path), work.mutants);
+        let configuration =
+            Configuration::new(zookeeper, Arc::clone(&work.path)).with_mutants(work.mutants);
         let value = &value;
         async move {
             match what {
@@ -80,7 +81,8 @@ async fn publish(
 
 async fn follow(zookeeper: &ZooKeeper, work: &ConfigurationWork) -> Result<(), Error> {
     let Some(span) = work.follow else { return Ok(()) };
-    let configuration = Configuration::new(zookeeper.clone(), Arc::clone(&work.path), work.mutants);
+    let configuration =
+        Configuration::new(zookeeper.clone(), Arc::clone(&work.path)).with_mutants(work.mutants);
     let following = async {
         let mut subscription = configuration.subscribe();
         loop {

@@ -17,6 +17,7 @@ mod mutant;
 mod office;
 mod recovery;
 mod request;
+#[cfg(feature = "checking")]
 mod routine;
 mod seen;
 
@@ -25,9 +26,14 @@ pub(crate) use downgrade::ReadersPlace;
 pub use guard::{FencedError, FencingToken, Guard, Loss, Release};
 pub(crate) use lease::LeaseAttempt;
 pub(crate) use line::Line;
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
 pub(crate) use request::Content;
+#[cfg(feature = "checking")]
 pub use routine::Routine;
+#[cfg(feature = "checking")]
 pub(crate) use routine::write_under;
 pub use seen::LockSeen;
 

@@ -4,7 +4,7 @@
 
 use super::Predecessor;
 use super::contender::{self, Contender};
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of a lock recipe.
@@ -159,7 +159,7 @@ fn by_integer<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contend
 /// A set of the lock's mutants.
 pub type Mutants = crate::mutants::Mutants<Mutant>;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "checking"))]
 mod tests {
     use super::*;
     use vivarium_model::zxid::Zxid;

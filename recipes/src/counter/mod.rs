@@ -21,22 +21,29 @@
 //! would begin again, and an old write could fit.
 //!
 //! What the recipe tells the monitors is a [`CounterSeen`]; its property is in [`properties`], its published
-//! mistakes in [`mutant`].
+//! mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
 #![doc = include_str!("../../explored/counter.md")]
 
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod value;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::CounterSeen;
 pub use value::{AtomicValue, Changed, Current, Verdict};
+#[cfg(feature = "checking")]
 pub use worker::{CounterWork, counter_worker};
 
 use std::sync::Arc;
@@ -52,14 +59,17 @@ pub struct Counter {
 
 impl Counter {
     /// The counter in this znode. As [`AtomicValue::open`]; without data it stands at 0.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> Counter {
+    pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Counter {
         let path = path.into();
-        let value = AtomicValue::open(zookeeper, Arc::clone(&path), mutants).await;
+        let value = AtomicValue::open(zookeeper, Arc::clone(&path)).await;
         Counter { value, path }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Counter {
+        Counter { value: self.value.with_mutants(mutants), ..self }
     }
 
     /// The same, which keeps the ids of so many changes.

@@ -52,13 +52,16 @@ pub enum Changed {
 impl AtomicValue {
     /// The value in this znode, which is created without data where it is missing, when it is first read.
     /// Waits for a session.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> AtomicValue {
+    pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> AtomicValue {
         let patient = Patient::connect(zookeeper).await;
-        AtomicValue { patient, path: path.into(), kept: KEPT.into(), mutants }
+        AtomicValue { patient, path: path.into(), kept: KEPT.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> AtomicValue {
+        AtomicValue { mutants, ..self }
     }
 
     /// The same, which keeps the ids of so many changes, at least one. All clients of a value should keep

@@ -51,8 +51,8 @@ pub fn counter_worker(work: CounterWork) -> Program {
 }
 
 async fn count(zookeeper: ZooKeeper, work: &CounterWork) -> Result<(), String> {
-    let counter = Counter::open(zookeeper.clone(), Arc::clone(&work.counter), work.mutants);
-    let mut counter = counter.await;
+    let counter = Counter::open(zookeeper.clone(), Arc::clone(&work.counter)).await;
+    let mut counter = counter.with_mutants(work.mutants);
     if let Some(ids) = work.keeping {
         counter = counter.keeping(ids);
     }

@@ -24,38 +24,26 @@
 //!
 #![doc = include_str!("../../explored/delay-queue.md")]
 
+mod mutant;
+#[cfg(feature = "checking")]
 mod not_before_due;
+#[cfg(feature = "checking")]
 pub mod worker;
 
-pub use not_before_due::NotBeforeDue;
+#[cfg(feature = "checking")]
+pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
+pub use not_before_due::{NotBeforeDue, monitors};
+#[cfg(feature = "checking")]
 pub use worker::{DelayWork, delay_worker};
 
-use crate::queue::{self, Item, Look, Mark, Queue};
+use crate::queue::{Item, Look, Mark, Queue};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, ZooKeeper, race};
-use vivarium_model::named;
-use vivarium_model::property::Monitor;
 use vivarium_model::time::{Duration, Time};
-
-named! {
-    /// A mistake of a delay queue (recipe rule 3.4).
-    pub enum Mutant ("mutant") {
-        /// Whatever wakes a consumer, it takes the first item without looking at the clock again (a likely
-        /// mistake). Breaks DQ1.
-        WakeMeansDue =>
-            "A consumer that is woken by another put takes the first item without looking at \
-             the clock again (a likely mistake).",
-        /// A consumer waits for a change only, and has no timer of its own (a likely mistake): the last item
-        /// is never taken.
-        NoTimer =>
-            "A consumer waits for the next put and sets no timer, so that the last item is \
-             never taken (a likely mistake).",
-    }
-}
-
-/// A set of the delay queue's mutants.
-pub type Mutants = crate::mutants::Mutants<Mutant>;
 
 /// One client's end of a queue. See the module for its contract.
 #[derive(Debug)]
@@ -66,13 +54,16 @@ pub struct DelayQueue {
 
 impl DelayQueue {
     /// The queue in `directory`. As [`Queue::open`].
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> DelayQueue {
-        let queue = Queue::open(zookeeper, directory, queue::Mutants::NONE).await;
-        DelayQueue { queue, mutants }
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> DelayQueue {
+        let queue = Queue::open(zookeeper, directory).await;
+        DelayQueue { queue, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> DelayQueue {
+        DelayQueue { mutants, ..self }
     }
 
     /// As [`Queue::with_producers`].
@@ -145,12 +136,4 @@ impl DelayQueue {
     pub fn zookeeper(&self) -> &ZooKeeper {
         self.queue.zookeeper()
     }
-}
-
-/// All monitors of a delay queue whose items are the children of `directory`: those of a queue with
-/// priorities, whose priorities are times, and DQ1.
-pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
-    let mut monitors = queue::priority_monitors(directory);
-    monitors.push(Box::new(NotBeforeDue::new(directory)));
-    monitors
 }

@@ -4,12 +4,20 @@
 //! the same: there is no skew to allow for.
 
 use crate::queue::properties::{Part, item_of, parts};
-use crate::queue::{ItemName, Mark, QueueSeen};
+use crate::queue::{ItemName, Mark, QueueSeen, priority_monitors};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::path;
 use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+
+/// All monitors of a delay queue whose items are the children of `directory`: those of a queue with
+/// priorities, whose priorities are times, and DQ1.
+pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
+    let mut monitors = priority_monitors(directory);
+    monitors.push(Box::new(NotBeforeDue::new(directory)));
+    monitors
+}
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]

@@ -35,7 +35,7 @@ pub fn delay_worker(work: DelayWork) -> Program {
 
 async fn run(zookeeper: ZooKeeper, work: &DelayWork) -> Result<(), Error> {
     let directory = Arc::clone(&work.directory);
-    let queue = DelayQueue::open(zookeeper.clone(), directory, work.mutants).await;
+    let queue = DelayQueue::open(zookeeper.clone(), directory).await.with_mutants(work.mutants);
     let mut queue = queue.with_producers(work.producers);
     if let Some(delays) = &work.puts {
         for (at, delay) in (0..).zip(delays) {

@@ -43,16 +43,23 @@
 mod attempt;
 mod guard;
 mod leaving;
-pub mod mutant;
+mod mutant;
 mod place;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use guard::{Entered, LeaveError};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::DoubleBarrierSeen;
+#[cfg(feature = "checking")]
 pub use worker::{DoubleBarrierWork, double_barrier_worker};
 
 use crate::helpers::{ended, ensure_deleted, in_sessions};
@@ -103,9 +110,21 @@ impl DoubleBarrier {
         path: impl Into<Arc<str>>,
         party: impl Into<Arc<str>>,
         parties: usize,
-        mutants: Mutants,
     ) -> DoubleBarrier {
-        DoubleBarrier { zookeeper, path: path.into(), party: party.into(), parties, mutants }
+        DoubleBarrier {
+            zookeeper,
+            path: path.into(),
+            party: party.into(),
+            parties,
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> DoubleBarrier {
+        DoubleBarrier { mutants, ..self }
     }
 
     /// Waits until enough parties have come to this generation, for as long as it takes.

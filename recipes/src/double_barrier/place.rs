@@ -182,6 +182,12 @@ mod tests {
         let [first, second] = [0, 1].map(|it| Place::new(&barrier, it, Mutants::NONE));
         assert_eq!((&*first.members, &*first.verdict), ("/b/0/members", "/b/0/verdict"));
         assert_eq!(&*second.directory, "/b/1");
+    }
+
+    #[cfg(feature = "checking")]
+    #[test]
+    fn a_mutant_has_generations_share_their_places() {
+        let barrier: Arc<str> = "/b".into();
         let shared = [0, 1].map(|it| Place::new(&barrier, it, Mutant::DbReadyLeftover.into()));
         assert_eq!(shared[0], shared[1]);
     }

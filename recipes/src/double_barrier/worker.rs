@@ -115,8 +115,8 @@ async fn enter(
     generation: u64,
 ) -> Option<Result<Entered, EnterError>> {
     let (directory, party) = (Arc::clone(&work.directory), Arc::clone(&work.party));
-    let barrier =
-        DoubleBarrier::new(zookeeper.clone(), directory, party, work.parties, work.mutants);
+    let barrier = DoubleBarrier::new(zookeeper.clone(), directory, party, work.parties)
+        .with_mutants(work.mutants);
     let entering = async {
         match work.patience {
             Some(patience) => barrier.enter_timeout(generation, patience).await,

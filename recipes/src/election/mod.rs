@@ -30,13 +30,20 @@
 #![doc = include_str!("../../explored/leader.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::ElectionSeen;
+#[cfg(feature = "checking")]
 pub use worker::{CandidateWork, candidate, observer};
 
 use crate::contention::contender;
@@ -93,12 +100,15 @@ pub(crate) fn office(directory: &str) -> String {
 
 impl LeaderElection {
     /// The election in `directory`, which the first candidate creates where it is missing.
-    pub fn new(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> LeaderElection {
-        LeaderElection { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> LeaderElection {
+        LeaderElection { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> LeaderElection {
+        LeaderElection { mutants, ..self }
     }
 
     /// Waits until it leads and has taken office (recipe rules 2.13.1 and 2.13.2), for as long as it takes.

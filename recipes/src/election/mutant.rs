@@ -1,7 +1,7 @@
 //! Published mistakes of elections (recipe rule 3.13).
 
 use crate::contention::contender::Contender;
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of an election.

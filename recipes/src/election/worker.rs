@@ -33,8 +33,8 @@ pub fn candidate(work: CandidateWork) -> Program {
 }
 
 async fn lead(zookeeper: &ZooKeeper, work: &CandidateWork) -> Result<(), AcquireError> {
-    let election =
-        LeaderElection::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let election = LeaderElection::new(zookeeper.clone(), Arc::clone(&work.directory))
+        .with_mutants(work.mutants);
     let campaign = async {
         match work.routine.patience {
             Some(patience) => election.campaign_timeout(b"here", patience).await,
@@ -70,7 +70,7 @@ pub fn observer(directory: impl Into<Arc<str>>, span: Duration) -> Program {
 }
 
 async fn observe(zookeeper: &ZooKeeper, directory: Arc<str>) -> Result<(), Error> {
-    let election = LeaderElection::new(zookeeper.clone(), directory, Mutants::NONE);
+    let election = LeaderElection::new(zookeeper.clone(), directory);
     let mut session = zookeeper.connect().await;
     loop {
         let mut observer = election.observe().await;

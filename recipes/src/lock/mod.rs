@@ -37,13 +37,21 @@
 //!
 #![doc = include_str!("../../explored/lock.md")]
 
+#[cfg(feature = "checking")]
 pub mod properties;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(not(feature = "checking"))]
+pub(crate) use crate::contention::Mutants;
 pub use crate::contention::{
-    AcquireError, FencedError, FencingToken, Guard, LockSeen, Loss, Mutant, Mutants, Release,
+    AcquireError, FencedError, FencingToken, Guard, LockSeen, Loss, Release,
 };
+#[cfg(feature = "checking")]
+pub use crate::contention::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
+#[cfg(feature = "checking")]
 pub use worker::{LockWork, lock_worker};
 
 use crate::contention::{Contest, Kind};
@@ -62,20 +70,19 @@ pub struct Lock {
 impl Lock {
     /// The lock in `directory`, which the first attempt creates where it is missing. A path that is
     /// not valid is refused by the server when the lock is acquired.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Lock {
-        Lock::with_data(zookeeper, directory, Data::from(&b""[..]), mutants)
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Lock {
+        let (directory, data) = (directory.into(), Data::from(&b""[..]));
+        let (kind, mutants) = (Kind::Exclusive, Mutants::NONE);
+        let predecessor = mutants.predecessor();
+        Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
     }
 
-    /// The same lock, whose znodes hold this.
-    pub(crate) fn with_data(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        data: Data,
-        mutants: Mutants,
-    ) -> Lock {
-        let directory = directory.into();
-        let (kind, predecessor) = (Kind::Exclusive, mutants.predecessor());
-        Lock { contest: Contest { zookeeper, directory, kind, predecessor, data, mutants } }
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Lock {
+        let predecessor = mutants.predecessor();
+        Lock { contest: Contest { predecessor, mutants, ..self.contest } }
     }
 
     /// Waits for the lock, for as long as it takes. Begins a new session if the last one is over.

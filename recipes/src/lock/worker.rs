@@ -151,7 +151,7 @@ async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
 
 /// `None` when the engine cancelled.
 async fn acquire(zookeeper: &ZooKeeper, work: &LockWork) -> Result<Option<Guard>, AcquireError> {
-    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory)).with_mutants(work.mutants);
     let acquire = async {
         match work.patience {
             Some(patience) => lock.acquire_timeout(patience).await,

@@ -32,17 +32,24 @@
 
 mod guard;
 mod janitor;
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod view;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use guard::{Leave, Membership};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::MembershipSeen;
 pub use view::GroupView;
+#[cfg(feature = "checking")]
 pub use worker::{MemberWork, member_worker};
 
 use crate::helpers::{ensure_path, in_sessions, reconnected, until_known};
@@ -65,8 +72,15 @@ pub struct Group {
 
 impl Group {
     /// The group in `directory`, which whoever joins first creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Group {
-        Group { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Group {
+        Group { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Group {
+        Group { mutants, ..self }
     }
 
     /// Becomes a member in this session.

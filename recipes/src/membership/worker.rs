@@ -49,7 +49,7 @@ pub fn member_worker(work: MemberWork) -> Program {
 }
 
 async fn take_part(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error> {
-    let group = Group::new(zookeeper.clone(), Arc::clone(&work.group), work.mutants);
+    let group = Group::new(zookeeper.clone(), Arc::clone(&work.group)).with_mutants(work.mutants);
     let member = group.while_member(&work.id, |group| async move {
         match race(look(&group, &work.id), zookeeper.sleep(work.stay)).await {
             Either::Left(ended) => ended,
@@ -65,7 +65,7 @@ async fn take_part(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error
 /// Looks at the group from outside for a while.
 async fn look_on(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error> {
     let looking = in_sessions(zookeeper, |zookeeper, _| {
-        let group = Group::new(zookeeper, Arc::clone(&work.group), work.mutants);
+        let group = Group::new(zookeeper, Arc::clone(&work.group)).with_mutants(work.mutants);
         async move { look(&group, &work.id).await }
     });
     match race(looking, zookeeper.sleep(work.linger)).await {

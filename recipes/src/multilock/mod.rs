@@ -22,18 +22,25 @@
 #![doc = include_str!("../../explored/multilock.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{HeldLock, MultiLockSeen};
+#[cfg(feature = "checking")]
 pub use worker::{MultiLockWork, multi_lock_worker};
 
 use crate::contention::{AcquireError, Guard};
 use crate::helpers::next_session;
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::time::Duration;
@@ -42,7 +49,7 @@ use vivarium_model::time::Duration;
 #[derive(Clone, Debug)]
 pub struct MultiLock {
     zookeeper: ZooKeeper,
-    /// In the order in which they are acquired.
+    /// As the caller named them.
     directories: Vec<Arc<str>>,
     mutants: Mutants,
 }
@@ -57,17 +64,16 @@ pub struct MultiGuard {
 
 impl MultiLock {
     /// The locks in these directories. One that is named twice is meant once.
-    pub fn new(
-        zookeeper: ZooKeeper,
-        directories: impl IntoIterator<Item = Arc<str>>,
-        mutants: Mutants,
-    ) -> MultiLock {
-        let mut directories: Vec<Arc<str>> = directories.into_iter().collect();
-        if !mutants.has(Mutant::CallersOrder) {
-            directories.sort();
-            directories.dedup();
-        }
-        MultiLock { zookeeper, directories, mutants }
+    pub fn new(zookeeper: ZooKeeper, directories: impl IntoIterator<Item = Arc<str>>) -> MultiLock {
+        let directories = directories.into_iter().collect();
+        MultiLock { zookeeper, directories, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> MultiLock {
+        MultiLock { mutants, ..self }
     }
 
     /// Waits for all of the locks, for as long as it takes (recipe rule 2.18.1).
@@ -78,9 +84,8 @@ impl MultiLock {
     /// As [`Lock::acquire`].
     pub async fn acquire(&self) -> Result<MultiGuard, AcquireError> {
         let mut held = MultiGuard { guards: Vec::with_capacity(self.directories.len()) };
-        for directory in &self.directories {
-            let none = lock::Mutants::NONE;
-            let lock = Lock::new(self.zookeeper.clone(), Arc::clone(directory), none);
+        for directory in self.in_order() {
+            let lock = Lock::new(self.zookeeper.clone(), Arc::clone(directory));
             let session = held.guards.first().map(Guard::session);
             let guard = match session.filter(|_| !self.mutants.has(Mutant::LocksOfTwoSessions)) {
                 None => lock.acquire().await?,
@@ -99,6 +104,16 @@ impl MultiLock {
         }
         self.zookeeper.observe(held.seen());
         Ok(held)
+    }
+
+    /// The directories in the order in which they are acquired, each once.
+    fn in_order(&self) -> Vec<&Arc<str>> {
+        let mut directories: Vec<&Arc<str>> = self.directories.iter().collect();
+        if !self.mutants.has(Mutant::CallersOrder) {
+            directories.sort();
+            directories.dedup();
+        }
+        directories
     }
 
     /// Waits for all of the locks, but not longer than `patience`.

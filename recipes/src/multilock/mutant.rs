@@ -1,6 +1,6 @@
 //! Published mistakes of multi-locks (recipe rule 3.18).
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of a multi-lock.

@@ -28,7 +28,8 @@ pub fn multi_lock_worker(work: MultiLockWork) -> Program {
 }
 
 async fn hold(zookeeper: &ZooKeeper, work: &MultiLockWork) -> Result<(), AcquireError> {
-    let locks = MultiLock::new(zookeeper.clone(), work.directories.clone(), work.mutants);
+    let locks =
+        MultiLock::new(zookeeper.clone(), work.directories.clone()).with_mutants(work.mutants);
     let acquire = async {
         match work.routine.patience {
             Some(patience) => locks.acquire_timeout(patience).await,

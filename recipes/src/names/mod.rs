@@ -21,40 +21,30 @@
 #![doc = include_str!("../../explored/names.md")]
 
 mod binding;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use binding::{Binding, Ended};
+#[cfg(feature = "checking")]
+pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::NameSeen;
+#[cfg(feature = "checking")]
 pub use worker::{NameWork, name_worker};
 
 use crate::helpers::{ensure_path, reconnected, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-use vivarium_model::named;
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::zxid::Zxid;
-
-named! {
-    /// A likely mistake of a name service: a named switch, off by default (recipe rule 3.21), asked for at
-    /// the one place in the recipe where the rule that it breaks is kept.
-    pub enum Mutant ("mutant") {
-        /// A name that is there already is taken for somebody else's, also when a lost create of one's own has made
-        /// it. Breaks NS1.
-        NameExistsMeansOther =>
-            "A name that is there already is taken for somebody else's, also after a create of one's own \
-             whose reply was lost (as in Curator's queues).",
-        /// A name that is there already is overwritten. Breaks NS2.
-        NameOverwritten =>
-            "A name that is there already is given one's own address, whoever has bound it.",
-    }
-}
-
-/// A set of the mutants of the name service.
-pub type Mutants = crate::mutants::Mutants<Mutant>;
 
 /// Names in one directory. See the module for its contract.
 #[derive(Clone, Debug)]
@@ -86,8 +76,15 @@ const NONCE: usize = 16;
 
 impl Names {
     /// The names in `directory`, which the first binding creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> Names {
-        Names { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Names {
+        Names { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Names {
+        Names { mutants, ..self }
     }
 
     /// A fresh claim of a name for an address.

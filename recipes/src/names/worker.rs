@@ -43,12 +43,13 @@ pub fn name_worker(work: NameWork) -> Program {
 }
 
 async fn bind(zookeeper: &ZooKeeper, work: &NameWork, name: &str) -> Result<(), Error> {
-    let names = Names::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let names =
+        Names::new(zookeeper.clone(), Arc::clone(&work.directory)).with_mutants(work.mutants);
     zookeeper.connect().await;
     let claim = names.claim(name, &work.address).await;
     let claim: &Claim = &claim;
     in_sessions(zookeeper, |zookeeper, _| {
-        let names = Names::new(zookeeper, Arc::clone(&work.directory), work.mutants);
+        let names = Names::new(zookeeper, Arc::clone(&work.directory)).with_mutants(work.mutants);
         async move {
             match names.bind(claim).await? {
                 Bind::Bound(binding) if work.moves => move_on(binding, &work.address).await,

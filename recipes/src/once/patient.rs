@@ -22,6 +22,7 @@ impl Patient {
     }
 
     /// One that was in this session last: for who goes on where another one has stopped.
+    #[cfg(feature = "checking")]
     pub(crate) fn of(zookeeper: ZooKeeper, session: SessionId) -> Patient {
         Patient { zookeeper, session }
     }

@@ -3,7 +3,7 @@
 
 use super::{Mutant, PartitionSeen, Partitioner, Share, allocation, lock_of};
 use crate::contention::{AcquireError, FencingToken, Guard};
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
 use crate::membership::Group;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -126,8 +126,7 @@ impl<'a> Member<'a> {
             }
             let directory = lock_of(&self.partitioner.directory, item);
             let zookeeper = self.partitioner.zookeeper.clone();
-            let (lock, session) =
-                (Lock::new(zookeeper, directory, lock::Mutants::NONE), self.session);
+            let (lock, session) = (Lock::new(zookeeper, directory), self.session);
             // Of this session, which the membership is of: in the next one the share may be another.
             let attempt = async move { lock.acquire_in(session).await };
             attempts.insert(Arc::clone(item), Box::pin(attempt));

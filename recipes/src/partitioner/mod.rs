@@ -29,12 +29,12 @@
 //! ```
 //! use std::future::pending;
 //! use vivarium_model::handle::ZooKeeper;
-//! use vivarium_recipes::partitioner::{Mutants, PartitionError, Partitioner};
+//! use vivarium_recipes::partitioner::{PartitionError, Partitioner};
 //!
 //! /// Works on its shards for as long as the process lives.
 //! async fn shards(zookeeper: ZooKeeper, host: &str) -> Result<(), PartitionError> {
 //!     let shards = ["shard-a", "shard-b", "shard-c"].map(Into::into);
-//!     let partitioner = Partitioner::new(zookeeper, "/app/shards", shards, Mutants::NONE);
+//!     let partitioner = Partitioner::new(zookeeper, "/app/shards", shards);
 //!     partitioner
 //!         .take_part(host, |share| async move {
 //!             for (shard, token) in share.items() {
@@ -57,19 +57,26 @@
 
 mod member;
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod share;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::PartitionSeen;
 pub use share::{Share, allocation};
+#[cfg(feature = "checking")]
 pub use worker::{PartitionWork, partition_worker};
 
 use crate::helpers::{ensure_path, in_sessions, until_known};
-use crate::membership::{self, Group};
+use crate::membership::Group;
 use member::Member;
 use std::future::Future;
 use std::sync::Arc;
@@ -122,12 +129,23 @@ impl Partitioner {
         zookeeper: ZooKeeper,
         directory: impl Into<Arc<str>>,
         items: impl IntoIterator<Item = Arc<str>>,
-        mutants: Mutants,
     ) -> Partitioner {
         let mut items: Vec<Arc<str>> = items.into_iter().collect();
         items.sort();
         items.dedup();
-        Partitioner { zookeeper, directory: directory.into(), items: items.into(), mutants }
+        Partitioner {
+            zookeeper,
+            directory: directory.into(),
+            items: items.into(),
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Partitioner {
+        Partitioner { mutants, ..self }
     }
 
     /// Takes part as the member `id`, an id that no other process uses, across sessions. `work` is begun with each
@@ -208,7 +226,7 @@ impl Partitioner {
         F: Future<Output = T>,
     {
         let directory = members(&self.directory);
-        let group = Group::new(self.zookeeper.clone(), directory, membership::Mutants::NONE);
+        let group = Group::new(self.zookeeper.clone(), directory);
         loop {
             let membership = group.join(session, id).await?;
             let member = Member::new(self, session, id);

@@ -1,6 +1,6 @@
 //! Published and likely mistakes of partitioners (recipe rule 3.19).
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published or likely mistake of a partitioner.

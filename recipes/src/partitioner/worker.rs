@@ -87,7 +87,8 @@ async fn take_part(
     stage: Stage,
 ) -> Result<Stage, PartitionError> {
     let (directory, items) = (Arc::clone(&work.directory), work.items.clone());
-    let partitioner = Partitioner::new(zookeeper.clone(), directory, items, work.mutants);
+    let partitioner =
+        Partitioner::new(zookeeper.clone(), directory, items).with_mutants(work.mutants);
     let (round, session, next) = match stage {
         Stage::Before(round) => {
             let session = zookeeper.connect().await;

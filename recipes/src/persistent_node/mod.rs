@@ -18,12 +18,21 @@
 //!
 #![doc = include_str!("../../explored/persistent-node.md")]
 
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
+pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::PersistentSeen;
+#[cfg(feature = "checking")]
 pub use worker::{PersistentWork, Role, persistent_worker};
 
 use crate::helpers::{ensure_path, in_sessions, reconnected, settle, until_known};
@@ -31,33 +40,8 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
-use vivarium_model::named;
 use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::path;
-
-named! {
-    /// A published or likely mistake of a persistent node: a named switch, off by default (recipe rule 3.17),
-    /// asked for at the one place in the recipe where the rule that it breaks is kept.
-    pub enum Mutant ("mutant") {
-        /// A znode of another session is taken for one's own (read in Curator's `PersistentNode`). Breaks nothing that
-        /// is asked: the keeper makes it anew when that session has gone.
-        PersistentAdopts =>
-            "A znode that another session has left is taken for one's own, and vanishes with that \
-             session (read in Curator's PersistentNode); no property falls, since the keeper makes it anew then.",
-        /// A znode that somebody has deleted is not made anew. Breaks PN1.
-        PersistentNotRecreated =>
-            "A znode that somebody has deleted is not made anew.",
-        /// What others write is left there (CURATOR-154, CURATOR-241). Breaks PN3.
-        PersistentDataNotRestored =>
-            "Data that somebody has overwritten is left there (CURATOR-154, CURATOR-241).",
-        /// A close looks for the znode without settling a create in flight. Breaks PN2.
-        PersistentCloseWithoutSettle =>
-            "A close looks for the znode and misses a create that is still pending, which then stays.",
-    }
-}
-
-/// A set of the mutants of the persistent node.
-pub type Mutants = crate::mutants::Mutants<Mutant>;
 
 /// A znode that is kept there. See the module for its contract.
 #[derive(Clone, Debug)]
@@ -74,9 +58,15 @@ impl PersistentNode {
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
         data: impl Into<Data>,
-        mutants: Mutants,
     ) -> PersistentNode {
-        PersistentNode { zookeeper, path: path.into(), data: data.into(), mutants }
+        PersistentNode { zookeeper, path: path.into(), data: data.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> PersistentNode {
+        PersistentNode { mutants, ..self }
     }
 
     /// Keeps the znode there, for as long as this runs.

@@ -65,7 +65,8 @@ pub fn persistent_worker(work: PersistentWork) -> Program {
 
 async fn keep(zookeeper: &ZooKeeper, work: &PersistentWork) -> Result<(), Error> {
     let data = &b"kept"[..];
-    let node = PersistentNode::new(zookeeper.clone(), Arc::clone(&work.path), data, work.mutants);
+    let node = PersistentNode::new(zookeeper.clone(), Arc::clone(&work.path), data)
+        .with_mutants(work.mutants);
     let keeping = race(node.keep(), zookeeper.sleep(work.span));
     let kept = match work.cancel {
         true => zookeeper.cancellable(keeping).await.unwrap_or(Either::Right(())),

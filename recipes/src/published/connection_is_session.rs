@@ -9,7 +9,7 @@
 
 use super::lock::Locker;
 use crate::contention::{AcquireError, Guard, LockSeen};
-use crate::lock::{Lock, Mutants};
+use crate::lock::Lock;
 use std::sync::Arc;
 use vivarium_model::handle::{Either, Program, ZooKeeper, program, race};
 use vivarium_model::op::SessionState;
@@ -23,7 +23,7 @@ pub fn socket_believer(work: Locker) -> Program {
 }
 
 async fn believe(zookeeper: &ZooKeeper, work: &Locker) -> Result<(), AcquireError> {
-    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory), Mutants::NONE);
+    let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory));
     // What it takes for gone: nobody needs to delete it.
     let mut gone: Vec<Guard> = Vec::new();
     let mut round = 0;

@@ -26,6 +26,11 @@ impl Queue {
         let session = patient.session();
         Kept { session, directory, ledger, claiming, producers, stale, mutants }
     }
+
+    /// What no item of another program, or of the same one before, is called.
+    pub(crate) fn item(&self, at: u32) -> String {
+        self.ledger.name(at)
+    }
 }
 
 impl Kept {

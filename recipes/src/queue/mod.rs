@@ -31,7 +31,7 @@
 //! anew, and items have names that never come twice.
 //!
 //! What the recipe tells the monitors is a [`QueueSeen`]; its properties are in [`properties`], its
-//! published mistakes in [`mutant`].
+//! published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -39,18 +39,27 @@
 #![doc = include_str!("../../explored/priority-queue.md")]
 
 mod claim;
+#[cfg(feature = "checking")]
 mod kept;
-pub mod mutant;
+mod mutant;
 pub mod name;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub(crate) use kept::Kept;
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
 pub use name::{ItemName, Mark};
+#[cfg(feature = "checking")]
 pub use properties::{monitors, priority_monitors};
 pub use seen::QueueSeen;
+#[cfg(feature = "checking")]
 pub use worker::{QueueWork, queue_worker};
 
 use crate::helpers::reconnected;
@@ -128,11 +137,7 @@ impl Wake {
 impl Queue {
     /// The queue in `directory`, which is created where it is missing, when it is first used. Waits for a
     /// session.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> Queue {
+    pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Queue {
         let directory = directory.into();
         let patient = Patient::connect(zookeeper).await;
         let ledger = Ledger::new(&patient, &ledgers(&directory)).await;
@@ -143,8 +148,15 @@ impl Queue {
             claiming: None,
             producers: None,
             stale: Vec::new(),
-            mutants,
+            mutants: Mutants::NONE,
         }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Queue {
+        Queue { mutants, ..self }
     }
 
     /// The same, of which is known how many producers it has: when so many have said their last word
@@ -254,11 +266,6 @@ impl Queue {
     /// The handle.
     pub fn zookeeper(&self) -> &ZooKeeper {
         self.patient.zookeeper()
-    }
-
-    /// What no item of another program, or of the same one before, is called.
-    pub(crate) fn item(&self, at: u32) -> String {
-        self.ledger.name(at)
     }
 
     pub(crate) async fn put_marked(&mut self, item: &[u8], mark: Mark) -> Result<(), Error> {

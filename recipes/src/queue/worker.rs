@@ -79,7 +79,7 @@ async fn next(zookeeper: ZooKeeper, work: &QueueWork, stage: Stage) -> Result<Ro
     Ok(Round::Again(match stage {
         Stage::Open => {
             let directory = Arc::clone(&work.directory);
-            let queue = Queue::open(zookeeper.clone(), directory, work.mutants).await;
+            let queue = Queue::open(zookeeper.clone(), directory).await.with_mutants(work.mutants);
             let kept = queue.with_producers(work.producers).keep();
             if work.puts.is_none() {
                 behind_puts(work, kept)

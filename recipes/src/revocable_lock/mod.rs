@@ -28,11 +28,11 @@
 //! ```
 //! use vivarium_model::handle::ZooKeeper;
 //! use vivarium_recipes::contention::AcquireError;
-//! use vivarium_recipes::revocable_lock::{Mutants, RevocableLock};
+//! use vivarium_recipes::revocable_lock::RevocableLock;
 //!
 //! /// Works in the background, until somebody has something urgent.
 //! async fn background(zookeeper: ZooKeeper, work: impl Future<Output = ()>) -> Result<(), AcquireError> {
-//!     let lock = RevocableLock::new(zookeeper, "/locks/disk", Mutants::NONE);
+//!     let lock = RevocableLock::new(zookeeper, "/locks/disk");
 //!     let guard = lock.acquire().await?;
 //!     // Done, asked for, or lost: in each case the lock is given back.
 //!     let _ = guard.unless_asked(work).await;
@@ -42,7 +42,7 @@
 //!
 //! /// Has something urgent.
 //! async fn urgent(zookeeper: ZooKeeper) -> Result<(), AcquireError> {
-//!     let lock = RevocableLock::new(zookeeper, "/locks/disk", Mutants::NONE);
+//!     let lock = RevocableLock::new(zookeeper, "/locks/disk");
 //!     lock.ask().await?;
 //!     let guard = lock.acquire().await?;
 //!     guard.release().await;
@@ -61,20 +61,27 @@
 
 mod guard;
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod revoker;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
 pub use guard::{Interruption, Noted, RevocableGuard};
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::{Force, monitors};
 pub use revoker::{Request, Taking};
 pub use seen::RevocationSeen;
+#[cfg(feature = "checking")]
 pub use worker::{RevocableWork, Turn, revocable_lock_worker};
 
 use crate::contention::AcquireError;
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
 use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::time::Duration;
@@ -95,12 +102,15 @@ pub struct RevocableLock {
 
 impl RevocableLock {
     /// The lock in `directory`, which the first attempt creates where it is missing.
-    pub fn new(
-        zookeeper: ZooKeeper,
-        directory: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> RevocableLock {
-        RevocableLock { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RevocableLock {
+        RevocableLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> RevocableLock {
+        RevocableLock { mutants, ..self }
     }
 
     /// Waits for the lock, for as long as it takes.
@@ -110,8 +120,7 @@ impl RevocableLock {
     /// # Errors
     /// As [`Lock::acquire`].
     pub async fn acquire(&self) -> Result<RevocableGuard, AcquireError> {
-        let lock =
-            Lock::new(self.zookeeper.clone(), Arc::clone(&self.directory), lock::Mutants::NONE);
+        let lock = Lock::new(self.zookeeper.clone(), Arc::clone(&self.directory));
         let guard = lock.acquire().await?;
         let (zookeeper, directory) = (self.zookeeper.clone(), Arc::clone(&self.directory));
         Ok(RevocableGuard::new(zookeeper, directory, guard, self.mutants))

@@ -1,6 +1,6 @@
 //! Published and likely mistakes of revocable locks (recipe rule 3.11).
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published or likely mistake of a revocable lock.

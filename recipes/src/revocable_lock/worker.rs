@@ -50,7 +50,8 @@ pub fn revocable_lock_worker(work: RevocableWork) -> Program {
 }
 
 async fn take(zookeeper: &ZooKeeper, work: &RevocableWork, turn: Turn) -> Result<(), AcquireError> {
-    let lock = RevocableLock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let lock = RevocableLock::new(zookeeper.clone(), Arc::clone(&work.directory))
+        .with_mutants(work.mutants);
     let acquire = async {
         match turn {
             Turn::Hold | Turn::Insist => {}

@@ -25,11 +25,18 @@
 #![doc = include_str!("../../explored/rwlock.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
+#[cfg(feature = "checking")]
 pub use worker::{RwLockWork, Turn, rw_lock_worker};
 
 #[cfg(doc)]
@@ -65,8 +72,15 @@ pub struct WriteGuard {
 
 impl RwLock {
     /// The lock in `directory`, which the first attempt creates where it is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>, mutants: Mutants) -> RwLock {
-        RwLock { zookeeper, directory: directory.into(), mutants }
+    pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RwLock {
+        RwLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> RwLock {
+        RwLock { mutants, ..self }
     }
 
     /// Waits until it may read, for as long as it takes.

@@ -1,7 +1,7 @@
 //! Published mistakes of read-write locks (recipe rule 3.2).
 
 use crate::contention::contender::{Contender, Kind};
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of a read-write lock.

@@ -45,7 +45,8 @@ pub fn rw_lock_worker(work: RwLockWork) -> Program {
 }
 
 async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<(), AcquireError> {
-    let lock = RwLock::new(zookeeper.clone(), Arc::clone(&work.directory), work.mutants);
+    let lock =
+        RwLock::new(zookeeper.clone(), Arc::clone(&work.directory)).with_mutants(work.mutants);
     if turn == Turn::Read {
         let read = async {
             match work.routine.patience {

@@ -27,11 +27,18 @@
 #![doc = include_str!("../../explored/semaphore.md")]
 
 mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
+#[cfg(feature = "checking")]
 pub use worker::{SemaphoreWork, semaphore_worker};
 
 #[cfg(doc)]
@@ -39,7 +46,9 @@ use crate::contention::LockSeen;
 use crate::contention::contender;
 use crate::contention::{AcquireError, FencedError, Guard, LeaseAttempt, Loss};
 use crate::helpers::{ensure_path, next_session};
-use crate::lock::{self, Lock};
+#[cfg(feature = "checking")]
+use crate::lock;
+use crate::lock::Lock;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
@@ -60,9 +69,16 @@ pub type Permit = Guard;
 
 impl Semaphore {
     /// The semaphore in `directory`, of so many permits. The first attempt creates what is missing.
-    pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32, mutants: Mutants) -> Semaphore {
+    pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32) -> Semaphore {
         let (turns, leases) = (turns(directory).into(), leases(directory).into());
-        Semaphore { zookeeper, turns, leases, permits, mutants }
+        Semaphore { zookeeper, turns, leases, permits, mutants: Mutants::NONE }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> Semaphore {
+        Semaphore { mutants, ..self }
     }
 
     /// Waits for a permit, for as long as it takes.
@@ -79,12 +95,7 @@ impl Semaphore {
             return self.count_then_create().await;
         }
         loop {
-            let leaking = match self.mutants.has(Mutant::InnerLockLeak) {
-                true => lock::Mutant::LeakOnCancel.into(),
-                false => lock::Mutants::NONE,
-            };
-            let turns = Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns), leaking);
-            let turn = turns.acquire().await?;
+            let turn = self.turns().acquire().await?;
             match self.take(&turn).await {
                 Ok(permit) => {
                     turn.release().await;
@@ -117,6 +128,16 @@ impl Semaphore {
     pub async fn acquire_timeout(&self, patience: Duration) -> Result<Permit, AcquireError> {
         let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
         acquired.unwrap_or(Err(AcquireError::TimedOut))
+    }
+
+    /// The lock whose holder may create a lease.
+    fn turns(&self) -> Lock {
+        let lock = Lock::new(self.zookeeper.clone(), Arc::clone(&self.turns));
+        #[cfg(feature = "checking")]
+        if self.mutants.has(Mutant::InnerLockLeak) {
+            return lock.with_mutants(lock::Mutant::LeakOnCancel.into());
+        }
+        lock
     }
 
     /// Creates a lease, and waits until it is a permit.

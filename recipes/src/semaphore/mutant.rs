@@ -1,6 +1,6 @@
 //! Published mistakes of semaphores (recipe rule 3.14).
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published mistake of a semaphore.

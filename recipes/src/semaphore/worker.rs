@@ -30,7 +30,8 @@ pub fn semaphore_worker(work: SemaphoreWork) -> Program {
 }
 
 async fn hold(zookeeper: &ZooKeeper, work: &SemaphoreWork) -> Result<(), AcquireError> {
-    let semaphore = Semaphore::new(zookeeper.clone(), &work.directory, work.permits, work.mutants);
+    let semaphore =
+        Semaphore::new(zookeeper.clone(), &work.directory, work.permits).with_mutants(work.mutants);
     let acquire = async {
         match work.routine.patience {
             Some(patience) => semaphore.acquire_timeout(patience).await,

@@ -26,11 +26,11 @@
 //! use vivarium_model::error::Error;
 //! use vivarium_model::handle::ZooKeeper;
 //! use vivarium_recipes::counter::{Verdict, number};
-//! use vivarium_recipes::shared_value::{Mutants, SharedValue};
+//! use vivarium_recipes::shared_value::SharedValue;
 //!
 //! /// Raises the limit, unless somebody else changes it meanwhile.
 //! async fn raise(zookeeper: ZooKeeper) -> Result<bool, Error> {
-//!     let mut limit = SharedValue::open(zookeeper, "/limit", Mutants::default()).await;
+//!     let mut limit = SharedValue::open(zookeeper, "/limit").await;
 //!     let current = limit.get().await?;
 //!     let more = (number(&current.value) + 1).to_string();
 //!     Ok(limit.try_set(&current, more.as_bytes()).await? == Verdict::Set)
@@ -42,36 +42,27 @@
 //!
 #![doc = include_str!("../../explored/shared-value.md")]
 
+#[cfg(feature = "checking")]
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
+pub use mutant::Mutants;
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::SharedValueSeen;
+#[cfg(feature = "checking")]
 pub use worker::{SharedValueWork, shared_value_worker};
 
-use crate::cache::{self, CacheEvent, Cached, NodeCache};
-use crate::counter::{self, AtomicValue, Changed, Current, Verdict};
+use crate::cache::{CacheEvent, Cached, NodeCache};
+use crate::counter::{AtomicValue, Changed, Current, Verdict};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-
-/// The mutants of both halves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mutants {
-    /// How it is written.
-    pub writing: counter::Mutants,
-    /// How it is followed.
-    pub following: cache::Mutants,
-}
-
-impl Mutants {
-    /// Those of these names; names of anything else are left out.
-    pub fn of_names(names: &[&str]) -> Mutants {
-        let writing = counter::Mutants::of_names(names);
-        Mutants { writing, following: cache::Mutants::of_names(names) }
-    }
-}
 
 /// A value that everybody follows. See the module for its contract.
 pub struct SharedValue {
@@ -83,15 +74,20 @@ pub struct SharedValue {
 
 impl SharedValue {
     /// The value in this znode, which [`SharedValue::get`] creates where it is missing. Waits for a session.
-    pub async fn open(
-        zookeeper: ZooKeeper,
-        path: impl Into<Arc<str>>,
-        mutants: Mutants,
-    ) -> SharedValue {
+    pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> SharedValue {
         let path = path.into();
-        let value = AtomicValue::open(zookeeper.clone(), Arc::clone(&path), mutants.writing).await;
-        let cache = NodeCache::new(zookeeper.clone(), Arc::clone(&path), mutants.following);
+        let value = AtomicValue::open(zookeeper.clone(), Arc::clone(&path)).await;
+        let cache = NodeCache::new(zookeeper.clone(), Arc::clone(&path));
         SharedValue { zookeeper, path, value, cache }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> SharedValue {
+        let Mutants { writing, following } = mutants;
+        let (value, cache) = (self.value.with_mutants(writing), self.cache.with_mutants(following));
+        SharedValue { value, cache, ..self }
     }
 
     /// The same, which keeps the ids of so many changes. As [`AtomicValue::keeping`].

@@ -47,8 +47,8 @@ pub fn shared_value_worker(work: SharedValueWork) -> Program {
 }
 
 async fn share(zookeeper: &ZooKeeper, work: &SharedValueWork) -> Result<(), Error> {
-    let shared = SharedValue::open(zookeeper.clone(), Arc::clone(&work.path), work.mutants);
-    let mut shared = shared.await;
+    let shared = SharedValue::open(zookeeper.clone(), Arc::clone(&work.path)).await;
+    let mut shared = shared.with_mutants(work.mutants);
     if let Some(ids) = work.keeping {
         shared = shared.keeping(ids);
     }

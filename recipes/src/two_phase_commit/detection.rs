@@ -180,16 +180,18 @@ impl TwoPhaseCommit {
         Ok(if gone { Known::Gone } else { Known::Nothing })
     }
 
+    /// Where sites show their presence.
     fn present(&self) -> String {
-        super::properties::presences_of(&self.transaction)
+        format!("{}/present", self.transaction)
     }
 
     fn presence_of(&self, site: &str) -> String {
         format!("{}/{site}", self.present())
     }
 
+    /// Where the coordinator shows its presence.
     fn coordinator(&self) -> String {
-        super::properties::coordinator_of(&self.transaction)
+        format!("{}/coordinator", self.transaction)
     }
 }
 

@@ -45,17 +45,26 @@
 
 mod coordinator;
 mod detection;
-pub mod mutant;
+mod mutant;
+#[cfg(feature = "checking")]
 pub mod properties;
 mod seen;
 mod tally;
+#[cfg(feature = "checking")]
 mod variant;
+#[cfg(feature = "checking")]
 pub mod worker;
 
+#[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
+#[cfg(not(feature = "checking"))]
+pub(crate) use mutant::{Mutant, Mutants};
+#[cfg(feature = "checking")]
 pub use properties::monitors;
 pub use seen::{CommitSeen, Decision, Why};
+#[cfg(feature = "checking")]
 pub use variant::ephemeral_votes;
+#[cfg(feature = "checking")]
 pub use worker::{CommitWork, Part, Way, commit_worker};
 
 use crate::helpers::{ensure_path, until_known};
@@ -90,9 +99,20 @@ impl TwoPhaseCommit {
         zookeeper: ZooKeeper,
         transaction: impl Into<Arc<str>>,
         who: impl Into<Arc<str>>,
-        mutants: Mutants,
     ) -> TwoPhaseCommit {
-        TwoPhaseCommit { zookeeper, transaction: transaction.into(), who: who.into(), mutants }
+        TwoPhaseCommit {
+            zookeeper,
+            transaction: transaction.into(),
+            who: who.into(),
+            mutants: Mutants::NONE,
+        }
+    }
+
+    /// Plants published mistakes in the recipe, to test its checkers.
+    #[cfg(feature = "checking")]
+    #[must_use]
+    pub fn with_mutants(self, mutants: Mutants) -> TwoPhaseCommit {
+        TwoPhaseCommit { mutants, ..self }
     }
 
     /// Begins the transaction of these sites; one that was begun before is left as it is.
@@ -328,7 +348,7 @@ impl TwoPhaseCommit {
     }
 
     fn votes(&self) -> String {
-        properties::votes_of(&self.transaction)
+        format!("{}/votes", self.transaction)
     }
 
     fn vote_of(&self, site: &str) -> String {
@@ -336,7 +356,7 @@ impl TwoPhaseCommit {
     }
 
     fn decision(&self) -> String {
-        properties::decision_of(&self.transaction)
+        format!("{}/decision", self.transaction)
     }
 }
 

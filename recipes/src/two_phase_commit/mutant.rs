@@ -3,7 +3,7 @@
 //!
 //! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
 
-use vivarium_model::named;
+use crate::mutants::named;
 
 named! {
     /// A published or likely mistake of a two-phase commit.

@@ -122,12 +122,8 @@ async fn transact(
 ) -> Result<Decision, Error> {
     let path: Arc<str> = format!("{}/{number}", work.directory).into();
     in_sessions(zookeeper, |zookeeper, session| {
-        let commit = TwoPhaseCommit::new(
-            zookeeper.clone(),
-            Arc::clone(&path),
-            work.part.name(),
-            work.mutants,
-        );
+        let commit = TwoPhaseCommit::new(zookeeper.clone(), Arc::clone(&path), work.part.name())
+            .with_mutants(work.mutants);
         async move {
             let part = take_part(&commit, work, number, session);
             match patiently(&zookeeper, work, part).await {

@@ -9,7 +9,7 @@ use vivarium_model::op::{Data, Op, OpResult, Version};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::txn::TxnBody;
 use vivarium_recipes::lock::{
-    AcquireError, FencedError, Lock, LockWork, Loss, Mutants, Release, lock_worker, monitors,
+    AcquireError, FencedError, Lock, LockWork, Loss, Release, lock_worker, monitors,
 };
 
 const LOCK: &str = "/locks/a";
@@ -20,7 +20,7 @@ fn double() -> Double {
 }
 
 fn lock(zookeeper: &ZooKeeper) -> Lock {
-    Lock::new(zookeeper.clone(), LOCK, Mutants::NONE)
+    Lock::new(zookeeper.clone(), LOCK)
 }
 
 /// Acquires, holds for a second, releases, and says how.
@@ -421,7 +421,7 @@ fn a_directory_that_cannot_be_used_is_refused() {
     double.start(
         ONE,
         &program(|zookeeper| async move {
-            let lock = Lock::new(zookeeper.clone(), "no path", Mutants::NONE);
+            let lock = Lock::new(zookeeper.clone(), "no path");
             let refused = lock.acquire().await.err().map(|error| error.to_string());
             Err(refused.unwrap_or_default())
         }),

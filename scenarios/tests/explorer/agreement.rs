@@ -102,7 +102,7 @@ where
 }
 
 async fn contender(zookeeper: ZooKeeper, mutants: Mutants) -> Result<(), String> {
-    let guard = Lock::new(zookeeper.clone(), "/lock", mutants).acquire().await;
+    let guard = Lock::new(zookeeper.clone(), "/lock").with_mutants(mutants).acquire().await;
     let guard = guard.map_err(|error| error.to_string())?;
     let token = guard.token().0;
     let _ = zookeeper.write_resource("ledger", Some(token), 0).await;

@@ -2,11 +2,11 @@
 
 use super::exhibit::{assert_holds, explored, two};
 use vivarium::prelude::*;
-use vivarium::recipes::cache::{self, CacheEvent, CacheSeen, Mutants, TreeCache};
+use vivarium::recipes::cache::{self, CacheEvent, CacheSeen, TreeCache};
 
 /// Goes by its copy of everything until it has seen what it waits for.
 async fn reader(zk: ZooKeeper) -> Result<(), String> {
-    let mut copy = TreeCache::new(zk.clone(), "/", Mutants::NONE);
+    let mut copy = TreeCache::new(zk.clone(), "/");
     while copy.get("/app/done").is_none() {
         let event = copy.next().await.map_err(|error| error.to_string())?;
         let znodes = copy.znodes().map(|(path, znode)| (path.clone(), znode.clone())).collect();

@@ -1,9 +1,9 @@
 //! Barriers as a program uses them: what each call answers, and what is left behind.
 
 use vivarium::prelude::*;
-use vivarium_recipes::barrier::{self, Barrier, WaitError};
+use vivarium_recipes::barrier::{Barrier, WaitError};
 use vivarium_recipes::double_barrier::properties::{Emptiness, Enough};
-use vivarium_recipes::double_barrier::{self, DoubleBarrier, EnterError, LeaveError};
+use vivarium_recipes::double_barrier::{DoubleBarrier, EnterError, LeaveError};
 
 const SHORT: Duration = Duration::from_millis(100);
 /// Within it, what is left to the background is done.
@@ -18,7 +18,7 @@ fn expect<T: PartialEq + std::fmt::Debug>(saw: T, expected: T) -> Result<(), Str
 }
 
 async fn raises_and_lowers(zookeeper: ZooKeeper) -> Result<(), String> {
-    let barrier = Barrier::new(zookeeper, "/a/b/barrier", barrier::Mutants::NONE);
+    let barrier = Barrier::new(zookeeper, "/a/b/barrier");
     text(barrier.wait().await)?;
     let raised = text(barrier.raise().await)?;
     // It is up already.
@@ -38,7 +38,7 @@ fn a_barrier_holds_while_it_is_up() {
 #[test]
 fn a_path_that_cannot_be_is_refused() {
     let refused = |zookeeper: ZooKeeper| async move {
-        let barrier = Barrier::new(zookeeper.clone(), "no path", barrier::Mutants::NONE);
+        let barrier = Barrier::new(zookeeper.clone(), "no path");
         expect(barrier.raise().await, Err(Error::BadArguments))?;
         let double = double(&zookeeper, 1, "no path");
         let entered = double.enter(0).await.map(drop);
@@ -48,8 +48,7 @@ fn a_path_that_cannot_be_is_refused() {
 }
 
 fn double(zookeeper: &ZooKeeper, parties: usize, path: &str) -> DoubleBarrier {
-    let mutants = double_barrier::Mutants::NONE;
-    DoubleBarrier::new(zookeeper.clone(), path, "me", parties, mutants)
+    DoubleBarrier::new(zookeeper.clone(), path, "me", parties)
 }
 
 async fn goes_in_and_out(zookeeper: ZooKeeper) -> Result<(), String> {
@@ -95,8 +94,7 @@ fn who_gives_up_or_is_cancelled_leaves_no_registration() {
 /// The first client stays inside while the other leaves, and waits for it not for ever.
 async fn leaves_without_the_other(zookeeper: ZooKeeper) -> Result<(), String> {
     let party = format!("party {}", zookeeper.client().0);
-    let mutants = double_barrier::Mutants::NONE;
-    let pair = DoubleBarrier::new(zookeeper.clone(), "/double", party, 2, mutants);
+    let pair = DoubleBarrier::new(zookeeper.clone(), "/double", party, 2);
     let inside = text(pair.enter(0).await)?;
     if zookeeper.client() == ClientId(1) {
         zookeeper.sleep(LONG).await;

@@ -39,26 +39,6 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// Where a transaction has its votes.
-pub(super) fn votes_of(transaction: &str) -> String {
-    format!("{transaction}/votes")
-}
-
-/// Where it has its decision.
-pub(super) fn decision_of(transaction: &str) -> String {
-    format!("{transaction}/decision")
-}
-
-/// Where sites show their presence.
-pub(super) fn presences_of(transaction: &str) -> String {
-    format!("{transaction}/present")
-}
-
-/// Where the coordinator does.
-pub(super) fn coordinator_of(transaction: &str) -> String {
-    format!("{transaction}/coordinator")
-}
-
 /// What happened to a znode.
 enum Change<'a> {
     /// It was created, or has a new content.

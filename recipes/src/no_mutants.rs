@@ -1,0 +1,37 @@
+//! Stands for `mutants` without the feature `checking`: no mutant has a name or a switch, and each question for one
+//! is answered by a constant.
+
+use std::marker::PhantomData;
+
+/// Declares the variants, without their texts.
+macro_rules! named {
+    (
+        $(#[$of_enum:meta])* pub enum $enum:ident ($kind:literal) {
+            $($(#[$of_variant:meta])* $variant:ident => $summary:literal,)+
+        }
+    ) => {
+        #[allow(dead_code, reason = "only workers ask for some of them")]
+        #[allow(clippy::enum_variant_names, reason = "names are those of the command line")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $enum {
+            $($variant,)+
+        }
+    };
+}
+
+pub(crate) use named;
+
+/// The empty set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mutants<M>(PhantomData<M>);
+
+impl<M> Mutants<M> {
+    /// The recipe as it should be.
+    pub(crate) const NONE: Mutants<M> = Mutants(PhantomData);
+
+    /// No mutant is ever on.
+    #[inline]
+    pub(crate) fn has(self, _mutant: M) -> bool {
+        false
+    }
+}

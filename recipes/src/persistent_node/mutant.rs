@@ -1,0 +1,27 @@
+//! The mutants of the persistent node: published and likely mistakes as named switches, off by default (recipe rule 3.17).
+
+use crate::mutants::named;
+
+named! {
+    /// A published or likely mistake of a persistent node: a named switch, off by default (recipe rule 3.17),
+    /// asked for at the one place in the recipe where the rule that it breaks is kept.
+    pub enum Mutant ("mutant") {
+        /// A znode of another session is taken for one's own (read in Curator's `PersistentNode`). Breaks nothing that
+        /// is asked: the keeper makes it anew when that session has gone.
+        PersistentAdopts =>
+            "A znode that another session has left is taken for one's own, and vanishes with that \
+             session (read in Curator's PersistentNode); no property falls, since the keeper makes it anew then.",
+        /// A znode that somebody has deleted is not made anew. Breaks PN1.
+        PersistentNotRecreated =>
+            "A znode that somebody has deleted is not made anew.",
+        /// What others write is left there (CURATOR-154, CURATOR-241). Breaks PN3.
+        PersistentDataNotRestored =>
+            "Data that somebody has overwritten is left there (CURATOR-154, CURATOR-241).",
+        /// A close looks for the znode without settling a create in flight. Breaks PN2.
+        PersistentCloseWithoutSettle =>
+            "A close looks for the znode and misses a create that is still pending, which then stays.",
+    }
+}
+
+/// A set of the mutants of the persistent node.
+pub type Mutants = crate::mutants::Mutants<Mutant>;
