@@ -58,7 +58,8 @@ fn it_fails_as_the_readme_shows() {
     let mut rest = printed.as_str();
     for part in block("text").split(['…', '\n']).map(words) {
         let found = rest.split_once(&part);
-        let at = found.unwrap_or_else(|| panic!("README.md shows {part:?}, but the test prints\n{failure}"));
+        let at = found
+            .unwrap_or_else(|| panic!("README.md shows {part:?}, but the test prints\n{failure}"));
         rest = at.1;
     }
 }

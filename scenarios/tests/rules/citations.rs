@@ -36,10 +36,9 @@ pub(crate) struct Citation {
 }
 
 /// The words that point at documents which nobody else has, or that were the names of rules once.
-const GONE: [&str; 8] = [
+const GONE: [&str; 7] = [
     "semantics page",
     "semantics.md",
-    "recipes.md",
     "museum.md",
     "museum row",
     "reduction.md",
