@@ -11,8 +11,10 @@
 //! | [`real_servers`] | the model against real servers, and defects of today's ZooKeeper |
 //! | [`published_fixes`] | repairs of public bug reports that are violated too |
 
-/// A module for each chapter. The first definition of a link counts, so a chapter's links lead to modules here, and to
-/// files elsewhere.
+// Documentation tests only compile the chapters' tests; `.ci/user` runs them.
+#![allow(clippy::test_attr_in_doctest)]
+
+/// A module for each chapter. Markdown takes the first definition of a link: here a module, in the files another file.
 macro_rules! chapters {
     ($($name:ident: $file:literal,)*) => {$(
         #[doc = "[failure]: crate::guide::failure"]
