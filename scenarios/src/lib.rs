@@ -27,7 +27,8 @@
 //! ```
 //!
 //! A violation panics with the property, what it saw, and the line that replays it. The same
-//! scenarios that this crate's own catalogue holds are run by the `vivarium` binary.
+//! scenarios that this crate's own catalogue holds are run by the `vivarium` binary. The [`guide`] has the rest, chapter
+//! by chapter.
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ mod exploration;
 pub mod findings;
 #[cfg(feature = "explore")]
 pub mod fuzz;
+pub mod guide;
 pub mod prelude;
 pub mod properties;
 mod replaying;

@@ -1,29 +1,65 @@
-//! The README's example, run: there it is only compiled.
+//! The README's test is this one, and fails as the README shows.
 #![cfg(feature = "explore")]
 
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::Path;
 use vivarium::prelude::*;
 
-async fn lead_once(zk: ZooKeeper) -> Result<(), String> {
-    zk.connect().await;
-    if let Ok((_, stat)) = zk.create("/leader", b"", CreateMode::Ephemeral).await {
-        zk.custom("leads", &[("token", stat.czxid.into())]);
-        let _ = zk.set_data("/leader", b"here", Version::Any).await;
-        zk.custom("resigned", &[]);
-        let _ = zk.delete("/leader", Version::Any).await;
-    }
-    Ok(())
+async fn hold_once(zk: ZooKeeper) -> Result<(), String> {
+    let held = in_sessions(&zk, |zk, _session| async move {
+        match zk.create("/lock", b"", CreateMode::Ephemeral).await {
+            Ok(_) => zk.custom("acquired", &[]),
+            // Another client holds the lock, or the outcome is unknown.
+            Err(Error::NodeExists | Error::ConnectionLoss) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        zk.sleep(Duration::from_millis(100)).await; // the work
+        zk.custom("released", &[]);
+        ensure_deleted(&zk, "/lock").await // repeated after ConnectionLoss
+    });
+    held.await.map_err(|error| error.to_string())
+}
+
+#[ignore = "it is meant to fail: the test below runs it"]
+#[test]
+fn one_client_at_a_time_holds_the_lock() {
+    Test::new("lock", hold_once)
+        .monitor(never_two_at_once("acquired", "released"))
+        .explore(&Exploration::new().clients(3).lost(1));
+}
+
+/// The text of the README's first block of this language.
+fn block(language: &str) -> String {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    let begins = format!("\n```{language}\n");
+    let (_, block) = readme.split_once(&begins).unwrap_or_else(|| panic!("no {language} block"));
+    block.split_once("\n```").expect("it has an end").0.to_string()
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn there_is_one_leader_whichever_session_expires() {
-    let fold = |terms: &mut i64, _: &Said<'_>| {
-        *terms += 1;
-        *terms <= 2
-    };
-    vivarium::Test::new("leader", lead_once)
-        .monitor(never_two_at_once("leads", "resigned").token("token"))
-        .monitor(always("at most two terms", 0, fold).on("leads"))
-        .monitor(eventually("leads"))
-        .monitor(no_ghosts_under("/leader"))
-        .explore(&Exploration::new().clients(2).expiries(1));
+fn the_readme_has_this_program() {
+    for part in block("rust").split("\n\n") {
+        assert!(include_str!("readme.rs").contains(part), "not in this file:\n{part}");
+    }
+}
+
+/// Apart from what the README leaves out by `…`.
+#[test]
+fn it_fails_as_the_readme_shows() {
+    let failure = catch_unwind(one_client_at_a_time_holds_the_lock).expect_err("it is violated");
+    let failure = failure.downcast::<String>().expect("it says why");
+    let printed = words(&failure);
+    let mut rest = printed.as_str();
+    for part in block("text").split(['…', '\n']).map(words) {
+        let found = rest.split_once(&part);
+        let at = found
+            .unwrap_or_else(|| panic!("README.md shows {part:?}, but the test prints\n{failure}"));
+        rest = at.1;
+    }
 }

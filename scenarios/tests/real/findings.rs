@@ -1,4 +1,4 @@
-//! List, pages and README of the findings say the same; a real server shows one of them. That part is skipped with a
+//! List, pages and the guide's table of the findings say the same; a real server shows one of them. That part is skipped with a
 //! word where ZooKeeper or Java is not installed.
 #![cfg(feature = "explore")]
 
@@ -61,15 +61,31 @@ fn every_page_is_of_a_finding_and_every_name_is_there_once() {
 }
 
 #[test]
-fn the_readme_has_a_row_for_each_finding() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).expect("the README");
+fn the_guide_has_a_row_for_each_finding_and_no_other() {
+    let guide = pages().join("../guide/real-servers.md");
+    let guide = fs::read_to_string(guide).expect("the chapter");
     for finding in FINDINGS {
-        let begins = format!("| [`{0}`](scenarios/findings/{0}.md) |", finding.name);
-        let row = readme.lines().find(|line| line.starts_with(&begins));
+        let begins = format!("| [`{0}`](../findings/{0}.md) |", finding.name);
+        let row = guide.lines().find(|line| line.starts_with(&begins));
         let row = row.unwrap_or_else(|| panic!("{} is missing", finding.name));
         assert!(row.contains(&tracker(finding)), "{row}");
     }
+    assert_eq!(guide.matches("\n| [`").count(), FINDINGS.len());
+}
+
+/// How many of them have no entry in the tracker, too.
+#[test]
+fn readme_and_guide_say_how_many_findings_there_are() {
+    let read = |path: &str| {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
+        text.expect("it is there").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let count = format!("{} defects of today's ZooKeeper", FINDINGS.len());
+    for path in ["README.md", "guide/README.md", "guide/real-servers.md"] {
+        assert!(read(path).contains(&count), "{path}: {count}");
+    }
+    let new = FINDINGS.iter().filter(|finding| finding.tracker.is_none()).count();
+    assert!(read("README.md").contains(&format!("{new} of them have no entry")), "{new}");
 }
 
 #[test]

@@ -36,10 +36,9 @@ pub(crate) struct Citation {
 }
 
 /// The words that point at documents which nobody else has, or that were the names of rules once.
-const GONE: [&str; 8] = [
+const GONE: [&str; 7] = [
     "semantics page",
     "semantics.md",
-    "recipes.md",
     "museum.md",
     "museum row",
     "reduction.md",
@@ -124,8 +123,9 @@ pub(crate) fn broken(books: &Books, file: &File) -> Vec<String> {
 pub(crate) fn shown(file: &File) -> Vec<String> {
     let is_help = file.path.contains("/src/cli/") && file.kind() == Kind::Rust;
     let help = if is_help { file.help() } else { Vec::new() };
-    // The README is what users read first: it may name a book, and cites no rule.
-    let prose = if file.path == "README.md" { file.prose() } else { Vec::new() };
+    // README and guide are for users: they may name a book, and cite no rule.
+    let is_for_users = file.path == "README.md" || file.path.starts_with("scenarios/guide/");
+    let prose = if is_for_users { file.prose() } else { Vec::new() };
     let words = [file.printed(), help, prose];
     let cited = words.iter().flat_map(|words| citations(words));
     cited
@@ -237,6 +237,7 @@ mod tests {
         assert_eq!(help.len(), 2, "{help:?}");
         assert_eq!(shown(&File::new("a.snap", "see rule 6.7.1")).len(), 1);
         assert_eq!(shown(&File::new("README.md", "see rule 6.7.1")).len(), 1);
+        assert_eq!(shown(&File::new("scenarios/guide/a.md", "see rule 6.7.1")).len(), 1);
         assert_eq!(shown(&File::new("ARCHITECTURE.md", "see rule 6.7.1")), [""; 0]);
     }
 
