@@ -37,6 +37,7 @@
 
 mod attempt;
 mod claim;
+mod deletion;
 pub mod mutant;
 pub mod properties;
 mod seen;

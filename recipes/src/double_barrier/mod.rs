@@ -49,7 +49,8 @@ pub mod properties;
 mod seen;
 pub mod worker;
 
-pub use guard::{Entered, LeaveError};
+pub use guard::Entered;
+pub use leaving::LeaveError;
 pub use mutant::{Mutant, Mutants};
 pub use properties::monitors;
 pub use seen::DoubleBarrierSeen;

@@ -38,7 +38,8 @@ mod seen;
 mod view;
 pub mod worker;
 
-pub use guard::{Leave, Membership};
+pub use guard::Membership;
+pub use janitor::Leave;
 pub use mutant::{Mutant, Mutants};
 pub use properties::monitors;
 pub use seen::MembershipSeen;

@@ -1,17 +1,24 @@
 //! The books of rules (`model/RULES.md`, `recipes/RULES.md`) and all that cites them say the same.
 //!
 //! Citations lead to a rule, rules are cited, users are told sentences and not numbers, and what the
-//! registers say of properties, monitors and planted faults is so; and every file is built. Each check takes texts, and is shown
-//! to object to a mistake (the tests of its module).
+//! registers say of properties, monitors and planted faults is so. Every file is built. Imports lead down, as
+//! ARCHITECTURE.md states, and in no circle; what the documents list is complete. Each check takes texts, and is
+//! shown to object to a mistake (the tests of its module).
 
 mod book;
 mod citations;
+mod imports;
+mod layers;
+mod lists;
 mod modules;
 mod register;
+mod scan;
 mod text;
 
 use book::Book;
 use citations::{Books, Which};
+use imports::{Known as KnownImport, Modules};
+use layers::Layers;
 use register::{Known, Property};
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,6 +32,57 @@ use vivarium_sim::Drawn;
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
+
+/// The crates: their folders, and their names in code.
+const CRATES: [(&str, &str); 5] = [
+    ("model", "vivarium_model"),
+    ("recipes", "vivarium_recipes"),
+    ("sim", "vivarium_sim"),
+    ("reports", "vivarium_reports"),
+    ("scenarios", "vivarium"),
+];
+
+/// Imports that lead up, or close a circle, and stay.
+const KNOWN_IMPORTS: [KnownImport; 7] = [
+    KnownImport {
+        from: "model::program::machines",
+        to: "model::client",
+        why: "each program has a client machine, which all that it asks goes through",
+    },
+    KnownImport {
+        from: "model::vocabulary::effect",
+        to: "model::client",
+        why: "`Effects` has room for a client machine's effects, so that a step allocates none",
+    },
+    KnownImport {
+        from: "model::vocabulary::effect",
+        to: "model::program",
+        why: "`Effects` has room for what passes a client machine, so that a step allocates none",
+    },
+    KnownImport {
+        from: "model::world",
+        to: "model::property",
+        why: "a world runs the monitors, and monitors look at the world's history",
+    },
+    KnownImport {
+        from: "sim::scenario",
+        to: "sim::seeded",
+        why: "a scenario names its faults, and draws its options and fault plan from the seed's streams",
+    },
+    KnownImport {
+        from: "sim::run",
+        to: "sim::seeded",
+        why: "a run reports the faults of its plan, and its world is what they look at",
+    },
+    KnownImport {
+        from: "sim::every::trie::table",
+        to: "sim::every::trie::node",
+        why: "a node's table holds edges, and an edge leads to a node",
+    },
+];
+
+/// Recipes that the table of recipes does not list yet.
+const NOT_IN_THE_TABLE: [&str; 2] = ["names", "persistent_node"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above its crates")
@@ -63,13 +121,31 @@ fn collect(directory: &Path, path: &str, files: &mut Vec<File>) {
     }
 }
 
+fn file(path: &str) -> &'static File {
+    let found = files().iter().find(|file| file.path == path);
+    found.unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+fn modules_of_crates() -> &'static Modules {
+    static MODULES: OnceLock<Modules> = OnceLock::new();
+    MODULES.get_or_init(|| {
+        let modules = Modules::read(files(), &CRATES);
+        assert!(modules.count() > 600, "{} modules are not the crates", modules.count());
+        modules
+    })
+}
+
+/// What users read of recipes: the README and the chapters of the guide.
+fn guide() -> Vec<&'static File> {
+    let is_chapter =
+        |file: &&File| file.path.starts_with("scenarios/guide/") && file.path.ends_with(".md");
+    [file("README.md")].into_iter().chain(files().iter().filter(is_chapter)).collect()
+}
+
 fn books() -> &'static Books {
     static BOOKS: OnceLock<Books> = OnceLock::new();
     BOOKS.get_or_init(|| {
-        let read = |path: &str| {
-            let file = files().iter().find(|file| file.path == path);
-            Book::read(path, &file.unwrap_or_else(|| panic!("there is no {path}")).text)
-        };
+        let read = |path: &str| Book::read(path, &file(path).text);
         Books { model: read("model/RULES.md"), recipes: read("recipes/RULES.md") }
     })
 }
@@ -112,6 +188,62 @@ fn of_every_file(check: impl Fn(&File) -> Vec<String>) -> Vec<String> {
 #[test]
 fn every_file_is_built() {
     none(&modules::unbuilt(files()));
+}
+
+#[test]
+fn imports_lead_down() {
+    let layers = Layers::read(&file("ARCHITECTURE.md").text);
+    none(&layers.strange(modules_of_crates(), &CRATES));
+    let (arrows, stale) = imports::without_known(modules_of_crates().arrows(), &KNOWN_IMPORTS);
+    assert!(arrows.len() > 5_000, "{} imports are not those of the crates", arrows.len());
+    none(&stale);
+    none(&layers.up(&arrows));
+}
+
+#[test]
+fn imports_close_no_circle() {
+    let (arrows, _) = imports::without_known(modules_of_crates().arrows(), &KNOWN_IMPORTS);
+    none(&imports::circles(&arrows));
+}
+
+#[test]
+fn the_map_leaves_out_no_recipe_and_no_scenario() {
+    let map = file("ARCHITECTURE.md");
+    none(&lists::left_out(modules_of_crates().top("recipes"), &[map], &map.path));
+    let own = catalogue().into_iter().filter(|entry| !entry.is_published());
+    let own: Vec<&str> = own.map(|entry| entry.name).collect();
+    assert!(own.len() > 20, "{own:?}");
+    none(&lists::left_out(own, &[map], &map.path));
+}
+
+#[test]
+fn the_table_of_recipes_is_complete() {
+    let recipes = lists::recipes(files());
+    assert!(recipes.len() >= 20, "{recipes:?}");
+    let missing = lists::without_row(recipes, &guide());
+    assert_eq!(
+        missing,
+        lists::without_row(NOT_IN_THE_TABLE, &[]),
+        "the left are missing, the right are known to be"
+    );
+}
+
+#[test]
+fn files_and_functions_of_the_map_are_there() {
+    let map = file("ARCHITECTURE.md");
+    let sources = CRATES.map(|(folder, _)| format!("{folder}/src"));
+    let crates = CRATES.map(|(folder, _)| folder);
+    let bases: Vec<&str> =
+        [""].into_iter().chain(crates).chain(sources.iter().map(String::as_str)).collect();
+    none(&lists::lost_files(map, &bases, |path| root().join(path).exists()));
+    none(&lists::lost_items(map, files(), "model/src"));
+}
+
+#[test]
+fn the_changelog_counts_the_findings_of_the_register() {
+    let count = lists::findings(file("scenarios/src/findings/register.rs"));
+    assert!(count > 20, "{count}");
+    none(&lists::other_count(file("CHANGELOG.md"), count));
 }
 
 #[test]
