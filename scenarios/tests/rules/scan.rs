@@ -64,12 +64,11 @@ fn without_words(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let before_is_name = kept.ends_with(is_of_name);
         let length = match first {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             '"' => 1 + closing_quote(&rest[1..]),
-            'r' if !before_is_name && raw_end(rest).is_some() => raw_end(rest).unwrap_or(1),
+            'r' if !kept.ends_with(is_of_name) => raw_end(rest).unwrap_or(0),
             '\'' => character_end(rest).unwrap_or(0),
             _ => 0,
         };
