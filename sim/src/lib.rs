@@ -13,11 +13,11 @@ mod run;
 pub mod scenario;
 mod seeded;
 
-pub use recorded::determinism::{Difference, Side, Way};
 pub use recorded::repeat::{check_determinism, sweep, sweep_watched};
 pub use recorded::replay::{Replay, replay};
 pub use recorded::{embed, minimise, servers, service, steps};
 pub use run::demands;
+pub use run::difference::{Difference, Side, Way};
 pub use run::pulse::{Beat, Pulses};
 pub use run::record::Caused;
 pub use run::standstill::Stopped;

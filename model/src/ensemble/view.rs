@@ -9,7 +9,7 @@ use crate::vocabulary::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId, Xid,
 };
 use crate::vocabulary::op::Request;
-use crate::world::history::History;
+use crate::vocabulary::txn::Txn;
 use std::sync::Arc;
 
 impl Ensemble {
@@ -126,13 +126,13 @@ impl Ensemble {
         self.clients[client.index()].waits_for()
     }
 
-    /// Where the tree of a server that serves is not what the committed history makes: which server, and the first
-    /// difference.
-    pub fn phantom(&self, history: &History) -> Option<String> {
+    /// Where the tree of a server that serves is not what these committed transactions make: which server, and the
+    /// first difference.
+    pub fn phantom(&self, committed: &[Arc<Txn>]) -> Option<String> {
         self.config.server_ids().find_map(|id| {
             let tree = self.server(id).filter(|server| server.is_serving())?.tree();
             let mut right = self.config.setup.tree();
-            let behind = history.txns().iter().take_while(|txn| txn.zxid <= tree.last_processed());
+            let behind = committed.iter().take_while(|txn| txn.zxid <= tree.last_processed());
             behind.for_each(|txn| _ = right.apply(txn));
             Some(format!("On {id}, {}.", tree.difference(&right)?))
         })

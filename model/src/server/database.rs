@@ -9,6 +9,7 @@ use crate::tree::{Applied, Change, DataTree};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::Txn;
+use crate::wire::txn::can_read;
 use std::sync::Arc;
 
 /// Why a server gives up that has looked up an ACL in vain (see [`Bug::AclByNumber`]).
@@ -133,7 +134,7 @@ pub(super) fn load(context: &mut Context<'_>) -> Result<(DataTree, usize), &'sta
 /// Whether all these records can be read (see
 /// [`Bug::LongRecordUnreadable`](crate::vocabulary::release::Bug::LongRecordUnreadable)).
 fn check_lengths(records: &[Arc<Txn>], context: &Context<'_>) -> Result<(), &'static str> {
-    match records.iter().all(|txn| context.config.can_read(txn)) {
+    match records.iter().all(|txn| can_read(context.config, txn)) {
         true => Ok(()),
         false => Err("a record of its log is longer than it reads"),
     }

@@ -9,6 +9,15 @@
 //! thread's own disk operations (epoch files, the synchronisation's writes) make it wait, one step
 //! each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process
 //! (rule 6.8).
+//!
+//! | Part | Duty |
+//! |---|---|
+//! | `steps`, `requests`, `enabled` | each thing that can happen to a server; each request of a client; which steps it can take |
+//! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; what is committed and not applied; what the CommitProcessor's thread has left when a role ends |
+//! | `leader/` | a learner's packets enter by `learner_handler`; discovery, sync, activation, requests, broadcast |
+//! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
+//! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; what is proposed and not applied; sessions; permissions |
+//! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; what a server answers by itself |
 
 pub mod access;
 mod attach;
@@ -36,6 +45,7 @@ pub(crate) mod requests;
 mod rest;
 pub mod role;
 mod snapshot;
+mod snapshot_thread;
 mod steps;
 pub mod tracker;
 mod words;

@@ -6,8 +6,6 @@ use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
-use crate::vocabulary::txn::Txn;
-use crate::wire::txn::record_length;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -351,12 +349,6 @@ impl Config {
         FileSystem { metadata: self.metadata, directories_synced }
     }
 
-    /// Whether servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).
-    pub fn can_read(&self, txn: &Txn) -> bool {
-        !self.bugs.has(Bug::LongRecordUnreadable)
-            || record_length(&txn.body) <= self.options.longest_record()
-    }
-
     /// A session timeout clamped to minSessionTimeout and maxSessionTimeout.
     pub fn negotiate(&self, timeout: Duration) -> Duration {
         let least = self.options.min_session_timeout.unwrap_or(self.tick * 2);
@@ -368,10 +360,6 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::id::{SessionId, Xid};
-    use crate::vocabulary::path::ZnodePath;
-    use crate::vocabulary::txn::TxnBody;
-    use crate::vocabulary::zxid::Zxid;
 
     #[test]
     fn a_configuration_that_does_not_say_is_of_the_coarser_grain() {
@@ -392,24 +380,5 @@ mod tests {
         assert_eq!(longest(10_000, Some(2_000)), 12_000);
         assert_eq!((longest(100, None), longest(100, Some(0))), (1_124, 1_124));
         assert_eq!(longest(usize::MAX, None), usize::MAX, "without end");
-    }
-
-    #[test]
-    fn a_record_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
-        let mut config = Config::new(1, 0);
-        config.options.max_buffer = 100;
-        let of = |length: usize| {
-            let path = ZnodePath::new(format!("/{}", "x".repeat(length - 1))).expect("a path");
-            let (zxid, body) = (Zxid::ZERO, TxnBody::Delete { path });
-            Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body }
-        };
-        // Header, digest and the path's length are 48 bytes.
-        let (fits, long) = (of(1_124 - 48), of(1_124 - 47));
-        assert!(
-            config.can_read(&fits) && config.can_read(&long),
-            "repaired, there is none that is too long"
-        );
-        config.bugs = Bugs::NONE.with(Bug::LongRecordUnreadable);
-        assert!(config.can_read(&fits) && !config.can_read(&long));
     }
 }

@@ -15,6 +15,7 @@ pub mod observation;
 pub mod op;
 pub mod packet;
 pub mod path;
+pub(crate) mod phrase;
 pub mod release;
 pub mod session_order;
 pub mod setup;

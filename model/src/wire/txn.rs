@@ -1,7 +1,9 @@
 //! How long the records of transactions are, in logs and in proposals (rule 1.11.2).
 
 use crate::vocabulary::acl::AclList;
-use crate::vocabulary::txn::TxnBody;
+use crate::vocabulary::config::Config;
+use crate::vocabulary::release::Bug;
+use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::znode::EphemeralType;
 
 const INT: usize = 4;
@@ -20,6 +22,12 @@ const DIGEST: usize = INT + LONG;
 pub fn record_length(body: &TxnBody) -> usize {
     let digest = if matches!(body, TxnBody::Error(_)) { 0 } else { DIGEST };
     HEADER + length(body) + digest
+}
+
+/// Whether servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).
+pub fn can_read(config: &Config, txn: &Txn) -> bool {
+    !config.bugs.has(Bug::LongRecordUnreadable)
+        || record_length(&txn.body) <= config.options.longest_record()
 }
 
 fn length(body: &TxnBody) -> usize {
@@ -57,4 +65,32 @@ fn buffer(data: &[u8]) -> usize {
 
 fn of_acl(acl: &AclList) -> usize {
     vector(acl.entries().iter().map(|entry| INT + text(&entry.id.scheme) + text(&entry.id.id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::id::{SessionId, Xid};
+    use crate::vocabulary::path::ZnodePath;
+    use crate::vocabulary::release::Bugs;
+    use crate::vocabulary::zxid::Zxid;
+
+    #[test]
+    fn a_record_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
+        let mut config = Config::new(1, 0);
+        config.options.max_buffer = 100;
+        let of = |length: usize| {
+            let path = ZnodePath::new(format!("/{}", "x".repeat(length - 1))).expect("a path");
+            let (zxid, body) = (Zxid::ZERO, TxnBody::Delete { path });
+            Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body }
+        };
+        // Header, digest and the path's length are 48 bytes.
+        let (fits, long) = (of(1_124 - 48), of(1_124 - 47));
+        assert!(
+            can_read(&config, &fits) && can_read(&config, &long),
+            "repaired, there is none that is too long"
+        );
+        config.bugs = Bugs::NONE.with(Bug::LongRecordUnreadable);
+        assert!(can_read(&config, &fits) && !can_read(&config, &long));
+    }
 }

@@ -4,6 +4,8 @@
 //! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and
 //! the replay of cases differ only in how they choose the next one. A world is cheap to clone: what
 //! a step does not change is shared.
+//!
+#![doc = include_str!("README.md")]
 
 pub mod grain;
 pub mod history;

@@ -1,31 +1,32 @@
 //! One attempt to claim one item, in one session (recipe rule 2.6.1).
 
+use super::deletion::{delete_exactly, sweep};
 use super::{AckQueue, AckSeen, Claim, Mutant, Mutants};
-use crate::helpers::{ensure_path, reconnected, settle, until_known};
+use crate::helpers::{ensure_path, reconnected, until_known};
 use crate::queue::name;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
-use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::op::CreateMode;
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
 /// An attempt. Dropping it before its end is giving up.
 pub(super) struct Attempt {
     /// Pinned to the attempt's session.
-    pub(super) zookeeper: ZooKeeper,
+    zookeeper: ZooKeeper,
     /// Pinned to none.
-    pub(super) unpinned: ZooKeeper,
-    pub(super) session: SessionId,
-    pub(super) queue: Arc<str>,
+    unpinned: ZooKeeper,
+    session: SessionId,
+    queue: Arc<str>,
     /// Full path of the item.
-    pub(super) node: Arc<str>,
+    node: Arc<str>,
     /// Full path of the claim.
-    pub(super) path: Arc<str>,
+    path: Arc<str>,
     /// Fresh for the attempt; it stands in the claim's data.
-    pub(super) id: Arc<str>,
-    pub(super) mutants: Mutants,
+    id: Arc<str>,
+    mutants: Mutants,
     /// A create was sent, and what it may have made is nobody's yet.
     traces: bool,
 }
@@ -77,7 +78,20 @@ impl Attempt {
         let (queue, node) = (Arc::clone(&self.queue), Arc::clone(&self.node));
         let item = String::from_utf8_lossy(&data).into();
         self.zookeeper.observe(AckSeen::Claimed { queue, item, node, token });
-        Ok(Some(Claim::new(self, data, token)))
+        Ok(Some(Claim {
+            zookeeper: self.zookeeper.clone(),
+            unpinned: self.unpinned.clone(),
+            session: self.session,
+            queue: Arc::clone(&self.queue),
+            node: Arc::clone(&self.node),
+            path: Arc::clone(&self.path),
+            id: Arc::clone(&self.id),
+            data,
+            token,
+            mutants: self.mutants,
+            ending: false,
+            done: false,
+        }))
     }
 
     /// Makes the claim, whatever becomes of the reply: its czxid; `None` where somebody else has it.
@@ -151,62 +165,5 @@ impl Drop for Attempt {
             // It fails only when the session is over, and with it the duty.
             let _ = sweep(&background, &path, &id).await;
         });
-    }
-}
-
-/// Deletes the znode that was created at `czxid`, if that has not been done by what this session has sent already.
-pub(super) async fn delete_what_is_left(
-    zookeeper: &ZooKeeper,
-    path: &str,
-    czxid: Zxid,
-) -> Result<(), Error> {
-    match is_left(zookeeper, path, czxid).await? {
-        true => delete_exactly(zookeeper, path, czxid).await.map(drop),
-        false => Ok(()),
-    }
-}
-
-/// Whether the znode that was created at `czxid` stands, all that this session has sent being settled.
-async fn is_left(zookeeper: &ZooKeeper, path: &str, czxid: Zxid) -> Result<bool, Error> {
-    settle(zookeeper).await?;
-    let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
-    Ok(stat.is_some_and(|stat| stat.czxid == czxid))
-}
-
-/// Deletes a claim of this id, also one whose create is still in flight.
-async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error> {
-    settle(zookeeper).await?;
-    match until_known(zookeeper, || zookeeper.get_data(path)).await {
-        Ok((data, stat)) if *data == *id.as_bytes() => {
-            delete_exactly(zookeeper, path, stat.czxid).await.map(drop)
-        }
-        Ok(_) | Err(Error::NoNode) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
-/// lost; whether it was this that deleted it, where that is known. Nobody has asked for that before.
-///
-/// Somebody may have claimed the item again meanwhile: a delete that is simply repeated would take that claim
-/// away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
-pub(super) async fn delete_exactly(
-    zookeeper: &ZooKeeper,
-    path: &str,
-    czxid: Zxid,
-) -> Result<Option<bool>, Error> {
-    let mut lost = false;
-    loop {
-        match zookeeper.delete(path, Version::Any).await {
-            Ok(()) => return Ok(Some(true)),
-            Err(Error::NoNode) => return Ok((!lost).then_some(false)),
-            Err(Error::ConnectionLoss) => {
-                lost = true;
-                if !is_left(zookeeper, path, czxid).await? {
-                    return Ok(None);
-                }
-            }
-            Err(error) => return Err(error),
-        }
     }
 }

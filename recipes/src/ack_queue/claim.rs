@@ -1,7 +1,7 @@
 //! What a consumer has of an item: the item, the token, the signal of its loss, and the duty to say what
 //! became of it.
 
-use super::attempt::{Attempt, delete_exactly, delete_what_is_left};
+use super::deletion::{delete_exactly, delete_what_is_left};
 use super::{AckSeen, Mutant, Mutants};
 use crate::helpers::{reconnected, until_known};
 use crate::once::Patient;
@@ -42,41 +42,24 @@ pub enum Ack {
 #[must_use = "dropping the claim releases the item"]
 pub struct Claim {
     /// Pinned to the session that has claimed it.
-    zookeeper: ZooKeeper,
+    pub(super) zookeeper: ZooKeeper,
     /// Pinned to none.
-    unpinned: ZooKeeper,
-    session: SessionId,
-    queue: Arc<str>,
-    node: Arc<str>,
-    path: Arc<str>,
-    id: Arc<str>,
-    data: Arc<[u8]>,
-    token: Zxid,
-    mutants: Mutants,
+    pub(super) unpinned: ZooKeeper,
+    pub(super) session: SessionId,
+    pub(super) queue: Arc<str>,
+    pub(super) node: Arc<str>,
+    pub(super) path: Arc<str>,
+    pub(super) id: Arc<str>,
+    pub(super) data: Arc<[u8]>,
+    pub(super) token: Zxid,
+    pub(super) mutants: Mutants,
     /// What ends it was sent, and may still be pending.
-    ending: bool,
+    pub(super) ending: bool,
     /// What is to be done about it is done, or is the servers'.
-    done: bool,
+    pub(super) done: bool,
 }
 
 impl Claim {
-    pub(super) fn new(attempt: &Attempt, data: Arc<[u8]>, token: Zxid) -> Claim {
-        Claim {
-            zookeeper: attempt.zookeeper.clone(),
-            unpinned: attempt.unpinned.clone(),
-            session: attempt.session,
-            queue: Arc::clone(&attempt.queue),
-            node: Arc::clone(&attempt.node),
-            path: Arc::clone(&attempt.path),
-            id: Arc::clone(&attempt.id),
-            data,
-            token,
-            mutants: attempt.mutants,
-            ending: false,
-            done: false,
-        }
-    }
-
     /// The item, as it was put.
     pub fn data(&self) -> &[u8] {
         &self.data

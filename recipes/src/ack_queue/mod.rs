@@ -37,6 +37,7 @@
 
 mod attempt;
 mod claim;
+mod deletion;
 #[cfg(feature = "checking")]
 mod kept;
 mod mutant;

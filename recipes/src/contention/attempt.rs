@@ -314,7 +314,8 @@ impl Attempt {
         self.granted = true;
         let (path, token) = (Arc::clone(&node.path), node.czxid);
         self.observe(|lock, attempt| LockSeen::Granted { lock, attempt, node: path, token });
-        Guard::new(&self, node)
+        let names = (Arc::clone(&self.lock), Arc::clone(&self.id));
+        Guard::of_node(self.zookeeper.clone(), self.session, names, node, self.mutants)
     }
 
     fn observe(&self, make: impl FnOnce(Arc<str>, Arc<str>) -> LockSeen) {

@@ -1,7 +1,6 @@
 //! What its holder has of a lock: the fencing token, the signal of its loss, and the duty to release
 //! it.
 
-use super::attempt::Attempt;
 use super::contender::Node;
 use super::janitor::{self, Deletion, Holding};
 use super::{LockSeen, Mutant, Mutants};
@@ -119,13 +118,6 @@ pub(super) enum Phase {
 }
 
 impl Guard {
-    /// Of an attempt that has just been granted the lock.
-    pub(super) fn new(attempt: &Attempt, node: Node) -> Guard {
-        let Attempt { zookeeper, session, lock, id, mutants, .. } = attempt;
-        let names = (Arc::clone(lock), Arc::clone(id));
-        Guard::of_node(zookeeper.clone(), *session, names, node, *mutants)
-    }
-
     /// Of the znode that this attempt, `(lock, id)`, made in this session.
     pub(super) fn of_node(
         zookeeper: ZooKeeper,

@@ -1,9 +1,10 @@
 //! One attempt to enter a generation, in one session: register, and wait for the verdict (recipe rule 2.3).
 
 use super::guard::Entered;
-use super::place::{self, ABORT, GO, Place, Verdict};
+use super::leaving::Member;
+use super::place::{self, ABORT, GO, Place, Verdict, withdraw};
 use super::{DoubleBarrier, DoubleBarrierSeen, EnterError, Mutant, Mutants};
-use crate::helpers::{ensure_deleted, until_known};
+use crate::helpers::until_known;
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, race};
@@ -204,7 +205,15 @@ impl Attempt {
             Waited::Open(opened) => {
                 self.say(|barrier, generation| DoubleBarrierSeen::Entered { barrier, generation });
                 self.registration = Registration::None;
-                Ok(Entered::new(&self, opened))
+                let member = Member {
+                    zookeeper: self.zookeeper.clone(),
+                    place: self.place.clone(),
+                    name: self.name.clone(),
+                    mutants: self.mutants,
+                    is_gone: false,
+                };
+                let generation = (Arc::clone(&self.barrier), self.generation);
+                Ok(Entered::new(member, self.session, generation, opened))
             }
             Waited::Aborted => {
                 self.say(|barrier, generation| DoubleBarrierSeen::Aborted { barrier, generation });
@@ -231,16 +240,6 @@ impl Drop for Attempt {
             withdraw(&self.zookeeper, self.place.node(&self.name));
         }
     }
-}
-
-/// Deletes a registration in the background, also one whose create is still in flight: the delete comes behind
-/// it, and no other attempt has its name.
-pub(super) fn withdraw(zookeeper: &ZooKeeper, node: String) {
-    let background = zookeeper.clone();
-    zookeeper.spawn(async move {
-        // It fails only when the session is over, and with it the duty.
-        let _ = ensure_deleted(&background, &node).await;
-    });
 }
 
 impl Waited {

@@ -1,69 +1,39 @@
 //! What a member has of a generation that it is in: the duty to leave it.
 
-use super::attempt::{Attempt, withdraw};
-use super::leaving;
-use super::place::Place;
-use super::{DoubleBarrierSeen, Mutant, Mutants};
+use super::leaving::{self, LeaveError, Member};
+use super::place::withdraw;
+use super::{DoubleBarrierSeen, Mutant};
 use crate::helpers::until_known;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use thiserror::Error;
-use vivarium_model::error;
-use vivarium_model::handle::{Either, ZooKeeper, race};
+use vivarium_model::handle::{Either, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::EventType;
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// Why a member has not left together with the others. It is no member any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum LeaveError {
-    /// The session ended, and the membership with it.
-    #[error("the session ended before all members had left")]
-    SessionExpired,
-    /// The others were still inside when the time was up.
-    #[error("others were still inside when the time was up")]
-    TimedOut,
-    /// The server refuses the paths.
-    #[error("the double barrier's znodes cannot be used: {0}")]
-    Refused(error::Error),
-}
-
 /// A membership of a generation that is open. Dropping it leaves in the background, without waiting for the
 /// others.
 #[must_use = "dropping it leaves the generation"]
 pub struct Entered {
-    /// Pinned to the session of the registration.
-    pub(super) zookeeper: ZooKeeper,
-    pub(super) place: Place,
-    /// The name of its znode.
-    pub(super) name: String,
-    pub(super) mutants: Mutants,
+    member: Member,
     session: SessionId,
     barrier: Arc<str>,
     generation: u64,
     opened: Zxid,
-    /// Its znode is gone, or nobody's business any more.
-    pub(super) is_gone: bool,
     is_leaving: bool,
 }
 
 impl Entered {
-    /// Of an attempt that has just entered.
-    pub(super) fn new(attempt: &Attempt, opened: Zxid) -> Entered {
-        Entered {
-            zookeeper: attempt.zookeeper.clone(),
-            place: attempt.place.clone(),
-            name: attempt.name.clone(),
-            mutants: attempt.mutants,
-            session: attempt.session,
-            barrier: Arc::clone(&attempt.barrier),
-            generation: attempt.generation,
-            opened,
-            is_gone: false,
-            is_leaving: false,
-        }
+    /// Of the generation, `(barrier, number)`, that `opened` has opened.
+    pub(super) fn new(
+        member: Member,
+        session: SessionId,
+        (barrier, generation): (Arc<str>, u64),
+        opened: Zxid,
+    ) -> Entered {
+        Entered { member, session, barrier, generation, opened, is_leaving: false }
     }
 
     /// The transaction that opened the generation: the same for all of its members, and larger than those of
@@ -84,9 +54,11 @@ impl Entered {
     ///
     /// Cancel-safe.
     pub async fn lost(&self) {
-        let node = self.place.node(&self.name);
+        let node = self.member.place.node(&self.member.name);
         loop {
-            match until_known(&self.zookeeper, || self.zookeeper.watch_data(&node)).await {
+            match until_known(&self.member.zookeeper, || self.member.zookeeper.watch_data(&node))
+                .await
+            {
                 Ok(mut watch) => match watch.changed().await {
                     Ok(event) if event.kind != EventType::NodeDeleted => {}
                     _ => return,
@@ -116,7 +88,7 @@ impl Entered {
     /// [`LeaveError`], except [`LeaveError::TimedOut`].
     pub async fn leave(mut self) -> Result<(), LeaveError> {
         self.begin_to_leave();
-        leaving::leave(&mut self).await?;
+        leaving::leave(&mut self.member).await?;
         self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
         Ok(())
     }
@@ -128,16 +100,16 @@ impl Entered {
     /// [`LeaveError`].
     pub async fn leave_timeout(mut self, patience: Duration) -> Result<(), LeaveError> {
         self.begin_to_leave();
-        let zookeeper = self.zookeeper.clone();
-        if let Ok(left) = zookeeper.timeout(patience, leaving::leave(&mut self)).await {
+        let zookeeper = self.member.zookeeper.clone();
+        if let Ok(left) = zookeeper.timeout(patience, leaving::leave(&mut self.member)).await {
             left?;
             self.say(|barrier, generation| DoubleBarrierSeen::Left { barrier, generation });
             return Ok(());
         }
         self.say(|barrier, generation| DoubleBarrierSeen::OutOfPatience { barrier, generation });
         // It is not the end: there is only nothing left to wait for (`DbLeaveSpins`).
-        if self.mutants.has(Mutant::DbLeaveSpins) {
-            leaving::spin(&self).await?;
+        if self.member.mutants.has(Mutant::DbLeaveSpins) {
+            leaving::spin(&self.member).await?;
         }
         Err(LeaveError::TimedOut)
     }
@@ -149,7 +121,7 @@ impl Entered {
     }
 
     fn say(&self, make: impl FnOnce(Arc<str>, u64) -> DoubleBarrierSeen) {
-        self.zookeeper.observe(make(Arc::clone(&self.barrier), self.generation));
+        self.member.zookeeper.observe(make(Arc::clone(&self.barrier), self.generation));
     }
 }
 
@@ -158,8 +130,8 @@ impl Drop for Entered {
         if !self.is_leaving {
             self.begin_to_leave();
         }
-        if !self.is_gone {
-            withdraw(&self.zookeeper, self.place.node(&self.name));
+        if !self.member.is_gone {
+            withdraw(&self.member.zookeeper, self.member.place.node(&self.member.name));
         }
     }
 }
@@ -168,16 +140,7 @@ impl fmt::Debug for Entered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entered")
             .field("generation", &self.generation)
-            .field("name", &self.name)
+            .field("name", &self.member.name)
             .finish_non_exhaustive()
-    }
-}
-
-impl From<error::Error> for LeaveError {
-    fn from(error: error::Error) -> LeaveError {
-        match error {
-            error::Error::SessionExpired => LeaveError::SessionExpired,
-            other => LeaveError::Refused(other),
-        }
     }
 }

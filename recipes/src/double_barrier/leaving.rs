@@ -1,12 +1,38 @@
 //! Leaving a generation (recipe rule 2.3.7): the lowest member stays until the end and waits for the highest;
 //! everybody else goes at once and waits for the lowest. So one deletion wakes one member.
 
-use super::Mutant;
-use super::guard::{Entered, LeaveError};
-use super::place::Closing;
+use super::place::{Closing, Place};
+use super::{Mutant, Mutants};
 use crate::helpers::until_known;
-use vivarium_model::error::Error;
+use vivarium_model::error::{self, Error};
+use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
+
+/// Why a member has not left together with the others. It is no member any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum LeaveError {
+    /// The session ended, and the membership with it.
+    #[error("the session ended before all members had left")]
+    SessionExpired,
+    /// The others were still inside when the time was up.
+    #[error("others were still inside when the time was up")]
+    TimedOut,
+    /// The server refuses the paths.
+    #[error("the double barrier's znodes cannot be used: {0}")]
+    Refused(error::Error),
+}
+
+/// What a member is to those that leave with it.
+pub(super) struct Member {
+    /// Pinned to the session of the registration.
+    pub(super) zookeeper: ZooKeeper,
+    pub(super) place: Place,
+    /// The name of its znode.
+    pub(super) name: String,
+    pub(super) mutants: Mutants,
+    /// Its znode is deleted, or needs no deletion by this member.
+    pub(super) is_gone: bool,
+}
 
 /// What a member does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +46,7 @@ enum Next {
 }
 
 /// Leaves, and waits until all have left.
-pub(super) async fn leave(member: &mut Entered) -> Result<(), LeaveError> {
+pub(super) async fn leave(member: &mut Member) -> Result<(), LeaveError> {
     loop {
         let Some(names) = member.place.list(&member.zookeeper).await? else {
             // Closed, and so everybody was out, this member too.
@@ -49,7 +75,7 @@ pub(super) async fn leave(member: &mut Entered) -> Result<(), LeaveError> {
 }
 
 /// Looks again and again until all are out, as a mutant does when it waits no longer.
-pub(super) async fn spin(member: &Entered) -> Result<(), LeaveError> {
+pub(super) async fn spin(member: &Member) -> Result<(), LeaveError> {
     while member.place.list(&member.zookeeper).await?.is_some_and(|names| !names.is_empty()) {}
     Ok(())
 }
@@ -66,7 +92,7 @@ fn next(names: &[String], own: &str) -> Next {
 
 /// Deletes the member's znode, if that has not been done; whether it was there. A delete that is repeated after a
 /// lost connection may find that it was done (recipe rule 2.3.8).
-async fn go(member: &mut Entered) -> Result<bool, LeaveError> {
+async fn go(member: &mut Member) -> Result<bool, LeaveError> {
     if member.is_gone {
         return Ok(false);
     }
@@ -81,12 +107,21 @@ async fn go(member: &mut Entered) -> Result<bool, LeaveError> {
 }
 
 /// Waits until something happens to a member; one that has gone already is not waited for.
-async fn wait_for(member: &Entered, name: &str) -> Result<(), LeaveError> {
+async fn wait_for(member: &Member, name: &str) -> Result<(), LeaveError> {
     let (zookeeper, node) = (&member.zookeeper, member.place.node(name));
     match until_known(zookeeper, || zookeeper.watch_data(&node)).await {
         Ok(mut watch) => Ok(watch.changed().await.map(drop)?),
         Err(Error::NoNode) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+impl From<error::Error> for LeaveError {
+    fn from(error: error::Error) -> LeaveError {
+        match error {
+            error::Error::SessionExpired => LeaveError::SessionExpired,
+            other => LeaveError::Refused(other),
+        }
     }
 }
 

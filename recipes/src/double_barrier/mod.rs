@@ -51,7 +51,8 @@ mod seen;
 #[cfg(feature = "checking")]
 pub mod worker;
 
-pub use guard::{Entered, LeaveError};
+pub use guard::Entered;
+pub use leaving::LeaveError;
 #[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
 #[cfg(not(feature = "checking"))]

@@ -1,7 +1,7 @@
 //! Where a generation is kept, and who is in it.
 
 use super::{Mutant, Mutants};
-use crate::helpers::{ensure_path, reconnected, until_known};
+use crate::helpers::{ensure_deleted, ensure_path, reconnected, until_known};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -163,6 +163,16 @@ pub(super) fn count(names: &[String]) -> usize {
     let party =
         |name: &String| name.rsplit_once('-').map_or(name.clone(), |(party, _)| party.into());
     names.iter().map(party).collect::<BTreeSet<String>>().len()
+}
+
+/// Deletes a registration in the background, also one whose create is still in flight: the delete comes behind
+/// it, and no other attempt has its name.
+pub(super) fn withdraw(zookeeper: &ZooKeeper, node: String) {
+    let background = zookeeper.clone();
+    zookeeper.spawn(async move {
+        // It fails only when the session is over, and with it the duty.
+        let _ = ensure_deleted(&background, &node).await;
+    });
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An attempt to join, and what a member has of it.
 
-use super::{Group, MembershipSeen, Mutant, Mutants, janitor};
+use super::{Group, Leave, MembershipSeen, Mutant, Mutants, janitor};
 use crate::helpers::until_known;
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,6 @@ use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
 use vivarium_model::op::EventType;
 use vivarium_model::zxid::Zxid;
-
-/// How leaving ended. Whatever it is, the znode is gone, or goes with the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Leave {
-    /// The znode stood until now.
-    Left,
-    /// It was gone before.
-    AlreadyGone,
-    /// A reply was lost, or the session ended meanwhile: one of the two.
-    Unknown,
-}
 
 /// An attempt to join. Dropping it before its end is giving up.
 pub(super) struct Attempt {

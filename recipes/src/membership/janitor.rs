@@ -5,12 +5,22 @@
 //! this session but its own delete ([`super::Group::join`] waits for that), so what was looked at is
 //! what is deleted.
 
-use super::Leave;
 use crate::helpers::{reconnected, settle, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
+
+/// How leaving ended. Whatever it is, the znode is gone, or goes with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Leave {
+    /// The znode stood until now.
+    Left,
+    /// It was gone before.
+    AlreadyGone,
+    /// A reply was lost, or the session ended meanwhile: one of the two.
+    Unknown,
+}
 
 /// Deletes a znode that is known to be this membership's.
 pub(super) async fn delete_own(zookeeper: &ZooKeeper, path: &str, nonce: &str) -> Leave {

@@ -40,7 +40,8 @@ mod view;
 #[cfg(feature = "checking")]
 pub mod worker;
 
-pub use guard::{Leave, Membership};
+pub use guard::Membership;
+pub use janitor::Leave;
 #[cfg(feature = "checking")]
 pub use mutant::{Mutant, Mutants};
 #[cfg(not(feature = "checking"))]

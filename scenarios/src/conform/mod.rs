@@ -3,6 +3,25 @@
 //! What the simulator says about ZooKeeper is only worth something if ZooKeeper agrees. Here are the
 //! means to ask it: [`RealServer`] and [`RealEnsemble`] run Apache ZooKeeper from the packages of the
 //! system, and a [`Connection`] carries the model's own packets to it and back.
+//!
+//! A comparison runs the same actions on a real ZooKeeper and on the model, and compares what clients receive, packet
+//! by packet.
+//!
+//! | File | What |
+//! |---|---|
+//! | `action`, `draw` | what is done: few paths, versions and identities, drawn with weights. An action names seats and paths by place, so any selection of actions is a script |
+//! | `servers`, `server`, `process`, `install`, `releases`, `options` | real servers as child processes, of the installed package or of a release in the cache folder; for three servers, the twin of each in the model |
+//! | `connection`, [`wire`](vivarium_model::wire) | packets as bytes, over a socket |
+//! | `replica` | the model's side: an ensemble without programs, under the oracle's election, whose clients are packets too (`Ensemble::open_raw`) |
+//! | `pair`, `heard` | a client of both; what it receives, in a form in which two servers can be compared: zxids from the case's root, sessions by order, sets in order, no times |
+//! | `lockstep`, `lockstep/journeys` | a case: a root of its own, the actions, news for every client, a read of every znode, the deletion of all |
+//! | `shrink`, `report` | the shortest script that shows a divergence, and both answers |
+//! | [`divergences`] | the one table of what 3.8.0 does otherwise; each row is a switch of [`release`](vivarium_model::release) |
+//!
+//! Within a case the client that acted receives its answer from both. A client that has news in the model receives all
+//! of it from the real server by a ping; in an ensemble by a write that fails, because only a write shows that a server
+//! has applied all before it. The ephemerals of a closing session go in the order of a hash set there: their events may
+//! come in any order, but a child watch fires with the first of them.
 
 mod action;
 mod connection;
@@ -34,10 +53,11 @@ pub use install::Installation;
 pub use lockstep::Divergence;
 pub use options::Options;
 pub use pair::Both;
-pub use plan::{Finding, Plan, Setting, setup};
+pub use plan::{Plan, Setting, setup};
 pub use releases::get;
 pub use replica::Replica;
 pub use run::{Outcome, run};
 pub use server::{RealEnsemble, RealServer};
 pub use servers::Servers;
+pub use shrink::Finding;
 pub use tally::Tally;

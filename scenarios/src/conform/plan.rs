@@ -2,7 +2,6 @@
 
 use super::action::Action;
 use super::draw;
-use super::lockstep::Divergence;
 use super::releases::INSTALLED;
 use super::{ConformError, Installation, Options, RealEnsemble, RealServer, Servers, divergences};
 use proptest::strategy::ValueTree;
@@ -136,27 +135,3 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
 
 /// A case as drawn: one tree of values for each action, so that each can be simplified.
 pub(super) type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;
-
-/// A script that shows where the two differ.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// The shortest script that was found.
-    pub script: Vec<Action>,
-    /// What differs at its end.
-    pub divergence: Divergence,
-    /// How many actions the case had that first showed it.
-    pub first_length: usize,
-    /// How many scripts were tried to shorten it.
-    pub attempts: usize,
-    /// Whether the script showed it a second time, on servers that had done nothing before.
-    pub again: bool,
-}
-
-impl Finding {
-    /// Whether nothing can be concluded from it: three real servers take their own time, now and then
-    /// one leaves an answer unsent, and what two runs of the same script do not both show is not the
-    /// script's. Of one server everything that differs counts.
-    pub fn is_inconclusive(&self, plan: &Plan) -> bool {
-        plan.ensemble && !self.again
-    }
-}

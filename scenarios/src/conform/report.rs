@@ -3,8 +3,9 @@
 use super::action::NAMES;
 use super::divergences;
 use super::heard::Heard;
-use super::plan::{Finding, Plan};
+use super::plan::Plan;
 use super::run::Outcome;
+use super::shrink::Finding;
 use super::tally::Tally;
 use std::fmt::Write;
 use vivarium_model::error::Error;

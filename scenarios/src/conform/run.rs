@@ -3,8 +3,8 @@
 use super::action::Action;
 use super::draw;
 use super::lockstep::{Lockstep, Stop};
-use super::plan::{Drawn, Finding, Plan, Setting, setting, start};
-use super::shrink::shrunk;
+use super::plan::{Drawn, Plan, Setting, setting, start};
+use super::shrink::{Finding, shrunk};
 use super::tally::Tally;
 use super::{ConformError, RealServer};
 use proptest::strategy::{BoxedStrategy, Just, Strategy, ValueTree};

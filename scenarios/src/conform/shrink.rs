@@ -8,13 +8,37 @@
 
 use super::action::Action;
 use super::lockstep::{Divergence, Lockstep, Stop};
-use super::plan::{Drawn, Finding, Plan, Setting, start};
+use super::plan::{Drawn, Plan, Setting, start};
 use super::{ConformError, RealServer, Servers};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Long enough to shorten; what is not short by then is printed as it is.
 const BUDGET: Duration = Duration::from_secs(240);
+
+/// A script that shows where the two differ.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The shortest script that was found.
+    pub script: Vec<Action>,
+    /// What differs at its end.
+    pub divergence: Divergence,
+    /// How many actions the case had that first showed it.
+    pub first_length: usize,
+    /// How many scripts were tried to shorten it.
+    pub attempts: usize,
+    /// Whether the script showed it a second time, on servers that had done nothing before.
+    pub again: bool,
+}
+
+impl Finding {
+    /// Whether nothing can be concluded from it: three real servers take their own time, now and then
+    /// one leaves an answer unsent, and what two runs of the same script do not both show is not the
+    /// script's. Of one server everything that differs counts.
+    pub fn is_inconclusive(&self, plan: &Plan) -> bool {
+        plan.ensemble && !self.again
+    }
+}
 
 /// The shortest script that can be found in reasonable time.
 ///

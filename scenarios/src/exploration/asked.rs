@@ -1,6 +1,6 @@
 //! What a search is asked for: how far it goes, and how.
 
-use super::programs;
+use super::varied::Varied;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ pub struct Exploration {
     pub(crate) budget: Budget,
     /// By how much a reading of a clock can be late, beside an hour and the sessions' timeouts.
     pub(crate) delays: Vec<Duration>,
-    pub(crate) varied: programs::Varied,
+    pub(crate) varied: Varied,
     /// Somebody has said how many timers may end early.
     pub(crate) timers_are_said: bool,
     pub(crate) setup: Vec<String>,
@@ -112,7 +112,7 @@ impl Exploration {
             clients: None,
             budget: UNASKED,
             delays: Vec::new(),
-            varied: programs::Varied::default(),
+            varied: Varied::default(),
             timers_are_said: false,
             setup: Vec::new(),
             ensemble: Ensemble::default(),

@@ -12,6 +12,7 @@ mod needs;
 mod programs;
 mod servers;
 mod unseen;
+mod varied;
 
 pub use asked::Exploration;
 pub use error::ExploreError;

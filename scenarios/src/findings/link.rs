@@ -2,46 +2,18 @@
 //!
 //! Packets stay in order: where one is held, all behind it in the same direction wait too.
 
+use super::link_state::{Mark, Seen, Shared};
 use super::quorum::Kind;
 use super::relay;
 use super::trouble::Trouble;
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
 
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// From the learner to the leader.
-    Up,
-    /// From the leader to the learner.
-    Down,
-}
-
-/// Which packets are held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// Every one.
-    All,
-    /// From the first of this kind on.
-    From(Kind),
-    /// What comes behind the next one of this kind.
-    Behind(Kind),
-}
-
-/// A packet that came by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) direction: Direction,
-    pub(super) kind: Kind,
-    pub(super) zxid: Zxid,
-    /// Whether it was handed on, or only arrived here.
-    pub(super) passed: bool,
-}
+pub(super) use super::link_state::{Direction, Hold};
 
 /// A packet that somebody waits for.
 #[derive(Clone, Copy, Debug)]
@@ -62,124 +34,6 @@ pub(super) fn down(kind: Kind, zxid: Option<Zxid>) -> Awaited {
 /// A packet that a leader gets.
 pub(super) fn up(kind: Kind, zxid: Option<Zxid>) -> Awaited {
     Awaited { direction: Direction::Up, kind, zxid, passed: true }
-}
-
-/// A place in the list of all packets that came by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark(usize);
-
-/// What the threads of a link share.
-#[derive(Debug, Default)]
-pub(super) struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    down: Option<Hold>,
-    up: Option<Hold>,
-    delay: Duration,
-    refuses: bool,
-    closed: bool,
-    seen: Vec<Seen>,
-    /// Both ends of the connections that may still live, by their numbers.
-    streams: BTreeMap<u64, [TcpStream; 2]>,
-    /// The number of the next connection.
-    next: u64,
-    /// Connections with smaller numbers have been cut.
-    alive_from: u64,
-}
-
-impl State {
-    fn hold(&mut self, direction: Direction) -> &mut Option<Hold> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked left nothing half done: every change here is one assignment.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a packet came.
-    pub(super) fn arrived(&self, direction: Direction, kind: Kind, zxid: Zxid) {
-        // Pings come all the time and tell nothing.
-        if kind != Kind::Ping {
-            self.lock().seen.push(Seen { direction, kind, zxid, passed: false });
-            self.changed.notify_all();
-        }
-    }
-
-    /// Notes that a packet was handed on.
-    pub(super) fn passed(&self, direction: Direction, kind: Kind, zxid: Zxid) {
-        let mut state = self.lock();
-        let hold = state.hold(direction);
-        if *hold == Some(Hold::Behind(kind)) {
-            *hold = Some(Hold::All);
-        }
-        if kind != Kind::Ping {
-            state.seen.push(Seen { direction, kind, zxid, passed: true });
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    /// Waits until a packet may go on; false when the connection of that number was cut meanwhile.
-    pub(super) fn may_pass(&self, direction: Direction, kind: Option<Kind>, number: u64) -> bool {
-        let mut state = self.lock();
-        loop {
-            if state.closed || number < state.alive_from {
-                return false;
-            }
-            let holds = match *state.hold(direction) {
-                None | Some(Hold::Behind(_)) => false,
-                Some(Hold::All) => true,
-                Some(Hold::From(held)) => kind == Some(held),
-            };
-            if !holds {
-                return true;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// For how long packets are under way.
-    pub(super) fn delay(&self) -> Duration {
-        self.lock().delay
-    }
-
-    /// Whether nobody will need this link any more.
-    pub(super) fn is_closed(&self) -> bool {
-        self.lock().closed
-    }
-
-    /// Takes a new connection in, unless there shall be none, and gives it a number.
-    pub(super) fn admit(&self, [one, other]: [&TcpStream; 2]) -> Option<u64> {
-        let ends = [one.try_clone().ok()?, other.try_clone().ok()?];
-        let mut state = self.lock();
-        if state.refuses || state.closed {
-            return None;
-        }
-        let number = state.next;
-        state.next += 1;
-        state.streams.insert(number, ends);
-        Some(number)
-    }
-
-    /// Forgets a connection that has ended.
-    pub(super) fn ended(&self, number: u64) {
-        self.lock().streams.remove(&number);
-    }
-
-    /// Whether connections are refused.
-    pub(super) fn refuses(&self) -> bool {
-        self.lock().refuses
-    }
 }
 
 /// The proxy of one learner for one leader. Dropping it cuts it.

@@ -6,9 +6,9 @@
 //! packets, signals, and strace, which slows system calls or has them fail, and tells what a power loss may undo.
 //! `scenarios/findings` has a page for each.
 //!
-//! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `relay`
-//! and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with `disk_trace`) are what real servers
-//! are led by.
+//! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `link_state`,
+//! `relay` and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with `disk_trace`) are what real
+//! servers are led by. `tests/real/findings.rs` keeps the list, the pages and the README together.
 
 mod acks_outlive_reconnect;
 mod acl_by_number;
@@ -26,6 +26,7 @@ mod fsync_error_keeps_memory;
 mod interrupted_trunc_keeps_tree;
 mod leader_ignores_newer_epoch;
 mod link;
+mod link_state;
 mod long_record_unreadable;
 mod loss;
 mod model;

@@ -1,6 +1,6 @@
 //! The threads of a link: one takes connections in, and two for each direction of each connection carry its bytes.
 
-use super::link::{Direction, Shared};
+use super::link_state::{Direction, Shared};
 use super::quorum::{Cutter, Piece};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

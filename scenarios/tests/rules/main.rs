@@ -1,17 +1,25 @@
 //! The books of rules (`model/RULES.md`, `recipes/RULES.md`) and all that cites them say the same.
 //!
 //! Citations lead to a rule, rules are cited, users are told sentences and not numbers, and what the
-//! registers say of properties, monitors and planted faults is so; and every file is built. Each check takes texts, and is shown
-//! to object to a mistake (the tests of its module).
+//! registers say of properties, monitors and planted faults is so. Every file is built. Imports lead down, as
+//! ARCHITECTURE.md states, and in no circle; what the documents list is complete. Each check takes texts, and is
+//! shown to object to a mistake (the tests of its module).
 
 mod book;
 mod citations;
+mod imports;
+mod known;
+mod layers;
+mod lists;
 mod modules;
 mod register;
+mod scan;
 mod text;
 
 use book::Book;
 use citations::{Books, Which};
+use imports::{Arrow, Modules};
+use layers::Layers;
 use register::{Known, Property};
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,6 +33,18 @@ use vivarium_sim::Drawn;
 
 /// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
+
+/// The crates: their folders, and their names in code.
+const CRATES: [(&str, &str); 5] = [
+    ("model", "vivarium_model"),
+    ("recipes", "vivarium_recipes"),
+    ("sim", "vivarium_sim"),
+    ("reports", "vivarium_reports"),
+    ("scenarios", "vivarium"),
+];
+
+/// Recipes that the table of recipes does not list yet.
+const NOT_IN_THE_TABLE: [&str; 2] = ["names", "persistent_node"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above its crates")
@@ -63,13 +83,37 @@ fn collect(directory: &Path, path: &str, files: &mut Vec<File>) {
     }
 }
 
+fn file(path: &str) -> &'static File {
+    let found = files().iter().find(|file| file.path == path);
+    found.unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+fn modules_of_crates() -> &'static Modules {
+    static MODULES: OnceLock<Modules> = OnceLock::new();
+    MODULES.get_or_init(|| {
+        let modules = Modules::read(files(), &CRATES);
+        assert!(modules.count() > 600, "{} modules are not the crates", modules.count());
+        modules
+    })
+}
+
+/// The imports that are not known ones; and known ones that are not there.
+fn imports_but_known() -> &'static (Vec<Arrow>, Vec<String>) {
+    static IMPORTS: OnceLock<(Vec<Arrow>, Vec<String>)> = OnceLock::new();
+    IMPORTS.get_or_init(|| imports::without_known(modules_of_crates().arrows(), &known::IMPORTS))
+}
+
+/// What users read of recipes: the README and the chapters of the guide.
+fn guide() -> Vec<&'static File> {
+    let is_chapter =
+        |file: &&File| file.path.starts_with("scenarios/guide/") && file.path.ends_with(".md");
+    [file("README.md")].into_iter().chain(files().iter().filter(is_chapter)).collect()
+}
+
 fn books() -> &'static Books {
     static BOOKS: OnceLock<Books> = OnceLock::new();
     BOOKS.get_or_init(|| {
-        let read = |path: &str| {
-            let file = files().iter().find(|file| file.path == path);
-            Book::read(path, &file.unwrap_or_else(|| panic!("there is no {path}")).text)
-        };
+        let read = |path: &str| Book::read(path, &file(path).text);
         Books { model: read("model/RULES.md"), recipes: read("recipes/RULES.md") }
     })
 }
@@ -112,6 +156,61 @@ fn of_every_file(check: impl Fn(&File) -> Vec<String>) -> Vec<String> {
 #[test]
 fn every_file_is_built() {
     none(&modules::unbuilt(files()));
+}
+
+#[test]
+fn imports_lead_down() {
+    let layers = Layers::read(&file("ARCHITECTURE.md").text);
+    none(&layers.strange(modules_of_crates(), &CRATES));
+    let (arrows, stale) = imports_but_known();
+    assert!(arrows.len() > 5_000, "{} imports are not those of the crates", arrows.len());
+    none(stale);
+    none(&layers.up(arrows));
+}
+
+#[test]
+fn imports_close_no_circle() {
+    none(&imports::circles(&imports_but_known().0));
+}
+
+#[test]
+fn the_map_leaves_out_no_recipe_and_no_scenario() {
+    let map = file("ARCHITECTURE.md");
+    none(&lists::left_out(modules_of_crates().top("recipes"), &[map], &map.path));
+    let own = catalogue().into_iter().filter(|entry| !entry.is_published());
+    let own: Vec<&str> = own.map(|entry| entry.name).collect();
+    assert!(own.len() > 20, "{own:?}");
+    none(&lists::left_out(own, &[map], &map.path));
+}
+
+#[test]
+fn the_table_of_recipes_is_complete() {
+    let recipes = lists::recipes(files());
+    assert!(recipes.len() >= 20, "{recipes:?}");
+    let missing = lists::without_row(recipes, &guide());
+    assert_eq!(
+        missing,
+        lists::without_row(NOT_IN_THE_TABLE, &[]),
+        "the left are missing, the right are known to be"
+    );
+}
+
+#[test]
+fn files_and_functions_of_the_map_are_there() {
+    let map = file("ARCHITECTURE.md");
+    let sources = CRATES.map(|(folder, _)| format!("{folder}/src"));
+    let crates = CRATES.map(|(folder, _)| folder);
+    let bases: Vec<&str> =
+        [""].into_iter().chain(crates).chain(sources.iter().map(String::as_str)).collect();
+    none(&lists::lost_files(map, &bases, |path| root().join(path).exists()));
+    none(&lists::lost_items(map, files(), "model/src"));
+}
+
+#[test]
+fn the_changelog_counts_the_findings_of_the_register() {
+    let count = lists::findings(file("scenarios/src/findings/register.rs"));
+    assert!(count > 20, "{count}");
+    none(&lists::other_count(file("CHANGELOG.md"), count));
 }
 
 #[test]

@@ -6,8 +6,9 @@
 //! receive all events, not only those that concern them: a monitor whose state differs at the end, or that objects, has
 //! too small a `concerns`.
 
-use super::determinism::{self, Difference, Way, compare};
+use super::determinism::{self, compare};
 use super::replay::ReplayIn;
+use crate::run::difference::{Difference, Way};
 use crate::run::pulse::Pulses;
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::with_world;

@@ -1,6 +1,7 @@
 //! What one run is asked and what it reports.
 
 pub mod demands;
+pub(crate) mod difference;
 pub(crate) mod programs;
 pub(crate) mod pulse;
 pub(crate) mod record;

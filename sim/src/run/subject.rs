@@ -212,7 +212,7 @@ impl<H: Host> Subject for Watched<H> {
         if !objection.property.starts_with("S5") {
             return objection;
         }
-        match self.world.ensemble().phantom(self.world.history()) {
+        match self.world.ensemble().phantom(self.world.history().txns()) {
             Some(words) => Objection { saw: format!("{} {words}", objection.saw), ..objection },
             None => objection,
         }

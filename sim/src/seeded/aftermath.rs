@@ -11,8 +11,7 @@
 //! A case says all of it, since its replay demands what the run did.
 
 use crate::scenario::Scenario;
-use crate::seeded::faults::Fault;
-use crate::seeded::plan::purpose;
+use crate::seeded::faults::{Fault, purpose};
 use crate::seeded::random::{Ratio, Seeds};
 use std::collections::BTreeMap;
 use std::fmt;

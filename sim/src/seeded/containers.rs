@@ -11,8 +11,7 @@
 //! same scenario begins with too, since that is where the containers of recipes are.
 
 use crate::scenario::{Explored, Scenario};
-use crate::seeded::faults::Fault;
-use crate::seeded::plan::purpose;
+use crate::seeded::faults::{Fault, purpose};
 use crate::seeded::random::{Random, Seeds};
 use std::fmt;
 use vivarium_model::config::Config;

@@ -1,4 +1,11 @@
 //! Runs that a seed chooses: the options, the faults, the latencies and the order of what happens.
+//!
+//! A run draws its options and its fault plan (`options`, [`plan`]), each from ChaCha streams named by (seed, purpose,
+//! entity), so leaving one fault out disturbs the rest little. The driver runs chaos, mends everything, and then
+//! demands that every program finishes within a bound. Besides the monitors it checks S6 and S7 of a server's disk when
+//! a step has changed it ([`vivarium_model::property::disks`]). `faults` holds what each kind does, which kinds a
+//! scenario has and how often. [`pace`] changes latencies and the order of steps as long as the chaos lasts; in more
+//! than four of ten seeds it changes nothing.
 
 pub mod aftermath;
 pub mod containers;

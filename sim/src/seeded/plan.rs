@@ -6,8 +6,7 @@
 //! none, it passes. Some kinds have no turns: they lie in wait for an event, say a write that a
 //! client sends or the beginning of a synchronisation, and strike each with some probability.
 
-use crate::seeded::faults::FaultSet;
-use crate::seeded::faults::{Await, Fault};
+use crate::seeded::faults::{Await, Fault, FaultSet, purpose};
 use crate::seeded::random::{Random, Ratio, Seeds};
 use std::fmt;
 use vivarium_model::time::{Duration, Time};
@@ -95,11 +94,6 @@ fn frequency(awaited: Await, random: &mut Random) -> Ratio {
 /// The stream from which one occurrence of a fault draws its victim and its extent.
 pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
     seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
-}
-
-/// Streams go by a kind's name, so that a new kind leaves those of the others as they are.
-pub fn purpose(kind: Fault) -> String {
-    format!("fault {kind}")
 }
 
 impl fmt::Display for Plan {

@@ -14,8 +14,7 @@
 
 use crate::scenario::Scenario;
 use crate::seeded::aftermath::Aftermath;
-use crate::seeded::faults::Fault;
-use crate::seeded::plan::purpose;
+use crate::seeded::faults::{Fault, purpose};
 use crate::seeded::random::{Random, Ratio, Seeds};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -21,6 +21,7 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+use crate::wire::txn::can_read;
 use std::sync::Arc;
 
 /// Attempts to connect to the elected leader before the next election (rule 5.5.2).
@@ -94,7 +95,7 @@ impl Following<'_> {
             Delivered::Packet(packet) => {
                 learner.be_patient(context);
                 if let LeaderPacket::Proposal(txn) = &packet
-                    && !context.config.can_read(txn)
+                    && !can_read(context.config, txn)
                 {
                     return Err(Leave("a packet of its leader is longer than it reads"));
                 }

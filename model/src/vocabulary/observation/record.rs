@@ -2,7 +2,7 @@
 
 use super::spell::{Spelled, Speller, spaced};
 use super::value::{Value, named};
-use crate::vocabulary::words::list;
+use crate::vocabulary::phrase::list;
 use serde::Serialize;
 use std::any::type_name;
 use std::fmt;

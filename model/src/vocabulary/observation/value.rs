@@ -1,7 +1,7 @@
 //! What can stand in a field of an observation.
 
 use crate::vocabulary::id::{ClientId, SessionId};
-use crate::vocabulary::words::list;
+use crate::vocabulary::phrase::list;
 use crate::vocabulary::zxid::Zxid;
 use serde::Serialize;
 use std::fmt;

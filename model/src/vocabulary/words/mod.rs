@@ -10,31 +10,13 @@ mod event;
 mod op;
 mod packet;
 
+pub use super::phrase::{list, plural};
+
 use std::any::Any;
 use std::fmt::{self, Display};
 
-/// So many characters of a list are written out; the rest is counted.
-const LIST_ROOM: usize = 90;
-
 /// Longer data is told by its length alone.
 const DATA_ROOM: usize = 24;
-
-/// Items with commas between them, as many as fit a line and a count of the rest; at least one.
-pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
-    let total = items.len();
-    let mut text = String::new();
-    for (at, item) in items.enumerate() {
-        let item = item.to_string();
-        if at > 0 && text.chars().count() + item.chars().count() > LIST_ROOM {
-            return format!("{text}, … {} more", total - at);
-        }
-        if at > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(&item);
-    }
-    text
-}
 
 /// A znode's or message's content: short printable text in quotes, anything else by its length.
 pub(crate) fn data(bytes: &[u8]) -> String {
@@ -44,11 +26,6 @@ pub(crate) fn data(bytes: &[u8]) -> String {
         }
         _ => plural(bytes.len(), "byte"),
     }
-}
-
-/// `1 byte`, `2 bytes`.
-pub fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A successful answer, or the name of the error.
@@ -72,18 +49,6 @@ pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_list_is_cut_and_its_rest_counted() {
-        assert_eq!(list(["a", "b"].iter()), "a, b");
-        assert_eq!(list([""; 0].iter()), "");
-        let names: Vec<String> = (0..40).map(|at| format!("member-{at:010}")).collect();
-        let text = list(names.iter());
-        assert!(text.ends_with(", … 36 more"), "{text}");
-        assert_eq!(text.matches("member-").count(), 4);
-        let giant = "x".repeat(300);
-        assert_eq!(list([&giant].into_iter()), giant, "at least one item is there");
-    }
 
     #[test]
     fn data_is_quoted_only_where_it_is_short_text() {

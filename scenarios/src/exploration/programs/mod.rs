@@ -6,8 +6,8 @@ mod timers;
 mod values;
 
 pub(crate) use handover::{Handed, hand_over};
-pub(crate) use values::Varied;
 
+use super::varied::Varied;
 use super::{Answer, Exploration, ExploreError, faults, figures};
 use crate::sweeping::deeds::Deeds;
 use crate::sweeping::quiet;

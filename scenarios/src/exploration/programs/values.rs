@@ -6,44 +6,13 @@
 //! servers.
 
 use super::super::Answer;
+use super::super::varied::Varied;
 use super::{Question, timers};
-use std::collections::BTreeMap;
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::{Dimension, Figures};
 use vivarium_sim::every::Observer;
 use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
-
-/// What a search chooses of these values.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Varied {
-    /// Each draw is a choice of several numbers.
-    draws: bool,
-    /// In which order session ids are, if all orders are tried.
-    order: Option<SessionOrder>,
-    /// What programs did that go by them.
-    because: BTreeMap<Valued, String>,
-}
-
-impl Varied {
-    pub(super) fn draws(&self) -> bool {
-        self.draws
-    }
-
-    pub(super) fn order(&self) -> SessionOrder {
-        self.order.clone().unwrap_or_default()
-    }
-
-    /// The values that are not varied, so that histories are replayed with others.
-    pub(super) fn fixed(&self) -> Vec<Valued> {
-        let is_fixed = |kind: &Valued| match kind {
-            Valued::RandomNumbers => !self.draws,
-            Valued::SessionIds => self.order.is_none(),
-            Valued::ZnodeTimes => true,
-        };
-        Valued::ALL.into_iter().filter(is_fixed).collect()
-    }
-}
 
 /// Searches, and again for the values that programs go by; `begins` is called with each question before its search. All
 /// of it together keeps within the time.

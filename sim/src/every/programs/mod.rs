@@ -32,6 +32,8 @@
 //! timers: a timer that fires before everything else is an unlikely schedule, not a fault, so a search
 //! that had to leave one out is not exhaustive. The leader's deletions of containers go the same way, with a budget of
 //! their own, which bounds what is claimed.
+//!
+#![doc = include_str!("README.md")]
 
 mod audit;
 mod blocks;

@@ -30,6 +30,8 @@
 //!
 //! Not here: errors of the fsync inside a synchronisation, and what a failed fsync leaves in the page
 //! cache, which a server can still read and a later fsync does not save.
+//!
+#![doc = include_str!("README.md")]
 
 mod actions;
 mod elections;

@@ -1,110 +1,13 @@
 //! Is a run really a function of its seed? Runs it several times, under each host and from its own
 //! recording, and names the first step that differs, with both sides' text.
 
-use crate::run::record::{Caused, Closed, Keep};
+use crate::run::difference::{Difference, Side, Way};
+use crate::run::record::{Closed, Keep};
 use crate::run::{HostKind, RunReport};
-use std::fmt;
 use std::ops::Range;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-
-/// One way to get a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the seed.
-    Seed {
-        /// Under this host.
-        host: HostKind,
-        /// Which repetition of it, from 1.
-        time: u32,
-    },
-    /// From the steps recorded in the first run.
-    Recording(HostKind),
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Way::Seed { host, time: 1 } => write!(f, "{host}"),
-            Way::Seed { host, time } => write!(f, "{host}, run {time}"),
-            Way::Recording(host) => write!(f, "{host}, replayed from the recording"),
-        }
-    }
-}
-
-/// Two runs that should have been the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The seed.
-    pub seed: u64,
-    /// The number of the first step that differs, from 1; one more than there are steps where only
-    /// what follows the last step differs.
-    pub step: u64,
-    /// One run.
-    pub one: Side,
-    /// The other.
-    pub other: Side,
-}
-
-/// What one of two runs did at the first step that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side {
-    /// How this run came about.
-    pub way: Way,
-    /// The step and the rolling hash after it; `None` where this run had ended.
-    pub step: Option<(Time, Step, Fingerprint)>,
-    /// All that the step caused. `None` where the run had ended, or where the same way, gone once
-    /// more to get the text, led elsewhere.
-    pub caused: Option<Caused>,
-}
-
-impl Caused {
-    /// Both sides' texts: the words where they differ, else the lines in full that do.
-    fn sides(one: &Caused, other: &Caused) -> [String; 2] {
-        if one.words != other.words {
-            return [one.words.clone(), other.words.clone()];
-        }
-        let lacks = |a: &Caused, b: &Caused| {
-            let missing = a.full.lines().filter(|line| !b.full.lines().any(|same| same == *line));
-            missing.map(|line| format!("{}\n", line.trim())).collect::<String>()
-        };
-        let same = |text: String| {
-            let none = "nothing that the other did not: they differ in what was sent\n";
-            if text.is_empty() { none.to_string() } else { text }
-        };
-        [same(lacks(one, other)), same(lacks(other, one))]
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {} is not deterministic: step {} differs", self.seed, self.step)?;
-        if self.one.step.is_none() && self.other.step.is_none() {
-            return writeln!(f, "all steps are the same, but not what was made of them");
-        }
-        for side in [&self.one, &self.other] {
-            match &side.step {
-                Some((at, step, hash)) => writeln!(f, "{}: {at} {step} -> {hash}", side.way)?,
-                None => writeln!(f, "{}: the run had ended", side.way)?,
-            }
-        }
-        let sides = [&self.one, &self.other];
-        let texts = match sides.map(|side| side.caused.as_ref()) {
-            [Some(one), Some(other)] => Caused::sides(one, other).map(Some),
-            either => either.map(|caused| caused.map(|caused| caused.words.clone())),
-        };
-        for (side, text) in sides.into_iter().zip(texts) {
-            if let Some(text) = text {
-                writeln!(f, "{} caused:", side.way)?;
-                text.lines().try_for_each(|line| writeln!(f, "  {line}"))?;
-            } else if side.step.is_some() {
-                writeln!(f, "{}: another run went elsewhere, so there is no text", side.way)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Gets a run: which way, the first run if there is one (to replay), and what to keep.
 pub(crate) type GetRun<'a> = dyn Fn(Way, Option<&RunReport>, Keep) -> Closed + 'a;

@@ -5,9 +5,8 @@
 //! nothing else; faults that strike at any time hardly ever meet them.
 
 use super::crash::{failed_write, fails_after, tail};
-use super::kind::{Await, Fault};
+use super::kind::{Await, Fault, purpose};
 use super::{Look, Order, a_while, servers, surviving};
-use crate::seeded::plan::{Plan, purpose};
 use crate::seeded::random::{Random, Ratio, Seeds};
 use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::id::{LearnerConnection, Machine, ServerId};
@@ -28,14 +27,14 @@ pub(crate) struct Ambushes(Vec<Ambush>);
 
 impl Ambushes {
     /// What the plan has of them.
-    pub(crate) fn new(plan: &Plan, seeds: &Seeds) -> Ambushes {
+    pub(crate) fn new(ambushes: &[(Fault, Ratio)], seeds: &Seeds) -> Ambushes {
         let on_servers = |(kind, _): &&(Fault, Ratio)| kind.awaits() != Some(Await::Write);
         let ambush = |(kind, ratio): &(Fault, Ratio)| Ambush {
             kind: *kind,
             ratio: *ratio,
             random: seeds.stream(&purpose(*kind), 1),
         };
-        Ambushes(plan.ambushes.iter().filter(on_servers).map(ambush).collect())
+        Ambushes(ambushes.iter().filter(on_servers).map(ambush).collect())
     }
 
     /// Eats an event; what it orders is done right after the step.

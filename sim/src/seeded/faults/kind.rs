@@ -169,3 +169,8 @@ impl Fault {
         }
     }
 }
+
+/// Streams go by a kind's name, so that a new kind leaves those of the others as they are.
+pub(crate) fn purpose(kind: Fault) -> String {
+    format!("fault {kind}")
+}

@@ -9,9 +9,8 @@
 //! Chance alone hardly ever hits these windows of a millisecond, so each sent write is picked
 //! with some probability and then waited for.
 
+use super::kind::{Await, Fault, purpose};
 use super::{Look, Order, clients, servers};
-use crate::seeded::faults::{Await, Fault};
-use crate::seeded::plan::{Plan, purpose};
 use crate::seeded::random::{Random, Ratio, Seeds};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
@@ -40,7 +39,7 @@ pub(crate) struct LostReplies {
 
 impl LostReplies {
     /// What the plan has of them.
-    pub(crate) fn new(plan: &Plan, clients: usize, seeds: &Seeds) -> LostReplies {
+    pub(crate) fn new(ambushes: &[(Fault, Ratio)], clients: usize, seeds: &Seeds) -> LostReplies {
         let trap = |(kind, ratio): &(Fault, Ratio)| Trap {
             kind: *kind,
             ratio: *ratio,
@@ -48,7 +47,7 @@ impl LostReplies {
             picked: vec![None; clients],
         };
         let on_writes = |(kind, _): &&(Fault, Ratio)| kind.awaits() == Some(Await::Write);
-        LostReplies { traps: plan.ambushes.iter().filter(on_writes).map(trap).collect() }
+        LostReplies { traps: ambushes.iter().filter(on_writes).map(trap).collect() }
     }
 
     /// Eats the event at `at` of a step's events; what it orders is done right after the step.

@@ -24,8 +24,8 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
 pub(crate) use crash::clipped;
-pub(crate) use kind::Await;
 pub use kind::Fault;
+pub(crate) use kind::{Await, purpose};
 pub use rate::Rate;
 pub use set::FaultSet;
 

@@ -137,7 +137,7 @@ fn surviving_packets_are_at_most_those_under_way() {
 /// Lies in wait with this kind only, for every write.
 fn trap(kind: Fault) -> LostReplies {
     let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
-    LostReplies::new(&plan, 4, &Seeds::new(1))
+    LostReplies::new(&plan.ambushes, 4, &Seeds::new(1))
 }
 
 fn all_events(trap: &mut LostReplies, events: &[Event], world: &Mock) -> Vec<(Fault, Order)> {
@@ -204,7 +204,7 @@ fn a_reply_is_lost_applied_when_the_clients_own_server_has_applied_it() {
 fn ambushed(kind: Fault, seed: u64, event: &Event, world: &Mock) -> Vec<Order> {
     let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
     let mut orders = Vec::new();
-    ambush::Ambushes::new(&plan, &Seeds::new(seed)).event(event, world, &mut orders);
+    ambush::Ambushes::new(&plan.ambushes, &Seeds::new(seed)).event(event, world, &mut orders);
     assert!(orders.iter().all(|(of, _)| *of == kind));
     orders.into_iter().map(|(_, order)| order).collect()
 }

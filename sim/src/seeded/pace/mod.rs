@@ -28,8 +28,7 @@ pub(crate) use priorities::Waiting;
 pub(crate) use slow::Stretched;
 pub use slow::{SlowReactions, Stretch};
 
-use crate::seeded::faults::{Fault, FaultSet};
-use crate::seeded::plan::purpose;
+use crate::seeded::faults::{Fault, FaultSet, purpose};
 use crate::seeded::random::{Random, Seeds};
 use std::fmt;
 use vivarium_model::time::Duration;

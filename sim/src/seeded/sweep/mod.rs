@@ -8,8 +8,8 @@
 //!
 //! The first seed and then one in fifty is run twice (`recorded/repeat.rs`).
 
-use crate::recorded::determinism::Difference;
 use crate::run::RunReport;
+use crate::run::difference::Difference;
 use crate::run::record::Closed;
 use crate::seeded::faults::Fault;
 use std::collections::BTreeMap;

@@ -9,8 +9,16 @@
 //! the program has looked at it. Hence two tables: slots, and cells that keep an answer until it is
 //! taken.
 //!
-//! The slot of a watch that stays is free only when the watch has ended. Its events gather in the
-//! cell until the program takes them, and they are taken before the end is.
+//! A watch has a slot of its own: it is pending when the reply has registered it, and free when the
+//! reply has not. The slot of a one-shot watch is free with its event. The slot of a watch that stays
+//! (`addWatch`) is free only when the watch has ended, with PersistentWatchRemoved or because the
+//! session ended: its events are [`Input::Event`]s, its end is an [`Input::Reply`], so a host knows by
+//! the input alone whether a slot is free. Its events gather in the cell until the program takes them,
+//! and they are taken before the end is. Events that the program has not taken are part of what it waits
+//! for ([`Pending::Events`]), so the explorer keeps two states apart that differ in them.
+//!
+//! Paths are whole ones everywhere but between a program and its client machine, which puts the chroot
+//! before them and takes it away.
 
 mod state;
 

@@ -1,0 +1,64 @@
+//! Deleting a claim: that one, and none that somebody has made after it.
+
+use crate::helpers::{settle, until_known};
+use vivarium_model::error::Error;
+use vivarium_model::handle::ZooKeeper;
+use vivarium_model::op::Version;
+use vivarium_model::zxid::Zxid;
+
+/// Deletes the znode that was created at `czxid`, if that has not been done by what this session has sent already.
+pub(super) async fn delete_what_is_left(
+    zookeeper: &ZooKeeper,
+    path: &str,
+    czxid: Zxid,
+) -> Result<(), Error> {
+    match is_left(zookeeper, path, czxid).await? {
+        true => delete_exactly(zookeeper, path, czxid).await.map(drop),
+        false => Ok(()),
+    }
+}
+
+/// Whether the znode that was created at `czxid` stands, all that this session has sent being settled.
+async fn is_left(zookeeper: &ZooKeeper, path: &str, czxid: Zxid) -> Result<bool, Error> {
+    settle(zookeeper).await?;
+    let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
+    Ok(stat.is_some_and(|stat| stat.czxid == czxid))
+}
+
+/// Deletes a claim of this id, also one whose create is still in flight.
+pub(super) async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error> {
+    settle(zookeeper).await?;
+    match until_known(zookeeper, || zookeeper.get_data(path)).await {
+        Ok((data, stat)) if *data == *id.as_bytes() => {
+            delete_exactly(zookeeper, path, stat.czxid).await.map(drop)
+        }
+        Ok(_) | Err(Error::NoNode) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
+/// lost; whether it was this that deleted it, where that is known. Nobody has asked for that before.
+///
+/// Somebody may have claimed the item again meanwhile: a delete that is simply repeated would take that claim
+/// away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
+pub(super) async fn delete_exactly(
+    zookeeper: &ZooKeeper,
+    path: &str,
+    czxid: Zxid,
+) -> Result<Option<bool>, Error> {
+    let mut lost = false;
+    loop {
+        match zookeeper.delete(path, Version::Any).await {
+            Ok(()) => return Ok(Some(true)),
+            Err(Error::NoNode) => return Ok((!lost).then_some(false)),
+            Err(Error::ConnectionLoss) => {
+                lost = true;
+                if !is_left(zookeeper, path, czxid).await? {
+                    return Ok(None);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Imports against the rules that stay, each with its reason. An entry without an import fails the test.
+
+use crate::imports::Known;
+
+/// Imports that lead up, or close a circle, and stay.
+pub(crate) const IMPORTS: [Known; 7] = [
+    Known {
+        from: "model::program::machines",
+        to: "model::client",
+        why: "each program has a client machine, which all that it asks goes through",
+    },
+    Known {
+        from: "model::vocabulary::effect",
+        to: "model::client",
+        why: "`Effects` has room for a client machine's effects, so that a step allocates none",
+    },
+    Known {
+        from: "model::vocabulary::effect",
+        to: "model::program",
+        why: "`Effects` has room for what passes a client machine, so that a step allocates none",
+    },
+    Known {
+        from: "model::world",
+        to: "model::property",
+        why: "a world runs the monitors, and monitors look at the world's history",
+    },
+    Known {
+        from: "sim::scenario",
+        to: "sim::seeded",
+        why: "a scenario names its faults, and draws its options and fault plan from the seed's streams",
+    },
+    Known {
+        from: "sim::run",
+        to: "sim::seeded",
+        why: "a run reports the faults of its plan, and its world is what they look at",
+    },
+    Known {
+        from: "sim::every::trie::table",
+        to: "sim::every::trie::node",
+        why: "a node's table holds edges, and an edge leads to a node",
+    },
+];
