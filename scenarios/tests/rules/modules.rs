@@ -9,7 +9,10 @@ const OF_PROGRAMS: [&str; 4] = ["tests", "benches", "examples", "bin"];
 /// Files that are built for nobody.
 pub(crate) fn unbuilt(files: &[File]) -> Vec<String> {
     let rust: Vec<&File> = files.iter().filter(|file| file.kind() == Kind::Rust).collect();
-    let unbuilt = rust.iter().filter(|file| !is_root(&file.path) && !is_named(file, &rust));
+    let by_path: Vec<&File> =
+        rust.iter().copied().filter(|file| file.text.contains("#[path")).collect();
+    let is_built = |file: &File| is_root(&file.path) || is_named(file, &rust, &by_path);
+    let unbuilt = rust.iter().filter(|file| !is_built(file));
     unbuilt.map(|file| format!("{}: no `mod` names it, so nobody builds it", file.path)).collect()
 }
 
@@ -25,8 +28,8 @@ fn is_root(path: &str) -> bool {
     }
 }
 
-/// Whether a file that could be its parent says so.
-fn is_named(file: &File, rust: &[&File]) -> bool {
+/// Whether a file that could be its parent says so, or one of those that name files by path.
+fn is_named(file: &File, rust: &[&File], by_path: &[&File]) -> bool {
     let (folder, name) = parted(&file.path);
     let (folder, module) = match name {
         "mod.rs" => parted(folder),
@@ -37,16 +40,19 @@ fn is_named(file: &File, rust: &[&File]) -> bool {
         let roots = ["mod.rs", "lib.rs", "main.rs"];
         of == folder && (roots.contains(&name) || OF_PROGRAMS.contains(&parted(folder).1))
     };
+    let beside = format!("{folder}.rs");
+    let by_place = |parent: &str| in_folder(parent) || parent == beside;
     let says = |parent: &File| {
         let path = format!("\"{}/{name}\"]", parted(folder).1);
         parent.text.lines().map(|line| split_comment(line).0).any(|line| {
             let declared = line.trim().trim_end_matches(';').split(' ').rev();
             let is_module = declared.take(2).eq([module, "mod"]);
-            let by_place = in_folder(&parent.path) || parent.path == format!("{folder}.rs");
-            is_module && by_place || line.starts_with("#[path") && line.ends_with(&path)
+            is_module && by_place(&parent.path)
+                || line.starts_with("#[path") && line.ends_with(&path)
         })
     };
-    rust.iter().any(|parent| parent.path != file.path && says(parent))
+    let placed = rust.iter().filter(|parent| by_place(&parent.path));
+    placed.chain(by_path).any(|parent| parent.path != file.path && says(parent))
 }
 
 /// A path as its folder and its last part.

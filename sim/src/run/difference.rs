@@ -59,7 +59,7 @@ pub struct Side {
 
 impl Caused {
     /// Both sides' texts: the words where they differ, else the lines in full that do.
-    fn sides(one: &Caused, other: &Caused) -> [String; 2] {
+    pub(crate) fn sides(one: &Caused, other: &Caused) -> [String; 2] {
         if one.words != other.words {
             return [one.words.clone(), other.words.clone()];
         }

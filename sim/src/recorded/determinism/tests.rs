@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::recorded::replay::replay_in;
+use crate::run::record::Caused;
 use crate::scenario::drawn::Drawn;
 use crate::seeded::driver::simulate;
 use crate::seeded::faults::FaultSet;
