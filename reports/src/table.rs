@@ -80,9 +80,11 @@ fn in_a_word(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The kinds of faults that were asked for and never struck, in any scenario.
+/// The kinds of faults that were asked for and never struck, in any scenario that held. One that stopped at a
+/// violation had no time for them.
 fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
-    let all = || reports.iter().flat_map(|report| &report.faults);
+    let held = || reports.iter().filter(|report| in_a_word(&report.verdict) == HELD);
+    let all = || held().flat_map(|report| &report.faults);
     let struck = |name: &str| all().any(|count| count.name == name && count.count > 0);
     let mut names: Vec<&str> = Vec::new();
     for count in all() {

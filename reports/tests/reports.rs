@@ -46,6 +46,8 @@ fn a_fault_that_never_struck_is_named() {
     assert!(text.ends_with("\nnever struck: cancellation\n"), "{text}");
     let text = overview(&[of(0), of(1)], WIDTH);
     assert!(!text.contains("never struck"), "{text}");
+    let stopped = ScenarioReport { faults: never(0), ..violated() };
+    assert!(!overview(&[stopped], WIDTH).contains("never struck"), "it had no time for it");
 }
 
 #[test]
