@@ -11,7 +11,7 @@
 //! ([`AcquireError::SessionExpired`]).
 //!
 //! *All or none.* An attempt that fails, takes too long or is dropped gives back what it has, the last one
-//! first. Everything else is as with the exclusive [lock], of each of them: a token each, losses
+//! first. Everything else is as with the exclusive [lock](crate::lock), of each of them: a token each, losses
 //! that are noticed late, wake-ups of one waiter for each release.
 //!
 //! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), of each lock, and

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //!
-//! Everything of the exclusive [lock] holds. Whoever wants the lock writes a request into the owner's
+//! Everything of the exclusive [lock](crate::lock) holds. Whoever wants the lock writes a request into the owner's
 //! znode ([`RevocableLock::ask`]), and the owner is told ([`RevocableGuard::asked`]).
 //!
 //! *Consent.* The owner decides whether and when it gives the lock back: it may have something to finish first. Nobody
