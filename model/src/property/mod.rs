@@ -102,12 +102,12 @@ pub struct Objection {
     pub property: String,
     /// What was seen, in one or two sentences.
     pub saw: String,
-    /// How code of the user's ended, where that is what was seen. Cases that were recorded before it was kept have none.
+    /// How a program or a monitor ended, where the objection is about that. Older cases have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 
-/// How a program or a monitor ended that should not have ended so.
+/// How a program or a monitor failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// A program returned this error.
@@ -128,7 +128,8 @@ impl Objection {
         Objection { failure: Some(failure), ..Objection::new(property, saw) }
     }
 
-    /// Whether this one, recorded earlier, says the same.
+    /// Whether this one, recorded earlier, has the same property and the same sentence. The failure is in the sentence,
+    /// and old cases have it nowhere else.
     pub fn is_repeated_by(&self, other: &Objection) -> bool {
         let Objection { property, saw, failure: _ } = self;
         *property == other.property && *saw == other.saw
@@ -332,6 +333,20 @@ mod tests {
         fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
             self.0.iter_mut().try_for_each(|monitor| monitor.event(view, event))
         }
+    }
+
+    /// An objection in a case that was recorded before failures were kept.
+    #[test]
+    fn an_older_objection_has_no_failure_and_is_repeated_all_the_same() {
+        let older =
+            r#"{"property":"program","saw":"the program of client 1 returned an error: late"}"#;
+        let older: Objection = serde_json::from_str(older).expect("it is read");
+        let of = |why: &str| {
+            Objection::failed("program", "the program of client 1", Failure::Returned(why.into()))
+        };
+        assert_eq!(older.failure, None);
+        assert!(older.is_repeated_by(&of("late")) && older != of("late"));
+        assert!(!older.is_repeated_by(&of("early")));
     }
 
     impl All {

@@ -170,7 +170,8 @@ impl Monitors {
             Telling::Copies => self.unconcerned(view, event).map_err(|objection| {
                 let saw = format!("told that {event}: {}", objection.saw);
                 let seen = Objection { saw, ..objection };
-                Objection::new(OF_ITSELF, is_concerned(&seen))
+                let failure = seen.failure.clone();
+                Objection { failure, ..Objection::new(OF_ITSELF, is_concerned(&seen)) }
             }),
             Telling::Concerned | Telling::Everyone => Ok(()),
         }

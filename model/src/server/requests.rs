@@ -24,7 +24,8 @@ use crate::wire::request::encode_client;
 use std::sync::Arc;
 
 impl Server {
-    /// Reads from a client's connection, and tells which session's that was. A server that does not serve hangs up.
+    /// Reads from a client's connection, and emits [`Event::Heard`] for its session. A server that does not serve closes
+    /// the connection.
     pub(crate) fn read_from_client(
         &mut self,
         connection: ClientConnection,
@@ -32,12 +33,12 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         let is_handshake = matches!(delivered, Delivered::Packet(ClientPacket::Connect { .. }));
-        // At what is longer than jute.maxbuffer it hangs up.
-        let is_packet = matches!(&delivered, Delivered::Packet(packet)
-            if !is_too_long(packet, context.config));
-        let before = self.attends(connection).filter(|_| is_packet);
+        // A packet that is longer than jute.maxbuffer ends the connection (rule 1.11.1), and says nothing of its session.
+        let before = self.attends(connection).filter(|_| {
+            matches!(&delivered, Delivered::Packet(packet) if !is_too_long(packet, context.config))
+        });
         self.client_delivered(connection, delivered, context);
-        // A session goes on behind its ConnectRequest.
+        // A ConnectRequest that is accepted keeps its session alive too.
         let session = before.or_else(|| self.attends(connection).filter(|_| is_handshake));
         if let Some(session) = session {
             context.effects.event(Event::Heard { server: context.id, session });

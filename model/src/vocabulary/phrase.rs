@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// So many characters of a list are written out; the rest is counted.
+/// The characters of a list that are written out at most; the rest is counted.
 const LIST_ROOM: usize = 90;
 
 /// Items with commas between them, as many as fit a line and a count of the rest; at least one.

@@ -1,4 +1,4 @@
-//! Deleting a claim: that one, and none that somebody has made after it.
+//! Deletes one claim, and no claim of the same name that was made after it.
 
 use crate::helpers::{settle, until_known};
 use vivarium_model::error::Error;
@@ -38,10 +38,10 @@ pub(super) async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result
 }
 
 /// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
-/// lost; whether it was this that deleted it, where that is known. Nobody has asked for that before.
+/// lost. Returns whether this call deleted it, where that is known. No delete of it may have been sent before.
 ///
-/// Somebody may have claimed the item again meanwhile: a delete that is simply repeated would take that claim
-/// away (recipe rule 2.6.4). So its fate is settled first, and only what it has left is deleted.
+/// Another client may have claimed the item again meanwhile, and a delete that is simply repeated would remove that
+/// claim (recipe rule 2.6.4). So a lost delete is settled first, and repeated only while the znode of `czxid` stands.
 pub(super) async fn delete_exactly(
     zookeeper: &ZooKeeper,
     path: &str,

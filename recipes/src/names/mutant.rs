@@ -6,14 +6,14 @@ named! {
     /// A likely mistake of a name service: a named switch, off by default (recipe rule 3.21), asked for at
     /// the one place in the recipe where the rule that it breaks is kept.
     pub enum Mutant ("mutant") {
-        /// A name that is there already is taken for somebody else's, also when a lost create of one's own has made
+        /// A name that exists is taken for another client's, also when a lost create of the same client has made
         /// it. Breaks NS1.
         NameExistsMeansOther =>
-            "A name that is there already is taken for somebody else's, also after a create of one's own \
+            "A name that exists is taken for another client's, also after a create of the same client \
              whose reply was lost (as in Curator's queues).",
         /// A name that is there already is overwritten. Breaks NS2.
         NameOverwritten =>
-            "A name that is there already is given one's own address, whoever has bound it.",
+            "A name that exists is overwritten with the client's own address, although another client has bound it.",
     }
 }
 

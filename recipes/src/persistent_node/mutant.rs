@@ -11,12 +11,12 @@ named! {
         PersistentAdopts =>
             "A znode that another session has left is taken for one's own, and vanishes with that \
              session (read in Curator's PersistentNode); no property falls, since the keeper makes it anew then.",
-        /// A znode that somebody has deleted is not made anew. Breaks PN1.
+        /// The znode is not created again after another client has deleted it. Breaks PN1.
         PersistentNotRecreated =>
-            "A znode that somebody has deleted is not made anew.",
+            "The znode is not created again after another client has deleted it.",
         /// What others write is left there (CURATOR-154, CURATOR-241). Breaks PN3.
         PersistentDataNotRestored =>
-            "Data that somebody has overwritten is left there (CURATOR-154, CURATOR-241).",
+            "Data that another client has written is not restored (CURATOR-154, CURATOR-241).",
         /// A close looks for the znode without settling a create in flight. Breaks PN2.
         PersistentCloseWithoutSettle =>
             "A close looks for the znode and misses a create that is still pending, which then stays.",

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //!
-//! Everything of the exclusive [lock](crate::lock) holds. Whoever wants the lock writes a request into the owner's
-//! znode ([`RevocableLock::ask`]), and the owner is told ([`RevocableGuard::asked`]).
+//! Everything of the exclusive [lock](crate::lock) holds. A client that wants the lock writes a request into the owner's
+//! znode ([`RevocableLock::ask`]), and the owner is notified ([`RevocableGuard::asked`]).
 //!
 //! *Consent.* The owner decides whether and when it gives the lock back: it may have something to finish first. Nobody
 //! deletes its znode for it, unless the lock is used with force ([`RevocableLock::take`]): then the owner has a

@@ -1,4 +1,4 @@
-//! Random numbers and session ids, of which a search tries one each unless programs go by them.
+//! Random numbers and session ids: a search tries one value of each, unless programs depend on them.
 
 use std::collections::BTreeMap;
 use vivarium_model::session_order::SessionOrder;

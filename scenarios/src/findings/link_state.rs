@@ -126,7 +126,7 @@ impl Shared {
         self.lock().delay
     }
 
-    /// Whether nobody will need this link any more.
+    /// Whether the link was closed.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }

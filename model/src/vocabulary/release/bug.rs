@@ -117,9 +117,9 @@ named! {
         RenameUnsynced => "a power loss can undo the rename of an epoch file (HEAD)",
         /// Znodes have numbers for their ACLs, and a snapshot has the list of numbers from its beginning, the znodes from
         /// later (`ReferenceCountedACLCache`; rule 6.9.15; ZOOKEEPER-4689). A znode that got a new ACL meanwhile is in it
-        /// with a number that stands for none there. A start that looks it up ends; else no client
-        /// may read the znode, and once another ACL gets that number, those may whom that one permits. Repaired: an ACL that is not in
-        /// the list yet is written with the first znode that has it.
+        /// with a number that stands for none there. A start that looks it up ends; else no client may read the znode until
+        /// another ACL gets that number, and then that ACL decides. Repaired: an ACL that is not in the list yet is written
+        /// with the first znode that has it.
         AclByNumber => "a snapshot has numbers of ACLs that its list has not (ZOOKEEPER-4689, HEAD)",
         /// A record is written whatever its length, and read up to a limit only (`BinaryInputArchive.checkLength`; rule
         /// 1.11.2; ZOOKEEPER-4306). A closeSession lists all the session's ephemerals; a multi has identities in

@@ -122,7 +122,8 @@ impl Audit {
     ) -> Result<(), Objection> {
         let shown = before.audit(Time::ZERO, events).map_err(|objection| {
             self.objections.fetch_add(1, Ordering::Relaxed);
-            Objection::new(REDUCTION, is_concerned(&objection))
+            let failure = objection.failure.clone();
+            Objection { failure, ..Objection::new(REDUCTION, is_concerned(&objection)) }
         })?;
         if !events.iter().any(|event| before.monitors().concerns(event)) {
             return Ok(());
