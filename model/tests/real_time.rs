@@ -94,7 +94,7 @@ impl Run {
         let write = &mut self.writes[at];
         write.is_answered = true;
         let (xid, zxid) = (Xid(write.xid), write.committed.unwrap_or(next));
-        let client = ClientId(session as u8 + 1);
+        let client = ClientId(session as u16 + 1);
         let create = Op::create("/a/b", [], CreateMode::Persistent);
         self.tell(
             false,

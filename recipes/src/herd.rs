@@ -246,7 +246,11 @@ mod tests {
 
     fn notified(client: u8, path: &str) -> Event {
         let event = WatchedEvent { kind: EventType::NodeDeleted, path: path.into(), zxid: CHANGE };
-        Event::Notified { client: ClientId(client), session: SessionId(client.into()), event }
+        Event::Notified {
+            client: ClientId(client.into()),
+            session: SessionId(client.into()),
+            event,
+        }
     }
 
     #[test]

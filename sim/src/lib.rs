@@ -9,6 +9,7 @@
 pub mod every;
 pub mod host;
 mod recorded;
+pub mod replica;
 mod run;
 pub mod scenario;
 mod seeded;

@@ -121,6 +121,7 @@ fn a_case_replays_to_the_same_hash() {
         seed: Some(report.seed),
         bugs: Vec::new(),
         config: report.config,
+        outside: Vec::new(),
         steps: report.recorded,
         hash: report.hash,
         violation: None,

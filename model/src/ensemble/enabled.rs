@@ -66,8 +66,9 @@ impl Ensemble {
             }
             Step::Cut { from, to } => Status::when(!self.network.is_cut(from, to)),
             Step::Heal { from, to } => Status::when(self.network.is_cut(from, to)),
-            // Steps of the service grain.
-            Step::Clock { .. }
+            // The world has the inputs from outside, and the rest are steps of the service grain.
+            Step::Outside(_)
+            | Step::Clock { .. }
             | Step::Serve { .. }
             | Step::Notify(_)
             | Step::Late(_)
@@ -95,7 +96,9 @@ impl Ensemble {
                 self.is_open(client(connection.client), server(to))
             }
             Step::ToClient(connection) => {
-                self.clients[connection.client.index()].is_awake(connection.client)?;
+                if let Some(node) = self.clients.get(connection.client.index()) {
+                    node.is_awake(connection.client)?;
+                }
                 let from = self.network.server_of(connection).ok_or(Status::NotEnabled)?;
                 self.is_open(server(from), client(connection.client))
             }

@@ -4,7 +4,7 @@
 mod enabled;
 pub mod faults;
 pub mod oracle;
-pub mod raw;
+mod outside;
 pub mod view;
 
 use crate::network::{Delivered, Network, reply_to};
@@ -191,6 +191,7 @@ impl Ensemble {
             | Step::Kill(_)
             | Step::Cancel(_) => self.machines().take(step, effects),
             Step::Input(_) => unreachable!("the world feeds programs"),
+            Step::Outside(_) => unreachable!("the world has the inputs from outside"),
             Step::Clock { .. }
             | Step::Serve { .. }
             | Step::Notify(_)
@@ -256,6 +257,12 @@ impl Ensemble {
         let server = self.network.server_of(connection).expect("it leads somewhere");
         let delivered =
             self.network.read_from_server(connection).expect("there is something to read");
+        if self.is_outside(client) {
+            effects.note(|| format!("{client} reads from {server}: {delivered}"));
+            effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
+            effects.to_outside.push((connection, delivered));
+            return;
+        }
         effects.note(|| {
             let oldest = self.clients[client.index()].machine.pending().next();
             let request = oldest.map(|(_, request)| &**request);

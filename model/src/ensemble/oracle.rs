@@ -109,9 +109,8 @@ impl Ensemble {
 
     /// Under the oracle, after every step: connections to servers that do not lead are refused at
     /// once (their listening socket is closed, and a learner that is refused can be elected into
-    /// the same place again), and the numbers of connections start again from the lowest. With client
-    /// machines they stay as they are: who owns a session, and whose a request is, is said by such a
-    /// number too.
+    /// the same place again), and the numbers of connections start again from the lowest. Where there are
+    /// clients they stay as they are: the owner of a session and the origin of a request are such numbers too.
     pub(super) fn tidy_connections(&mut self, effects: &mut Effects) {
         for server in self.config.server_ids() {
             if !self.is_leading(server) && self.network.has_learners(server) {
@@ -120,7 +119,7 @@ impl Ensemble {
                 }
             }
         }
-        if !self.config.clients.is_empty() {
+        if self.config.has_clients() {
             return;
         }
         for learner in self.config.server_ids() {

@@ -1,10 +1,11 @@
 //! Connections of client machines.
 
-use super::Network;
-use super::connection::{Delivered, break_both};
+use super::connection::break_both;
+use super::{ClientLinks, Network, Opened};
 use crate::vocabulary::effect::Effects;
+use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{ClientConnection, ClientId, ServerId};
-use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::packet::{ClientPacket, Delivered, ServerPacket};
 use crate::vocabulary::step::Step;
 
 impl Network {
@@ -14,9 +15,34 @@ impl Network {
         ClientConnection { client, slot }
     }
 
+    /// How many clients there are, those outside of the run included.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// A client outside of the run opens a connection. It has been here, or is the next one.
+    pub fn open_outside(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
+        if client.index() == self.clients.len() {
+            self.clients.push(Tracked::new(Opened::new()));
+        }
+        self.open_client(client, to)
+    }
+
+    /// Whether a client's own end of a connection is open.
+    pub fn is_open_at_client(&self, connection: ClientConnection) -> bool {
+        self.links_of(connection.client)
+            .and_then(|links| links.get(connection.slot))
+            .is_some_and(|open| open.opener_open)
+    }
+
+    /// The connections of a client; `None` for one outside of the run that has not been here.
+    pub(super) fn links_of(&self, client: ClientId) -> Option<&ClientLinks> {
+        self.clients.get(client.index()).map(|links| &**links)
+    }
+
     /// The server that a connection leads to.
     pub fn server_of(&self, connection: ClientConnection) -> Option<ServerId> {
-        self.clients[connection.client.index()].get(connection.slot).map(|open| open.to)
+        self.links_of(connection.client)?.get(connection.slot).map(|open| open.to)
     }
 
     /// A client machine sends a packet.
@@ -84,7 +110,7 @@ impl Network {
 
     /// Whether a client machine would find something to read.
     pub fn has_news(&self, connection: ClientConnection) -> bool {
-        let open = self.clients[connection.client.index()].get(connection.slot);
+        let open = self.links_of(connection.client).and_then(|links| links.get(connection.slot));
         open.is_some_and(|open| open.has_for_opener())
     }
 
@@ -151,7 +177,7 @@ impl Network {
 
     /// Whether a client's connection is not broken yet.
     pub fn is_breakable_client(&self, connection: ClientConnection) -> bool {
-        let open = self.clients[connection.client.index()].get(connection.slot);
+        let open = self.links_of(connection.client).and_then(|links| links.get(connection.slot));
         open.is_some_and(|open| open.is_breakable())
     }
 }

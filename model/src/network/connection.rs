@@ -2,6 +2,7 @@
 //! that one machine has opened, by slot.
 
 use crate::vocabulary::id::ServerId;
+use crate::vocabulary::packet::Delivered;
 use std::collections::VecDeque;
 
 /// One direction of a connection.
@@ -35,18 +36,6 @@ pub enum Next<'a, T> {
     Packet(&'a T),
     /// The end of the stream.
     End,
-}
-
-/// What a reader finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivered<T> {
-    /// A packet.
-    Packet(T),
-    /// The end of the stream: the reader's end is closed with it.
-    End {
-        /// Whether the connection had been accepted: `false` means connection refused.
-        accepted: bool,
-    },
 }
 
 /// A connection: `Up` flows from the machine that opened it, `Down` towards it.

@@ -21,7 +21,7 @@ impl Network {
     /// Whether something has come for the reader of a delivery, blocked links aside.
     pub fn has_delivery(&self, step: &Step) -> bool {
         let client = |connection: &ClientConnection| {
-            self.clients[connection.client.index()].get(connection.slot)
+            self.links_of(connection.client).and_then(|links| links.get(connection.slot))
         };
         let learner = |connection: &LearnerConnection| {
             self.learners[connection.learner.index()].get(connection.slot)

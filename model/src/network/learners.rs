@@ -1,10 +1,10 @@
 //! Connections that learners open to their leader.
 
 use super::Network;
-use super::connection::{Connection, Delivered, break_both, occupied};
+use super::connection::{Connection, break_both, occupied};
 use crate::vocabulary::effect::Effects;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
-use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::packet::{Delivered, LeaderPacket, LearnerPacket};
 use crate::vocabulary::step::Step;
 
 impl Network {

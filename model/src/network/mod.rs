@@ -13,7 +13,8 @@ mod learners;
 mod mail;
 mod words;
 
-pub use connection::{Delivered, Next, Opened};
+pub use crate::vocabulary::packet::Delivered;
+pub use connection::{Next, Opened};
 pub use mail::Mailbox;
 pub(crate) use words::reply_to;
 

@@ -9,6 +9,7 @@ use crate::vocabulary::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENT
 use crate::vocabulary::config::Config;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::{ClientId, Machine, ServerId};
+use crate::vocabulary::outside::Outside;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -54,6 +55,9 @@ pub struct Case {
     pub bugs: Vec<String>,
     /// Configuration of the ensemble and its clients.
     pub config: Config,
+    /// What clients outside of the run did, as [`Step::Outside`] counts it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<Outside>,
     /// The steps, with their virtual times.
     pub steps: Vec<(Time, Step)>,
     /// The run's rolling hash after the last step.
@@ -81,7 +85,19 @@ impl Case {
             }
             last = *at;
             for machine in machines(step).into_iter().flatten() {
-                self.check_machine(machine).map_err(|why| format!("step {number} names {why}"))?;
+                let checked = match machine {
+                    Machine::Client(client) if may_be_outside(step) => self.check_client(client),
+                    _ => self.check_machine(machine),
+                };
+                checked.map_err(|why| format!("step {number} names {why}"))?;
+            }
+            if let Step::Outside(input) = step
+                && self.outside.get(*input as usize).is_none()
+            {
+                let count = self.outside.len();
+                return Err(format!(
+                    "step {number} names input {input} from outside, and there are {count}"
+                ));
             }
         }
         Ok(())
@@ -115,7 +131,7 @@ impl Case {
             GrainKind::Service => {
                 ("a search over the service grain", SWEPT_SERVERS, SEARCHED_CLIENTS)
             }
-            GrainKind::Ensemble if clients == 0 => {
+            GrainKind::Ensemble if !self.config.has_clients() => {
                 ("a search over the ensemble grain", SEARCHED_SERVERS, 0)
             }
             GrainKind::Ensemble => ("a sweep", SWEPT_SERVERS, SWEPT_CLIENTS),
@@ -129,9 +145,20 @@ impl Case {
         }
     }
 
+    /// A client that may be one outside of the run. There are no more of them than inputs.
+    fn check_client(&self, client: ClientId) -> Result<(), String> {
+        let most = self.config.clients.len() + self.outside.len();
+        match self.config.outside && client.0 > 0 && usize::from(client.0) <= most {
+            true => Ok(()),
+            false => self.check_machine(Machine::Client(client)),
+        }
+    }
+
     fn check_machine(&self, machine: Machine) -> Result<(), String> {
         let (number, count, kind) = match machine {
-            Machine::Server(ServerId(number)) => (number, self.config.servers.into(), "servers"),
+            Machine::Server(ServerId(number)) => {
+                (number.into(), self.config.servers.into(), "servers")
+            }
             Machine::Client(ClientId(number)) => (number, self.config.clients.len(), "clients"),
         };
         if number == 0 || usize::from(number) > count {
@@ -139,6 +166,18 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// Whether the client that a step names may be one outside of the run: it has connections, and no machine or program.
+fn may_be_outside(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::ToServer(_)
+            | Step::ToClient(_)
+            | Step::BreakClient { .. }
+            | Step::Cut { .. }
+            | Step::Heal { .. }
+    )
 }
 
 /// The machines that a step names (at most two).
@@ -186,9 +225,11 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         Step::BreakLearner { connection, .. } => server(connection.learner),
         Step::Cut { from, to } | Step::Heal { from, to } => [Some(from), Some(to)],
         Step::Serve { client: id, .. } | Step::Notify(id) => client(id),
-        Step::Expire(_) | Step::Late(_) | Step::CloseSession(_) | Step::DeleteContainer(_) => {
-            [None, None]
-        }
+        Step::Expire(_)
+        | Step::Late(_)
+        | Step::CloseSession(_)
+        | Step::DeleteContainer(_)
+        | Step::Outside(_) => [None, None],
         // Of the others, the largest will do: they are only looked up among the servers.
         Step::Elect { leader, followers } => {
             [Some(Machine::Server(leader)), followers.iter().last().map(Machine::Server)]
@@ -209,6 +250,7 @@ mod tests {
             seed: Some(1),
             bugs: Vec::new(),
             config: Config::new(3, 2),
+            outside: Vec::new(),
             steps,
             hash: Fingerprint(0),
             violation: None,

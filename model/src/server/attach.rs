@@ -4,6 +4,7 @@ use super::access;
 use super::clients::{Attachment, Clients, State};
 use super::context::Context;
 use crate::vocabulary::acl::Id;
+use crate::vocabulary::config::localhost;
 use crate::vocabulary::id::{ClientConnection, SessionId};
 use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::release::Bug;
@@ -19,8 +20,8 @@ impl Clients {
         state: State,
         context: &Context<'_>,
     ) -> Arc<[Id]> {
-        let address = &context.config.clients[connection.client.index()].address;
-        let auth: Arc<[Id]> = Arc::from([access::of_address(address)]);
+        let address = address_of(connection, context);
+        let auth: Arc<[Id]> = Arc::from([access::of_address(&address)]);
         let attachment = Attachment { session, state, auth: Arc::clone(&auth) };
         self.attachments.insert(connection, attachment);
         self.sessions.insert(session, connection);
@@ -43,8 +44,8 @@ impl Clients {
         context: &mut Context<'_>,
     ) {
         let Some(attachment) = self.attachments.get_mut(&connection) else { return };
-        let address = &context.config.clients[connection.client.index()].address;
-        match access::authenticate(scheme, auth, address, &context.config.options) {
+        let address = address_of(connection, context);
+        match access::authenticate(scheme, auth, &address, &context.config.options) {
             Ok(proven) => {
                 let replaced = context.config.bugs.has(Bug::PlantedIdentitiesReplaced);
                 let kept = if replaced { &[] } else { &attachment.auth[..] };
@@ -138,4 +139,10 @@ impl Clients {
         self.pending.clear();
         debug_assert!(self.sessions.is_empty() && self.watches.is_empty());
     }
+}
+
+/// The address that a client connects from. Those outside of the run are on this machine.
+fn address_of(connection: ClientConnection, context: &Context<'_>) -> Arc<str> {
+    let machine = context.config.clients.get(connection.client.index());
+    machine.map_or_else(localhost, |machine| Arc::clone(&machine.address))
 }

@@ -108,8 +108,7 @@ impl Server {
     /// Which start of this server it is. Only the ids of sessions tell: where there can be none, no
     /// two states shall differ in it.
     pub(super) fn count_start(context: &mut Context<'_>) -> u16 {
-        let nobody = context.config.clients.is_empty();
-        if context.config.election.is_oracle() && nobody {
+        if context.config.election.is_oracle() && !context.config.has_clients() {
             0
         } else {
             context.disk.make_mut().count_start()

@@ -49,6 +49,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::fingerprint::{Fingerprint, Tracked};
 use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId};
+use crate::vocabulary::outside::Outside;
 use crate::vocabulary::packet::ClientPacket;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -304,6 +305,11 @@ impl Grain for Service {
             | Step::Cancel(client) => self.on_machine(client, step, effects),
             _ => Status::NotEnabled,
         }
+    }
+
+    /// The service grain has no connections to open from outside.
+    fn outside(&mut self, _input: &Outside, _effects: &mut Effects) -> Status {
+        Status::NotEnabled
     }
 
     fn take_input(&mut self, client: ClientId) -> Result<Told, Status> {

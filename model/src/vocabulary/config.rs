@@ -137,6 +137,9 @@ pub struct Config {
     /// ([`Step::DeleteContainer`](crate::vocabulary::step::Step::DeleteContainer)). In an ensemble it always does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub deletes_containers: bool,
+    /// Whether clients outside of the run connect to the servers ([`crate::vocabulary::outside`]).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub outside: bool,
 }
 
 /// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
@@ -259,7 +262,8 @@ fn is_false(set: &bool) -> bool {
     !set
 }
 
-fn localhost() -> Arc<str> {
+/// The loopback address.
+pub(crate) fn localhost() -> Arc<str> {
     Arc::from("127.0.0.1")
 }
 
@@ -284,6 +288,11 @@ impl ClientConfig {
 }
 
 impl Config {
+    /// Whether there can be clients: machines of the configuration, or clients outside of the run.
+    pub fn has_clients(&self) -> bool {
+        self.outside || !self.clients.is_empty()
+    }
+
     /// Whether any client's program is a service.
     pub fn has_services(&self) -> bool {
         self.clients.iter().any(|client| client.serves)
@@ -315,6 +324,7 @@ impl Config {
             metadata: Metadata::default(),
             session_order: SessionOrder::default(),
             deletes_containers: false,
+            outside: false,
         }
     }
 

@@ -4,7 +4,8 @@ use crate::client::ClientEffect;
 use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::StableHasher;
-use crate::vocabulary::id::{CallId, ClientId, Machine, ServerId};
+use crate::vocabulary::id::{CallId, ClientConnection, ClientId, Machine, ServerId};
+use crate::vocabulary::packet::{Delivered, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::Timer;
@@ -78,6 +79,8 @@ pub struct Effects {
     pub(crate) hears_exchanges: bool,
     /// Room for what a client machine wants done, so that it need not be made anew in each step.
     pub(crate) client_effects: Vec<ClientEffect>,
+    /// What clients outside of the run have read, in order: the engine passes it on.
+    pub to_outside: Vec<(ClientConnection, Delivered<ServerPacket>)>,
     /// For people, in order, in ZooKeeper's words; only where somebody reads along.
     pub notes: Option<Vec<String>>,
     /// The step only kept a connection alive: a ping or its answer was read. A timeline can do
@@ -105,6 +108,7 @@ impl Effects {
         self.effects.clear();
         self.events.clear();
         self.exchanges.clear();
+        self.to_outside.clear();
         self.keep_alive = false;
         if let Some(notes) = &mut self.notes {
             notes.clear();

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A server's `myid`, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,8 +88,21 @@ impl fmt::Display for ServerSet {
 }
 
 /// A client machine and the one program that runs on it, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ClientId(pub u8);
+///
+/// Numbers above those of the configuration's machines belong to clients outside of the run
+/// ([`Outside`](crate::vocabulary::outside::Outside)), one per connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ClientId(pub u16);
+
+/// A number that one byte holds is hashed as one byte, so that hashes recorded when ids had no more stay valid.
+impl Hash for ClientId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match u8::try_from(self.0) {
+            Ok(number) => number.hash(state),
+            Err(_) => self.0.hash(state),
+        }
+    }
+}
 
 impl ClientId {
     /// Position in vectors with one entry per client machine.
@@ -96,9 +110,14 @@ impl ClientId {
         usize::from(self.0) - 1
     }
 
+    /// The client machines of a configuration that has `count` of them, in order.
+    pub fn first(count: u8) -> impl Iterator<Item = ClientId> + use<> {
+        (1..=u16::from(count)).map(ClientId)
+    }
+
     /// The client at `index` of such a vector.
     pub fn at(index: usize) -> ClientId {
-        ClientId(u8::try_from(index + 1).expect("at most 255 clients"))
+        ClientId(u16::try_from(index + 1).expect("at most 65,535 clients"))
     }
 }
 

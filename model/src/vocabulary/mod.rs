@@ -13,6 +13,7 @@ pub mod id;
 pub mod named;
 pub mod observation;
 pub mod op;
+pub mod outside;
 pub mod packet;
 pub mod path;
 pub(crate) mod phrase;

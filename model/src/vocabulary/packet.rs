@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// From a client machine to a server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ClientPacket {
     /// `ConnectRequest`, the first packet of every connection.
@@ -96,6 +96,18 @@ pub enum ServerPacket {
     WatchesSet {
         /// The server's last processed zxid.
         zxid: Zxid,
+    },
+}
+
+/// What the reader of a connection finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivered<T> {
+    /// A packet.
+    Packet(T),
+    /// The end of the stream: the reader's end is closed with it.
+    End {
+        /// Whether the connection had been accepted: `false` means connection refused.
+        accepted: bool,
     },
 }
 

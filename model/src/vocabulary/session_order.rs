@@ -48,7 +48,7 @@ impl SessionOrder {
 
     /// One of them, from 0.
     pub fn nth(clients: u8, at: usize) -> SessionOrder {
-        let own: Vec<ClientId> = (1..=clients).map(ClientId).collect();
+        let own: Vec<ClientId> = ClientId::first(clients).collect();
         let clients = permutation(&own, at / LATER.len());
         let clients = if clients == own { Vec::new() } else { clients };
         SessionOrder { clients, later: LATER[at % LATER.len()] }
@@ -85,8 +85,8 @@ impl SessionId {
     /// Whose session it is, at the service grain.
     pub fn client(self) -> ClientId {
         match (self.0 >> 24) as u8 {
-            0 => ClientId((self.0 >> 56) as u8),
-            client => ClientId(client),
+            0 => ClientId((self.0 >> 56) as u16),
+            client => ClientId(client.into()),
         }
     }
 }
@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(BTreeSet::from_iter(&orders).len(), SessionOrder::count(clients));
             let sessions = || {
                 let of = |client| (1..=3).map(move |number| (ClientId(client), number));
-                (1..=clients).flat_map(of)
+                (1..=u16::from(clients)).flat_map(of)
             };
             for (one, other) in sessions().flat_map(|one| sessions().map(move |other| (one, other)))
             {
@@ -145,7 +145,7 @@ mod tests {
             assert!(orders.iter().all(|order| {
                 let reversed = orders.iter().find(|other| {
                     let both = |it: &SessionOrder, client| it.session(ClientId(client), 1);
-                    (2..=clients).all(|client| {
+                    (2..=u16::from(clients)).all(|client| {
                         (both(order, 1) < both(order, client))
                             != (both(other, 1) < both(other, client))
                     })

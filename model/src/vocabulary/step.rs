@@ -168,6 +168,9 @@ pub enum Step {
     /// The thread that applied what is committed in a role that has ended goes on, and applies the rest of its
     /// transaction to the tree as it is now. Only under [`crate::vocabulary::release::Bug::ApplyOutlivesRole`].
     ApplyRest(ServerId),
+    /// A client outside of the run connects, sends a packet or hangs up: the input with this number, from 0
+    /// ([`Outside`](crate::vocabulary::outside::Outside)).
+    Outside(u32),
 }
 
 /// What becomes of transactions that a failed write was to bring to the disk.
@@ -330,6 +333,7 @@ impl fmt::Display for Step {
             Step::Pause(client) => write!(f, "PAUSE {client}"),
             Step::Resume(client) => write!(f, "RESUME {client}"),
             Step::Cancel(client) => write!(f, "CANCEL program of {client}"),
+            Step::Outside(number) => write!(f, "input {number} from outside"),
         }
     }
 }

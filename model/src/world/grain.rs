@@ -12,6 +12,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ClientId;
+use crate::vocabulary::outside::Outside;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use std::sync::Arc;
@@ -26,6 +27,9 @@ pub trait Grain: Clone {
 
     /// What a step does; [`Step::Input`] is the world's own affair.
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status;
+
+    /// Does what a client outside of the run does, if it can.
+    fn outside(&mut self, input: &Outside, effects: &mut Effects) -> Status;
 
     /// Takes a program's next input out of its inbox.
     ///
@@ -63,6 +67,10 @@ impl Grain for Ensemble {
 
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
         Ensemble::apply(self, at, step, effects)
+    }
+
+    fn outside(&mut self, input: &Outside, effects: &mut Effects) -> Status {
+        Ensemble::outside(self, input, effects)
     }
 
     fn take_input(&mut self, client: ClientId) -> Result<Told, Status> {

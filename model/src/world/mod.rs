@@ -23,6 +23,7 @@ use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ClientId;
+use crate::vocabulary::outside::Outside;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::world::grain::Grain;
@@ -37,6 +38,8 @@ pub struct World<H, G = Ensemble> {
     host: H,
     witnesses: Witnesses,
     outputs: Vec<Output>,
+    /// What [`Step::Outside`] counts.
+    outside: Vec<Arc<Outside>>,
 }
 
 impl<H: Host> World<H> {
@@ -61,7 +64,23 @@ impl<H: Host, G: Grain> World<H, G> {
             host,
             witnesses: Witnesses::new(Arc::new(history), Monitors::new(monitors)),
             outputs: Vec::new(),
+            outside: Vec::new(),
         }
+    }
+
+    /// Adds an input from outside and returns the step that does it.
+    ///
+    /// # Panics
+    /// After 2^32 inputs.
+    pub fn from_outside(&mut self, input: Outside) -> Step {
+        let number = u32::try_from(self.outside.len()).expect("a run has at most 2^32 inputs");
+        self.outside.push(Arc::new(input));
+        Step::Outside(number)
+    }
+
+    /// The inputs from outside, by number.
+    pub fn outside(&self) -> &[Arc<Outside>] {
+        &self.outside
     }
 
     /// Before the first step: servers start, every program's start is due.
@@ -153,6 +172,16 @@ impl<H: Host, G: Grain> World<H, G> {
                     Status::Done
                 }
                 Err(status) => status,
+            },
+            Step::Outside(number) => match self.outside.get(number as usize) {
+                Some(input) => {
+                    let status = self.grain.outside(input, effects);
+                    if status == Status::Done {
+                        effects.absorb(&**input);
+                    }
+                    status
+                }
+                None => Status::NotEnabled,
             },
             _ => self.grain.apply(at, step, effects),
         };

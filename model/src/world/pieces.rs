@@ -27,7 +27,7 @@ impl<H, G> World<H, G> {
 
     /// A world of this grain and host, watched by these witnesses.
     pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
-        World { grain, host, witnesses, outputs: Vec::new() }
+        World { grain, host, witnesses, outputs: Vec::new(), outside: Vec::new() }
     }
 
     /// The witnesses.

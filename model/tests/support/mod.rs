@@ -256,7 +256,7 @@ impl<H: Host> Engine<H> {
         let ensemble = self.world.ensemble();
         let server = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
         let other = ServerId(1 + dice.roll(usize::from(ensemble.config().servers)) as u8);
-        let client = ClientId(1 + dice.roll(ensemble.config().clients.len()) as u8);
+        let client = ClientId(1 + dice.roll(ensemble.config().clients.len()) as u16);
         let few = |dice: &mut Dice| dice.roll(4) as u8;
         match dice.roll(11) {
             0 | 1 => Step::Crash {

@@ -280,6 +280,7 @@ pub(crate) fn case() -> Case {
         seed: Some(42),
         bugs: vec!["NoGuid".into()],
         config: Config::new(3, 2),
+        outside: Vec::new(),
         steps: vec![
             (Time(0), Step::Start(ClientId(1))),
             (Time(15), Step::Vote { from: ServerId(1), to: ServerId(2) }),

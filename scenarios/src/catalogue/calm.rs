@@ -159,7 +159,7 @@ async fn write_meanwhile(zookeeper: &ZooKeeper) {
         if fails {
             let _ = own.create(PATH, b"", CreateMode::Persistent).await;
         } else {
-            let _ = own.set_data(PATH, &[own.client().0], Version::Any).await;
+            let _ = own.set_data(PATH, &own.client().0.to_be_bytes()[1..], Version::Any).await;
         }
     });
     // It is sent when the program awaits something.

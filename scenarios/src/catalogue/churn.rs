@@ -167,7 +167,7 @@ async fn set_if_unchanged(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error
     let (data, stat) = zookeeper.get_data(name).await?;
     let mut longer = data.to_vec();
     longer.truncate(8);
-    longer.push(zookeeper.client().0);
+    longer.push(zookeeper.client().0 as u8);
     zookeeper.set_data(name, &longer, Version::Is(stat.version)).await.map(drop)
 }
 

@@ -202,6 +202,9 @@ pub(super) struct ConformArguments {
     /// Plant a deviation in the model, which must then be found
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
+    /// Write the model's run into this case file, for `vivarium replay FILE --timeline`
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
     /// Say how a server must be set up for --server
     #[arg(long)]
     pub(super) setup: bool,

@@ -7,6 +7,7 @@ use super::select::nearest;
 use crate::conform::{Plan, report, run, setup};
 use std::net::{SocketAddr, ToSocketAddrs};
 use vivarium_model::release::Bug;
+use vivarium_reports::case_file;
 use vivarium_reports::table::WIDTH;
 
 /// Operations where nobody says how many.
@@ -28,6 +29,9 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
     let outcome = run(&plan, &mut |done| meter.update(done));
     meter.finish();
     let outcome = outcome.map_err(|error| error.to_string())?;
+    if let Some(path) = &arguments.record {
+        case_file::save(path, &outcome.model).map_err(|error| error.to_string())?;
+    }
     let code = match &outcome.finding {
         None => 0,
         Some(finding) if finding.is_inconclusive(&plan) => 2,

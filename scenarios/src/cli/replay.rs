@@ -10,9 +10,11 @@ use crate::sweeping::Commands;
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::parse_seed;
 use std::path::Path;
+use vivarium_model::case::Case;
 use vivarium_model::release::Bug;
 use vivarium_reports::case_file::{self, CaseFileError};
-use vivarium_sim::RunOptions;
+use vivarium_sim::steps::Replayed;
+use vivarium_sim::{RunOptions, replica};
 
 /// So many steps of a simulated run are shown where nobody says how many.
 const SHOWN: usize = 60;
@@ -116,17 +118,27 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     }
     let case = case_file::load(path).map_err(|error| unreadable(&error))?;
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
+    if case.scenario == replica::SCENARIO {
+        let replayed = replica::replay(&case).map_err(within)?;
+        return Ok(in_steps(target, &case, &replayed, steps));
+    }
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
-    let replay = format!("{} replay {target}", program());
     if let Some(replayed) = exploration::replay(&scenario, &case).map_err(within)? {
-        let commands = Commands { every_step: format!("{replay} --timeline"), replay };
-        let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
-        let told = explored::told(target, &case, &replayed, steps, &commands);
-        return Ok(emit(&told.text, told.code));
+        return Ok(in_steps(target, &case, &replayed, steps));
     }
+    let replay = format!("{} replay {target}", program());
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let told = replaying::swept(&scenario, &case, target, steps, commands).map_err(within)?;
     Ok(emit(&told.text, told.code))
+}
+
+/// Prints a case without a seed, taken again, and returns the exit code.
+fn in_steps(target: &str, case: &Case, replayed: &Replayed, steps: Option<Option<usize>>) -> u8 {
+    let replay = format!("{} replay {target}", program());
+    let commands = Commands { every_step: format!("{replay} --timeline"), replay };
+    let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
+    let told = explored::told(target, case, replayed, steps, &commands);
+    emit(&told.text, told.code)
 }

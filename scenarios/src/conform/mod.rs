@@ -12,7 +12,7 @@
 //! | `action`, `draw` | what is done: few paths, versions and identities, drawn with weights. An action names seats and paths by place, so any selection of actions is a script |
 //! | `servers`, `server`, `process`, `install`, `releases`, `options` | real servers as child processes, of the installed package or of a release in the cache folder; for three servers, the twin of each in the model |
 //! | `connection`, [`wire`](vivarium_model::wire) | packets as bytes, over a socket |
-//! | `replica` | the model's side: an ensemble without programs, under the oracle's election, whose clients are packets too (`Ensemble::open_raw`) |
+//! | [`Replica`](vivarium_sim::replica::Replica) | the model's side: an ensemble under the oracle's election, whose clients are outside of the run; recorded as a case and judged by the monitors of servers |
 //! | `pair`, `heard` | a client of both; what it receives, in a form in which two servers can be compared: zxids from the case's root, sessions by order, sets in order, no times |
 //! | `lockstep`, `lockstep/journeys` | a case: a root of its own, the actions, news for every client, a read of every znode, the deletion of all |
 //! | `shrink`, `report` | the shortest script that shows a divergence, and both answers |
@@ -36,7 +36,6 @@ mod pair;
 mod plan;
 pub(crate) mod process;
 mod releases;
-mod replica;
 pub mod report;
 mod run;
 mod server;
@@ -55,7 +54,6 @@ pub use options::Options;
 pub use pair::Both;
 pub use plan::{Plan, Setting, setup};
 pub use releases::get;
-pub use replica::Replica;
 pub use run::{Outcome, run};
 pub use server::{RealEnsemble, RealServer};
 pub use servers::Servers;

@@ -3,7 +3,6 @@
 use super::ConformError;
 use super::connection::{Connection, Received};
 use super::heard::{Base, Heard};
-use super::replica::Replica;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
@@ -11,6 +10,7 @@ use vivarium_model::network::Delivered;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::wire::{Opcodes, Password};
 use vivarium_model::zxid::Zxid;
+use vivarium_sim::replica::Replica;
 
 /// How long an answer may take that the model says must come.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -71,8 +71,6 @@ pub(super) struct Link {
 pub(super) struct Arrival {
     /// The real server.
     pub address: SocketAddr,
-    /// The client's place in the model.
-    pub place: u8,
     /// The real server's twin.
     pub server: ServerId,
     /// The session to re-attach; none for a new one.
@@ -132,7 +130,7 @@ impl Link {
         replica: &mut Replica,
         bases: &mut Bases,
     ) -> Result<(Both, Option<(Link, Session)>), ConformError> {
-        let Arrival { address, place, server, session, seen, timeout, patience } = *arrival;
+        let Arrival { address, server, session, seen, timeout, patience } = *arrival;
         let connect = |session, last_zxid_seen| ClientPacket::Connect {
             last_zxid_seen,
             timeout,
@@ -150,7 +148,7 @@ impl Link {
             }
             wait(Duration::from_millis(20));
         };
-        let model = replica.open(place, server);
+        let model = replica.open(server);
         replica.send(model, connect(session.map(|session| session.model), seen.1));
         let modelled = replica.receive(model);
 

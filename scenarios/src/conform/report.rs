@@ -36,6 +36,9 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
     if let Some(finding) = &outcome.finding {
         text.push_str(&found(plan, finding));
     }
+    if let Some(objection) = &outcome.model.violation {
+        let _ = writeln!(text, "the model's own monitors object: {objection}\n");
+    }
     let operations = grouped(outcome.tally.operations());
     let cases = grouped(outcome.cases);
     let seconds = outcome.elapsed.as_secs_f64();

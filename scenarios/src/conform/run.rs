@@ -10,6 +10,7 @@ use super::{ConformError, RealServer};
 use proptest::strategy::{BoxedStrategy, Just, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::{Duration, Instant};
+use vivarium_model::case::Case;
 
 /// One case in so many lets a session expire, which takes real time.
 const EXPIRING: u64 = 60;
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Where the two differ, if they do.
     pub finding: Option<Finding>,
+    /// The model's run, since the real servers were started last.
+    pub model: Case,
 }
 
 /// Compares until the plan is fulfilled or the two differ. `progress` is told the number of
@@ -85,7 +88,14 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
         (_server, lockstep) = begin(plan, &setting)?;
     }
     tally.add(&lockstep.tally);
-    Ok(Outcome { tally, cases, left_open, elapsed: started.elapsed(), finding })
+    Ok(Outcome {
+        tally,
+        cases,
+        left_open,
+        elapsed: started.elapsed(),
+        finding,
+        model: lockstep.recorded(),
+    })
 }
 
 /// Whether one case more can be given up: seldom enough that what is compared says something.

@@ -24,7 +24,7 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::every::trie::ToldAgain;
 use vivarium_sim::every::{Observer, Silent, Statistics};
-use vivarium_sim::service::ServiceReplay;
+use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Explored, Scenario};
 
 /// What an exploration found, and the way to a violation as a case.
@@ -122,7 +122,7 @@ fn serve(
 ///
 /// # Errors
 /// One sentence about what is wrong with the case.
-pub(crate) fn replay(scenario: &Scenario, case: &Case) -> Result<Option<ServiceReplay>, String> {
+pub(crate) fn replay(scenario: &Scenario, case: &Case) -> Result<Option<Replayed>, String> {
     match (&scenario.explored, case.grain) {
         (_, GrainKind::Service) => vivarium_sim::service::replay(scenario, case).map(Some),
         (Explored::Servers(_), GrainKind::Ensemble) => servers::replay(case).map(Some),

@@ -208,7 +208,7 @@ impl<R: Rule> Property<R> {
     }
 
     fn judge_end(&mut self, view: View<'_>) -> Result<(), String> {
-        let all = || (1..=self.clients).map(ClientId);
+        let all = || ClientId::first(self.clients);
         let clients = self.scope.by.clone().unwrap_or_else(|| all().collect());
         if clients.is_empty() {
             return Err("it is about no client at all: `by` names none".to_string());

@@ -1,4 +1,4 @@
-//! A case that a search has written, over either grain.
+//! A case whose steps no seed has drawn: of a search over either grain, or of clients outside of the run.
 
 use super::{INCONCLUSIVE, Told, skipped, title};
 use crate::sweeping::Commands;
@@ -6,18 +6,17 @@ use std::fmt::Write as _;
 use vivarium_model::case::Case;
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::timeline::steps;
-use vivarium_sim::service::ServiceReplay;
 use vivarium_sim::steps::Replayed;
 
 /// Tells what came of the case's steps. `last` asks for so many of the last ones.
 pub(crate) fn told(
     file: &str,
     case: &Case,
-    replayed: &ServiceReplay,
+    replayed: &Replayed,
     last: Option<usize>,
     commands: &Commands,
 ) -> Told {
-    let code = match (&replayed.replayed.objection, replayed.same) {
+    let code = match (&replayed.objection, replayed.is_run_of(case)) {
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
@@ -28,11 +27,11 @@ pub(crate) fn told(
 fn report(
     file: &str,
     case: &Case,
-    replayed: &ServiceReplay,
+    replayed: &Replayed,
     last: Option<usize>,
     commands: &Commands,
 ) -> String {
-    let Replayed { taken, lines, skipped: skips, hash, objection } = &replayed.replayed;
+    let Replayed { taken, lines, skipped: skips, hash, objection } = replayed;
     let title = title(&case.scenario, &case.bugs);
     let mut text = String::new();
     match objection {
@@ -66,9 +65,9 @@ fn report(
 }
 
 /// Whether it is the recorded run, and ends as that did.
-fn comparison(case: &Case, replayed: &ServiceReplay, recorded: &str) -> String {
-    let Replayed { hash, objection, .. } = &replayed.replayed;
-    let mut text = if replayed.same {
+fn comparison(case: &Case, replayed: &Replayed, recorded: &str) -> String {
+    let Replayed { hash, objection, .. } = replayed;
+    let mut text = if replayed.is_run_of(case) {
         format!("The replay of {recorded} steps gave the recorded run: hash {hash}\n")
     } else {
         format!(

@@ -131,6 +131,7 @@ pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Cas
         seed: Some(run.seed),
         bugs: bugs.to_vec(),
         config: run.config.clone(),
+        outside: Vec::new(),
         steps: run.recorded.clone(),
         hash: run.hash,
         violation: run.violation.as_ref().map(|violation| violation.objection.clone()),

@@ -33,6 +33,7 @@ fn replayed(scenario: &str, grain: GrainKind, servers: u8, clients: u8) -> Resul
         seed: None,
         bugs: Vec::new(),
         config: Config::new(servers, clients),
+        outside: Vec::new(),
         steps: Vec::new(),
         hash: Fingerprint(1),
         violation: None,

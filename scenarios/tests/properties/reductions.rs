@@ -77,7 +77,7 @@ async fn one(zookeeper: &ZooKeeper, does: Does) {
 
 /// One of each kind of property.
 fn properties() -> Vec<(&'static str, Box<dyn Monitor>)> {
-    let fold = |last: &mut BTreeMap<u8, i64>, said: &Said<'_>| {
+    let fold = |last: &mut BTreeMap<u16, i64>, said: &Said<'_>| {
         last.insert(said.client().0, said.number("to")?);
         Ok(last.values().sum::<i64>() < 2)
     };

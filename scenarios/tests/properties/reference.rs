@@ -15,26 +15,26 @@ use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Epoch;
 
-const CLIENTS: u8 = 3;
+const CLIENTS: u16 = 3;
 
 /// Something that happens; small, so that it often collides.
 #[derive(Clone, Copy, Debug)]
 enum Happens {
     /// A client says one of three things, with two small numbers.
     Says {
-        client: u8,
+        client: u16,
         name: u8,
         at: i64,
         to: i64,
     },
     /// A client's session is closed in the history.
-    Closed(u8),
+    Closed(u16),
     /// The client is told so.
-    Told(u8),
+    Told(u16),
     /// It has a new session.
-    Connected(u8),
-    Killed(u8),
-    Paused(u8),
+    Connected(u16),
+    Killed(u16),
+    Paused(u16),
     /// A znode comes or goes.
     Toggles(u8),
 }
@@ -158,7 +158,7 @@ impl Run {
 /// told what concerns it, and what it is told is copied now and then.
 fn first_objection(monitor: impl Monitor + 'static, moments: &[Moment]) -> Option<usize> {
     let mut monitor: Box<dyn Monitor> = Box::new(monitor);
-    monitor.begin(&Arc::new(Config::new(1, CLIENTS)));
+    monitor.begin(&Arc::new(Config::new(1, CLIENTS as u8)));
     for (at, moment) in moments.iter().enumerate() {
         let view = if moment.is_new { View::of_new } else { View::new };
         let view = view(Time::ZERO, &moment.history).within(monitor.looks_back());
@@ -391,7 +391,7 @@ proptest! {
         let moments = Run::of(&all);
         let who = |at: i64| {
             let said = said(&moments, "ends");
-            let who: std::collections::BTreeSet<u8> =
+            let who: std::collections::BTreeSet<u16> =
                 said.iter().filter(|one| one.2 == at).map(|one| one.1.0).collect();
             who
         };

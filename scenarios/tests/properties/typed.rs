@@ -42,7 +42,7 @@ fn says() -> impl Strategy<Value = (ClientId, Says)> {
     let resigns = (0u8..2, 0u64..6, any::<bool>()).prop_map(|(shelf, token, tired)| {
         Says::Resigns { shelf, token: Zxid(token), why: tired.then(|| "tired".into()) }
     });
-    ((1..=CLIENTS).prop_map(ClientId), prop_oneof![takes, resigns])
+    ((1..=u16::from(CLIENTS)).prop_map(ClientId), prop_oneof![takes, resigns])
 }
 
 /// All that a monitor answers, with the names of what it was shown.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use vivarium::conform::report::{found, mix};
 use vivarium::conform::{
-    Connection, Installation, Options, Outcome, Plan, RealServer, Received, Replica, Tally, run,
+    Connection, Installation, Options, Outcome, Plan, RealServer, Received, Tally, run,
 };
 use vivarium_model::config::ServerOptions;
 use vivarium_model::id::{ServerId, Xid};
@@ -15,6 +15,7 @@ use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::wire::{Opcodes, Password};
 use vivarium_model::zxid::Zxid;
+use vivarium_sim::replica::Replica;
 
 fn plan(operations: u64, planted: &[Bug]) -> Plan {
     Plan {
@@ -139,8 +140,8 @@ fn a_real_leader_and_the_model_delete_the_same_containers() {
     };
 
     let options = ServerOptions { extended_types: true, ..ServerOptions::default() };
-    let mut replica = Replica::new(1, 1, Bugs::NONE, options);
-    let client = replica.open(0, ServerId(1));
+    let mut replica = Replica::new(1, Bugs::NONE, options);
+    let client = replica.open(ServerId(1));
     replica.send(client, connect.clone());
     for packet in requests.iter().cloned().enumerate().map(packet) {
         replica.send(client, packet);

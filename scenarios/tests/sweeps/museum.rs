@@ -339,6 +339,7 @@ fn from_its_case(entry: &Entry, switches: &Switches, run: &RunReport) -> Option<
         seed: Some(run.seed),
         bugs: Vec::new(),
         config: run.config,
+        outside: Vec::new(),
         steps: run.recorded,
         hash: run.hash,
         violation: run.violation.map(|violation| violation.objection),

@@ -19,15 +19,6 @@ use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
-/// What a replay of a case saw.
-#[derive(Clone, Debug)]
-pub struct ServiceReplay {
-    /// The steps and where they led.
-    pub replayed: Replayed,
-    /// Whether it was the recorded run: nothing skipped, and the same hash.
-    pub same: bool,
-}
-
 /// Takes steps of the service grain in a scenario's smallest form.
 ///
 /// # Errors
@@ -56,7 +47,7 @@ pub fn monitors(scenario: &Scenario, drawn: &Drawn) -> Vec<Box<dyn Monitor>> {
 ///
 /// # Errors
 /// One sentence about what is wrong with the case.
-pub fn replay(scenario: &Scenario, case: &Case) -> Result<ServiceReplay, String> {
+pub fn replay(scenario: &Scenario, case: &Case) -> Result<Replayed, String> {
     case.check()?;
     let clients = u8::try_from(case.config.clients.len()).expect("checked above");
     scenario.settings.takes_clients(&scenario.name, case.config.clients.len())?;
@@ -70,9 +61,7 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<ServiceReplay, String>
     };
     let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };
     let steps: Vec<Step> = case.steps.iter().map(|(_at, step)| *step).collect();
-    let replayed = replay_steps(scenario, &drawn, &steps)?;
-    let same = replayed.skipped.is_empty() && replayed.hash == case.hash;
-    Ok(ServiceReplay { replayed, same })
+    replay_steps(scenario, &drawn, &steps)
 }
 
 /// Takes these steps in a world that has not begun. `allow` is asked before each; one that it refuses is

@@ -3,6 +3,7 @@
 //! A step that is not possible (any more) is skipped and reported, so that a record survives a change of the
 //! code as far as it makes sense.
 
+use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
@@ -70,29 +71,50 @@ pub struct Replayed {
     pub objection: Option<Objection>,
 }
 
-/// Takes one step of a world without times.
-pub(crate) type Take<'a> = dyn FnMut(&Step, &mut Effects) -> Result<Status, Objection> + 'a;
+impl Replayed {
+    /// Whether this is the recorded run: nothing skipped, and the same hash.
+    pub fn is_run_of(&self, case: &Case) -> bool {
+        self.skipped.is_empty() && self.hash == case.hash
+    }
+}
+
+/// Takes one step of a world.
+pub(crate) type Take<'a> = dyn FnMut(Time, &Step, &mut Effects) -> Result<Status, Objection> + 'a;
 
 /// Takes these steps, all at time zero, in a world that has begun with these effects.
-pub(crate) fn replayed(steps: &[Step], effects: &mut Effects, take: &mut Take<'_>) -> Replayed {
+pub(crate) fn replayed(
+    steps: &[Step],
+    effects: &mut Effects,
+    take: &mut dyn FnMut(&Step, &mut Effects) -> Result<Status, Objection>,
+) -> Replayed {
     let steps: Vec<(Time, Step)> = steps.iter().map(|step| (Time::ZERO, *step)).collect();
-    let mut timeless = Timeless { take, taken: Vec::new(), lines: Vec::new() };
-    let Took { skipped, outcome } = take_all(&mut timeless, &steps, effects);
-    let Timeless { taken, lines, .. } = timeless;
+    replayed_at(&steps, effects, &mut |_at, step, effects| take(step, effects))
+}
+
+/// Takes these steps, each at its time, in a world that has begun with these effects.
+pub(crate) fn replayed_at(
+    steps: &[(Time, Step)],
+    effects: &mut Effects,
+    take: &mut Take<'_>,
+) -> Replayed {
+    let mut plain = Plain { take, taken: Vec::new(), lines: Vec::new() };
+    let Took { skipped, outcome } = take_all(&mut plain, steps, effects);
+    let Plain { taken, lines, .. } = plain;
     let skipped = skipped.into_iter().map(|(number, _, step)| (number, step)).collect();
     let hash = effects.hasher.as_ref().expect("it was made with one").fingerprint();
     Replayed { taken, skipped, lines, hash, objection: outcome.err() }
 }
 
-struct Timeless<'a, 'b> {
+/// A run without a scenario.
+struct Plain<'a, 'b> {
     take: &'a mut Take<'b>,
     taken: Vec<Step>,
     lines: Vec<TraceLine>,
 }
 
-impl Taker for Timeless<'_, '_> {
-    fn take(&mut self, _at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
-        (self.take)(step, effects)
+impl Taker for Plain<'_, '_> {
+    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        (self.take)(at, step, effects)
     }
 
     fn taken(&mut self, at: Time, step: Step, effects: &Effects) {

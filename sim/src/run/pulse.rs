@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vivarium_model::id::ClientId;
 use vivarium_model::step::Step;
 
+/// How many bits of a beat say whose program is told something; the others count steps.
+const CLIENT_BITS: u32 = 16;
+
 /// The runs that are under way.
 #[derive(Debug, Default)]
 pub struct Pulses(Mutex<Runs>);
@@ -37,8 +40,8 @@ impl Pulses {
     pub fn beats(&self) -> Vec<Beat> {
         let beat = |(run, (seed, beat)): (&u64, &(u64, Arc<AtomicU64>))| {
             let beat = beat.load(Ordering::Relaxed);
-            let client = Some(ClientId(beat as u8)).filter(|client| client.0 > 0);
-            Beat { run: *run, seed: *seed, steps: beat >> 8, client }
+            let client = Some(ClientId(beat as u16)).filter(|client| client.0 > 0);
+            Beat { run: *run, seed: *seed, steps: beat >> CLIENT_BITS, client }
         };
         self.lock().running.iter().map(beat).collect()
     }
@@ -74,8 +77,8 @@ impl Pulse {
             _ => 0,
         };
         // Nobody else writes.
-        let steps = (self.beat.load(Ordering::Relaxed) >> 8) + 1;
-        self.beat.store(steps << 8 | u64::from(client), Ordering::Relaxed);
+        let steps = (self.beat.load(Ordering::Relaxed) >> CLIENT_BITS) + 1;
+        self.beat.store(steps << CLIENT_BITS | u64::from(client), Ordering::Relaxed);
     }
 }
 

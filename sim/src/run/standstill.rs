@@ -95,7 +95,7 @@ mod tests {
     }
 
     /// Each of these clients does something at that step; the run has so many.
-    fn after(deeds: &[(u8, u64)], steps: u64) -> Standstills {
+    fn after(deeds: &[(u16, u64)], steps: u64) -> Standstills {
         let (mut standstills, mut ring) = (Standstills::default(), VecDeque::new());
         for number in 1..=steps {
             let started = deeds.iter().filter(|(_, at)| *at == number);
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn of_several_that_hang_the_last_one_counts() {
         let standstills = after(&[(1, 30), (2, 50)], 100);
-        let stopped = |clients: &[u8]| {
+        let stopped = |clients: &[u16]| {
             let clients: Vec<ClientId> = clients.iter().map(|client| ClientId(*client)).collect();
             standstills.of(&clients).map(|(stopped, _)| stopped.step)
         };

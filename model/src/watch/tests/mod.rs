@@ -12,7 +12,7 @@ use crate::vocabulary::zxid::Epoch;
 use EventType::{NodeChildrenChanged, NodeCreated, NodeDataChanged, NodeDeleted};
 
 fn connection(client: u8) -> ClientConnection {
-    ClientConnection { client: ClientId(client), slot: 0 }
+    ClientConnection { client: ClientId(client.into()), slot: 0 }
 }
 
 fn zxid(counter: u32) -> Zxid {

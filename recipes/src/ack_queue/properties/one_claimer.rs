@@ -161,7 +161,7 @@ mod tests {
         let node = format!("/lock/{ITEM}").into();
         let (queue, item) = ("/lock".into(), "a".into());
         let observation = Observed::new(AckSeen::Claimed { queue, item, node, token });
-        let (client, session) = (ClientId(client), Some(session));
+        let (client, session) = (ClientId(client.into()), Some(session));
         scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
     }
 

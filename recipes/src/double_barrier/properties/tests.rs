@@ -52,7 +52,7 @@ impl Scene {
         self.tell(
             false,
             &Event::Observed {
-                client: ClientId(client),
+                client: ClientId(client.into()),
                 session: Some(SessionId(client.into())),
                 next_xid: Xid(1),
                 observation: Observed::new(observation),

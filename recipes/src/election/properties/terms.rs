@@ -84,7 +84,7 @@ mod tests {
         terms.iter().find_map(|(client, term)| {
             let seen = ElectionSeen::Follows { election: "/election".into(), term: Zxid(*term) };
             let event = Event::Observed {
-                client: ClientId(*client),
+                client: ClientId((*client).into()),
                 session: None,
                 next_xid: Xid(1),
                 observation: Observed::new(seen),

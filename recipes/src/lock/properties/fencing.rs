@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn write(client: u8, token: Zxid, accepted: bool) -> Event {
-        let client = ClientId(client);
+        let client = ClientId(client.into());
         Event::ResourceWrite { client, resource: "ledger".into(), token: Some(token), accepted }
     }
 

@@ -87,7 +87,7 @@ impl<M: Monitor> Scene<M> {
         seen: LockSeen,
     ) {
         self.event(Event::Observed {
-            client: ClientId(client),
+            client: ClientId(client.into()),
             session: Some(session),
             next_xid: Xid(next_xid),
             observation: Observed::new(seen),
@@ -97,7 +97,7 @@ impl<M: Monitor> Scene<M> {
     /// A change of a client's session.
     pub(crate) fn session(&mut self, client: u8, session: SessionId, state: SessionState) {
         self.event(Event::Session {
-            client: ClientId(client),
+            client: ClientId(client.into()),
             session: Some(session),
             server: (state == SessionState::SyncConnected).then_some(ServerId(1)),
             state,

@@ -200,7 +200,7 @@ mod tests {
         let (group, member) = (members(LOCK).into(), member.into());
         let joined = MembershipSeen::Joined { group, member, token, session };
         let observation = Observed::new(joined);
-        let (client, session, next_xid) = (ClientId(client), Some(session), Xid(5));
+        let (client, session, next_xid) = (ClientId(client.into()), Some(session), Xid(5));
         scene.event(Event::Observed { client, session, next_xid, observation });
     }
 

@@ -120,7 +120,7 @@ mod tests {
         let seen = QueueSeen::Taken { queue: QUEUE.into(), item: item.into() };
         let observation = Observed::new(seen);
         let session = Some(session);
-        let client = ClientId(client);
+        let client = ClientId(client.into());
         scene.event(Event::Observed { client, session, next_xid: Xid(9), observation });
     }
 

@@ -92,7 +92,12 @@ pub(super) mod tests {
     ) {
         let (session, next_xid) = (Some(session), Xid(9));
         let observation = Observed::new(seen);
-        scene.event(Event::Observed { client: ClientId(client), session, next_xid, observation });
+        scene.event(Event::Observed {
+            client: ClientId(client.into()),
+            session,
+            next_xid,
+            observation,
+        });
     }
 
     /// Whether it is refused that this session deletes the first one's znode, asked or not.

@@ -40,7 +40,6 @@ impl Lockstep {
         }
         let arrival = Arrival {
             address: self.servers.address(place.server),
-            place: seat.0,
             server: place.server,
             session: place.session,
             seen: place.seen,

@@ -12,10 +12,10 @@ mod journeys;
 use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
 use super::heard::{Heard, same};
 use super::pair::{Bases, Both, Link, Session, Until};
-use super::replica::Replica;
 use super::tally::Tally;
 use super::{ConformError, Servers, Setting};
 use std::sync::Arc;
+use vivarium_model::case::Case;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
 use vivarium_model::packet::ClientPacket;
@@ -23,6 +23,7 @@ use vivarium_model::path::QUOTA;
 use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
 use vivarium_model::zxid::Zxid;
+use vivarium_sim::replica::Replica;
 
 /// The timeout of sessions that are not to expire.
 const LONG: Duration = Duration::from_secs(30);
@@ -129,6 +130,11 @@ impl Lockstep {
             failed => failed,
         })?;
         Ok(lockstep)
+    }
+
+    /// The model's run so far.
+    pub(super) fn recorded(&self) -> Case {
+        self.replica.case()
     }
 
     /// Does a case from its beginning to its end.
@@ -368,7 +374,7 @@ fn nothing(root: &str) -> Request {
 }
 
 fn replica(servers: u8, setting: &Setting) -> Replica {
-    Replica::new(servers, PLACES, setting.bugs, setting.options.clone())
+    Replica::new(servers, setting.bugs, setting.options.clone())
 }
 
 fn diverged(seat: Seat, occasion: &str, both: Both) -> Stop {

@@ -396,6 +396,7 @@ impl Question {
             seed: None,
             bugs: self.bugs.to_vec(),
             config: self.drawn.config.clone(),
+            outside: Vec::new(),
             steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
             hash,
             violation: Some(objection),

@@ -21,7 +21,7 @@ use vivarium_sim::every::servers::{Action, Budget, EnsembleModel, stuck};
 use vivarium_sim::every::{
     Counterexample, Observer, Outcome, Shortest, search, serve as serve_model,
 };
-use vivarium_sim::service::ServiceReplay;
+use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Scenario, Servers};
 
 /// Everything about the question but the search itself.
@@ -120,13 +120,12 @@ pub(super) fn explore(
 ///
 /// # Errors
 /// One sentence about what is wrong with the case.
-pub(super) fn replay(case: &Case) -> Result<ServiceReplay, String> {
+pub(super) fn replay(case: &Case) -> Result<Replayed, String> {
     let mut replayed = vivarium_sim::servers::replay(case)?;
     if replayed.objection.is_none() {
         replayed.objection = stuck(&case.config, &replayed.taken);
     }
-    let same = replayed.skipped.is_empty() && replayed.hash == case.hash;
-    Ok(ServiceReplay { replayed, same })
+    Ok(replayed)
 }
 
 impl Question<'_> {
@@ -208,6 +207,7 @@ impl Question<'_> {
             seed: None,
             bugs: self.bugs.to_vec(),
             config: Config::clone(config),
+            outside: Vec::new(),
             steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
             hash,
             violation: Some(objection),

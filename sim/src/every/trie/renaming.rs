@@ -103,7 +103,7 @@ impl Renaming {
                 let Some(old) = number.as_u64() else { return };
                 let is_client = matches!(key, Some("from" | "to"));
                 let renamed = match is_client {
-                    true => u64::from(self.client(ClientId(old as u8)).0),
+                    true => u64::from(self.client(ClientId(old as u16)).0),
                     false => self.number(old),
                 };
                 *value = renamed.into();

@@ -62,7 +62,7 @@ impl Variation {
         // The last order is the reverse of the first, as far as four kinds of order have one.
         let last = SessionOrder::nth(clients, SessionOrder::count(clients) - 1);
         let other = if last == *order { SessionOrder::default() } else { last };
-        for client in (1..=clients).map(ClientId) {
+        for client in ClientId::first(clients) {
             for known in 0..KNOWN {
                 if has(Valued::SessionIds) {
                     let session = order.session(client, known + 1).0;

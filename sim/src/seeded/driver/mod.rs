@@ -429,7 +429,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     }
 
     fn clients(&self) -> impl Iterator<Item = ClientId> + use<S> {
-        (1..=self.subject.clients()).map(ClientId)
+        ClientId::first(self.subject.clients())
     }
 
     fn machines(&self) -> impl Iterator<Item = Machine> + use<S> {

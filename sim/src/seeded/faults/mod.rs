@@ -138,7 +138,7 @@ fn servers(look: &dyn Look) -> impl Iterator<Item = ServerId> {
 }
 
 fn clients(look: &dyn Look) -> impl Iterator<Item = ClientId> {
-    (1..=look.clients()).map(ClientId)
+    ClientId::first(look.clients())
 }
 
 /// One of the servers that are up; every other time the leader, whose loss matters most.

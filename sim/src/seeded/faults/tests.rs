@@ -19,7 +19,7 @@ fn world() -> (Mock, Vec<Event>) {
     let drawn = Drawn::draw(&scenario(FaultSet::NONE), 1);
     let mut world = Mock::new(&drawn, Defects::default());
     let mut events = Vec::new();
-    for client in (1..=drawn.clients).map(ClientId) {
+    for client in ClientId::first(drawn.clients) {
         events = take(&mut world, &[Step::Start(client), Step::Input(client)]);
     }
     (world, events)
@@ -150,7 +150,7 @@ fn all_events(trap: &mut LostReplies, events: &[Event], world: &Mock) -> Vec<(Fa
 
 /// The connection of the last client in [`world`].
 fn last_connection(world: &Mock) -> ClientConnection {
-    let client = ClientId(world.clients());
+    let client = ClientId(world.clients().into());
     world.client_connection(client).expect("it runs")
 }
 

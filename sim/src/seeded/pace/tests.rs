@@ -66,9 +66,9 @@ proptest! {
         for packets in slow.clients.iter().chain(&slow.servers) {
             prop_assert!(packets.longest <= Duration::from_millis(300));
         }
-        let mut order: Vec<u8> = waits.order.iter().map(|client| client.0).collect();
+        let mut order: Vec<u16> = waits.order.iter().map(|client| client.0).collect();
         order.sort_unstable();
-        prop_assert!(order.into_iter().eq(1..=clients), "each client once");
+        prop_assert!(order.into_iter().eq(1..=u16::from(clients)), "each client once");
         prop_assert!(waits.changes.is_sorted() && !waits.changes.is_empty());
         prop_assert!(waits.quiet * 10 <= waits.longest);
         prop_assert!(pace.longest() <= Duration::from_secs(10));

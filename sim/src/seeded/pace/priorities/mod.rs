@@ -38,7 +38,7 @@ pub struct Change {
 
 impl Priorities {
     pub(super) fn draw(clients: u8, random: &mut Random) -> Priorities {
-        let mut order: Vec<ClientId> = (1..=clients).map(ClientId).collect();
+        let mut order: Vec<ClientId> = ClientId::first(clients).collect();
         random.shuffle(&mut order);
         let longest = random.choose(&[200, 1_000, 5_000]).unwrap_or_default();
         let quiet =

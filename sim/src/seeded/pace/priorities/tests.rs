@@ -94,7 +94,7 @@ proptest! {
         let mut held: Vec<(Time, Time, ClientId)> = Vec::new();
         for (client, pause) in pauses {
             now += pause;
-            held.push((ms(now), ms(now), ClientId(client)));
+            held.push((ms(now), ms(now), ClientId(client.into())));
             while let Some(next) = held.iter().enumerate().min_by_key(|(_, (_, look, _))| *look) {
                 let (at, &(since, look, client)) = next;
                 if look > ms(now) {

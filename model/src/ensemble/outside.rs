@@ -1,0 +1,49 @@
+//! Clients outside of the run at the servers: they have connections, and no machine, program or timer.
+
+use super::Ensemble;
+use crate::vocabulary::effect::{Effects, Status};
+use crate::vocabulary::id::{ClientConnection, ClientId};
+use crate::vocabulary::outside::Outside;
+
+impl Ensemble {
+    /// Whether a client is outside of the run: it is no machine of the configuration.
+    pub fn is_outside(&self, client: ClientId) -> bool {
+        client.0 > 0 && client.index() >= self.clients.len()
+    }
+
+    /// The number of the next client outside that has not been here.
+    pub fn next_outside(&self) -> ClientId {
+        ClientId::at(self.network.clients())
+    }
+
+    /// Does what a client outside does, if it can.
+    pub(crate) fn outside(&mut self, input: &Outside, effects: &mut Effects) -> Status {
+        if !self.allows_outside(input) {
+            return Status::NotEnabled;
+        }
+        effects.note(|| input.to_string());
+        match input {
+            Outside::Opens { client, server } => _ = self.network.open_outside(*client, *server),
+            Outside::Sends { connection, packet } => {
+                self.network.send_to_server(*connection, packet.clone(), effects);
+            }
+            Outside::HangsUp { connection } => self.network.close_by_client(*connection, effects),
+        }
+        Status::Done
+    }
+
+    fn allows_outside(&self, input: &Outside) -> bool {
+        let is_open = |connection: &ClientConnection| self.network.is_open_at_client(*connection);
+        self.config.outside
+            && self.is_outside(input.client())
+            && match input {
+                Outside::Opens { client, server } => {
+                    client.index() <= self.network.clients()
+                        && self.config.server_ids().any(|id| id == *server)
+                }
+                Outside::Sends { connection, .. } | Outside::HangsUp { connection } => {
+                    is_open(connection)
+                }
+            }
+    }
+}

@@ -1,0 +1,57 @@
+//! What clients do that are no machines of the run: programs of any language that speak the client protocol.
+//!
+//! An input from outside is a step like any other ([`Step::Outside`](crate::vocabulary::step::Step::Outside)): it is
+//! recorded, replayed and judged. A step is small and copied often, so it names its input by the place in a list that the
+//! world keeps and a case records.
+
+use crate::vocabulary::id::{ClientConnection, ClientId, ServerId};
+use crate::vocabulary::packet::ClientPacket;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One input from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Outside {
+    /// Opens a connection, from the loopback address.
+    Opens {
+        /// A number above those of the configuration's machines: that of a client that has been here, or the lowest
+        /// one that has not.
+        client: ClientId,
+        /// The server that it connects to.
+        server: ServerId,
+    },
+    /// Sends a packet.
+    Sends {
+        /// One of its connections.
+        connection: ClientConnection,
+        /// The packet.
+        packet: ClientPacket,
+    },
+    /// Closes its end of a connection.
+    HangsUp {
+        /// One of its connections.
+        connection: ClientConnection,
+    },
+}
+
+impl Outside {
+    /// The client that acts.
+    pub fn client(&self) -> ClientId {
+        match self {
+            Outside::Opens { client, .. } => *client,
+            Outside::Sends { connection, .. } | Outside::HangsUp { connection } => {
+                connection.client
+            }
+        }
+    }
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outside::Opens { client, server } => write!(f, "{client} connects to {server}"),
+            Outside::Sends { connection, packet } => write!(f, "{connection}: sends {packet}"),
+            Outside::HangsUp { connection } => write!(f, "{connection}: hangs up"),
+        }
+    }
+}

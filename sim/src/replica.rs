@@ -1,0 +1,432 @@
+//! A modelled ensemble for clients outside of the run ([`Outside`]), driven until nothing is due.
+//!
+//! Everything happens in the order in which it becomes due, so an answer is there when [`Replica::send`] returns. Time
+//! passes only as the caller says, and no timer fires but those that are asked for.
+//!
+//! A replica is a chooser of steps like the simulator and the explorer: what its clients send is a step too, so its run
+//! can be written down as a [`Case`] and taken again ([`replay`]), and the monitors of servers judge it while it runs.
+
+use crate::host::DirectHost;
+use crate::recorded::steps::{Replayed, replayed_at};
+use crate::run::demands::asserted;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::config::{Config, Election, ServerOptions};
+use vivarium_model::effect::{Effect, Effects, Status};
+use vivarium_model::ensemble::Ensemble;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::id::{ClientConnection, ClientId, ServerId, ServerSet, SessionId};
+use vivarium_model::network::Delivered;
+use vivarium_model::outside::Outside;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::property::disks::Disks;
+use vivarium_model::property::{self, AskedOfServers, Objection};
+use vivarium_model::release::Bugs;
+use vivarium_model::step::{Step, Tail};
+use vivarium_model::time::{Duration, Time};
+use vivarium_model::timer::{ServerTimer, Timer};
+use vivarium_model::tree::DataTree;
+use vivarium_model::world::World;
+
+/// What a case of a replica names as its scenario.
+pub const SCENARIO: &str = "outside";
+
+/// Virtual time between two packets: every transaction has a time of its own.
+const PACE: Duration = Duration::from_millis(10);
+
+/// No znode but the first ones has time 0.
+const PACE_START: Time = Time(1_000_000);
+
+/// A modelled ensemble with clients that speak the protocol themselves.
+pub struct Replica {
+    judged: Judged,
+    due: VecDeque<Step>,
+    now: Time,
+    effects: Effects,
+    steps: Vec<(Time, Step)>,
+    violated: Option<Violated>,
+}
+
+/// The first objection, and the hash of the run at that point, where its record ends.
+struct Violated {
+    objection: Objection,
+    hash: Fingerprint,
+}
+
+impl fmt::Debug for Replica {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replica").field("steps", &self.steps.len()).finish_non_exhaustive()
+    }
+}
+
+impl Replica {
+    /// Servers that have elected one of them.
+    pub fn new(servers: u8, bugs: Bugs, options: ServerOptions) -> Replica {
+        let mut config = Config::new(servers, 0);
+        config.bugs = bugs;
+        config.options = options;
+        config.election = Election::Oracle;
+        config.outside = true;
+        let mut replica = Replica {
+            judged: Judged::new(&Arc::new(config)),
+            due: VecDeque::new(),
+            now: PACE_START,
+            effects: Effects::hashed(),
+            steps: Vec::new(),
+            violated: None,
+        };
+        for server in 1..=servers {
+            replica.take(Step::Restart(ServerId(server)));
+        }
+        replica.settle();
+        replica.elect();
+        replica
+    }
+
+    fn ensemble(&self) -> &Ensemble {
+        self.judged.world.ensemble()
+    }
+
+    /// The server that leads.
+    pub fn leader(&self) -> Option<ServerId> {
+        self.ensemble().leader()
+    }
+
+    /// The leader's tree.
+    ///
+    /// # Panics
+    /// Where no server leads.
+    pub fn tree(&self) -> &DataTree {
+        let leader = self.leader().expect("the replica has a leader");
+        self.ensemble().server(leader).expect("a leader is up").tree()
+    }
+
+    /// Opens a connection; its client has a number of its own.
+    pub fn open(&mut self, server: ServerId) -> ClientConnection {
+        let client: ClientId = self.ensemble().next_outside();
+        self.outside(Outside::Opens { client, server });
+        ClientConnection { client, slot: 0 }
+    }
+
+    /// Sends a packet and waits until all is done that it causes.
+    pub fn send(&mut self, connection: ClientConnection, packet: ClientPacket) {
+        self.now = self.now + PACE;
+        self.outside(Outside::Sends { connection, packet });
+        self.settle();
+    }
+
+    /// The next packet of a connection, or its end.
+    pub fn receive(&mut self, connection: ClientConnection) -> Option<Delivered<ServerPacket>> {
+        let reads = Step::ToClient(connection);
+        if !self.take(reads) {
+            return None;
+        }
+        let mut read = self.effects.to_outside.drain(..);
+        read.next().map(|(_, delivered)| delivered)
+    }
+
+    /// Whether there is a packet to receive, or the end of the connection.
+    pub fn has_packet(&self, connection: ClientConnection) -> bool {
+        self.ensemble().can(&Step::ToClient(connection))
+    }
+
+    /// Closes a connection without a word.
+    pub fn close(&mut self, connection: ClientConnection) {
+        self.outside(Outside::HangsUp { connection });
+        self.settle();
+    }
+
+    /// A session's time is up.
+    pub fn expire(&mut self, session: SessionId) {
+        self.now = self.now + PACE;
+        self.take(Step::Expire(session));
+        self.settle();
+    }
+
+    /// Time passes, and the leader looks for containers and TTL znodes to delete.
+    pub fn check_containers(&mut self, after: Duration) {
+        self.now = self.now + after;
+        if let Some(leader) = self.leader() {
+            let fire = |timer| Step::Fire(Timer::Server(leader, timer));
+            self.take(fire(ServerTimer::Containers));
+            self.settle();
+            while self.ensemble().can(&fire(ServerTimer::DeleteContainer)) {
+                self.take(fire(ServerTimer::DeleteContainer));
+                self.settle();
+            }
+        }
+    }
+
+    /// A server is killed; what it has logged it keeps.
+    pub fn crash(&mut self, server: ServerId) {
+        let everything = Tail { survive: u8::MAX, snapshots: true, packets: u8::MAX, ..Tail::LOST };
+        self.take(Step::Crash { server, tail: everything });
+        self.settle();
+        self.elect();
+    }
+
+    /// A killed server starts again.
+    pub fn restart(&mut self, server: ServerId) {
+        self.take(Step::Restart(server));
+        self.settle();
+        self.elect();
+    }
+
+    /// The first property violated so far, if one was.
+    pub fn violation(&self) -> Option<&Objection> {
+        self.violated.as_ref().map(|violated| &violated.objection)
+    }
+
+    /// The run so far, up to the first violation.
+    pub fn case(&self) -> Case {
+        let config = Config::clone(self.ensemble().config());
+        let hasher = self.effects.hasher.as_ref().expect("it was made with one");
+        let inputs = self.judged.world.outside().iter();
+        Case {
+            version: Case::VERSION,
+            scenario: SCENARIO.into(),
+            grain: GrainKind::Ensemble,
+            parameters: BTreeMap::new(),
+            seed: None,
+            bugs: config.bugs.iter().map(|bug| bug.name().to_string()).collect(),
+            outside: inputs.map(|input| Outside::clone(input)).collect(),
+            steps: self.steps.clone(),
+            hash: self.violated.as_ref().map_or_else(|| hasher.fingerprint(), |it| it.hash),
+            violation: self.violation().cloned(),
+            config,
+        }
+    }
+
+    /// LOOKING servers join the leader; without one, they elect the best of them.
+    fn elect(&mut self) {
+        loop {
+            let looking = self.ensemble().looking();
+            if looking.is_empty() {
+                return;
+            }
+            let steps: Vec<Step> = match self.leader() {
+                Some(leader) => looking.iter().map(|one| joins(leader, one)).collect(),
+                None => looking
+                    .iter()
+                    .map(|leader| {
+                        let followers = looking.iter().filter(|other| *other != leader);
+                        Step::Elect { leader, followers: followers.collect::<ServerSet>() }
+                    })
+                    .collect(),
+            };
+            let done = steps.into_iter().any(|step| self.take(step));
+            self.settle();
+            if !done {
+                return;
+            }
+        }
+    }
+
+    /// Takes all steps that are due, but what clients read.
+    fn settle(&mut self) {
+        let mut blocked = 0;
+        while let Some(step) = self.due.pop_front() {
+            match self.apply(step) {
+                Status::Blocked(_) => {
+                    self.due.push_back(step);
+                    blocked += 1;
+                    assert!(blocked < 10_000, "{step} stays blocked");
+                }
+                Status::Done | Status::NotEnabled => blocked = 0,
+            }
+        }
+    }
+
+    fn outside(&mut self, input: Outside) {
+        let step = self.judged.world.from_outside(input);
+        self.take(step);
+    }
+
+    fn take(&mut self, step: Step) -> bool {
+        self.apply(step) == Status::Done
+    }
+
+    fn apply(&mut self, step: Step) -> Status {
+        self.effects.clear();
+        let taken = asserted(|| self.judged.take(self.now, &step, &mut self.effects));
+        let (status, objection) = match taken.and_then(|taken| taken) {
+            Ok(status) => (status, None),
+            Err(objection) => (Status::Done, Some(objection)),
+        };
+        if status == Status::Done && self.violated.is_none() {
+            self.steps.push((self.now, step));
+            let hasher = self.effects.hasher.as_ref().expect("it was made with one");
+            self.violated =
+                objection.map(|objection| Violated { objection, hash: hasher.fingerprint() });
+        }
+        let due = self.effects.effects.drain(..).filter_map(|effect| match effect {
+            Effect::Due(Step::ToClient(_)) => None,
+            Effect::Due(step) => Some(step),
+            _ => None,
+        });
+        self.due.extend(due);
+        status
+    }
+}
+
+fn joins(leader: ServerId, follower: ServerId) -> Step {
+    Step::Elect { leader, followers: [follower].into_iter().collect() }
+}
+
+/// Servers without programs, judged by the monitors of servers and the properties of their disks.
+struct Judged {
+    world: World<DirectHost>,
+    disks: Disks,
+}
+
+impl Judged {
+    fn new(config: &Arc<Config>) -> Judged {
+        let host = DirectHost::new(Vec::new());
+        let world = World::new(Arc::clone(config), host, property::servers());
+        let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
+        Judged { world, disks }
+    }
+
+    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        let status = self.world.apply(at, step, effects)?;
+        if status == Status::Done {
+            self.disks.after(step, self.world.ensemble(), self.world.history())?;
+        }
+        Ok(status)
+    }
+}
+
+/// Takes the steps of a replica's case again.
+///
+/// # Errors
+/// One sentence about what is wrong with the case.
+pub fn replay(case: &Case) -> Result<Replayed, String> {
+    case.check()?;
+    if case.grain != GrainKind::Ensemble || !case.config.clients.is_empty() || !case.config.outside
+    {
+        return Err(format!("its configuration is not one of `{SCENARIO}`"));
+    }
+    let mut judged = Judged::new(&Arc::new(case.config.clone()));
+    for input in &case.outside {
+        judged.world.from_outside(input.clone());
+    }
+    let mut effects = Effects::hashed();
+    effects.notes = Some(Vec::new());
+    Ok(replayed_at(&case.steps, &mut effects, &mut |at, step, effects| {
+        asserted(|| judged.take(at, step, effects)).and_then(|taken| taken)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::id::Xid;
+    use vivarium_model::op::{CreateMode, Op, Request};
+    use vivarium_model::release::{Bug, Release};
+
+    fn connect(session: Option<SessionId>) -> ClientPacket {
+        let timeout = Duration::from_secs(6);
+        ClientPacket::Connect {
+            last_zxid_seen: Default::default(),
+            timeout,
+            session,
+            read_only: false,
+        }
+    }
+
+    fn create(xid: u32, path: &str) -> ClientPacket {
+        let request = Request::Write(Op::create(path, *b"", CreateMode::Ephemeral));
+        ClientPacket::Request { xid: Xid(xid), request: Arc::new(request) }
+    }
+
+    /// Opens a session at this server and returns it.
+    fn session(replica: &mut Replica, server: u8) -> (ClientConnection, SessionId) {
+        let connection = replica.open(ServerId(server));
+        replica.send(connection, connect(None));
+        match replica.receive(connection) {
+            Some(Delivered::Packet(ServerPacket::Connected { session, .. })) => {
+                (connection, session)
+            }
+            other => panic!("no session, but {other:?}"),
+        }
+    }
+
+    /// Clients connect, write, come back to another server, are expired, while servers crash and start.
+    fn story(bugs: Bugs) -> Replica {
+        let mut replica = Replica::new(3, bugs, ServerOptions::default());
+        let (one, owner) = session(&mut replica, 1);
+        replica.send(one, create(1, "/a"));
+        assert!(replica.receive(one).is_some());
+        replica.crash(ServerId(3));
+        let (two, _) = session(&mut replica, 2);
+        replica.send(two, create(1, "/b"));
+        replica.close(one);
+        let again = replica.open(ServerId(2));
+        replica.send(again, connect(Some(owner)));
+        assert!(replica.has_packet(again));
+        replica.restart(ServerId(3));
+        replica.expire(owner);
+        replica
+    }
+
+    #[test]
+    fn what_clients_outside_do_is_recorded_and_replays_to_the_same_hash() {
+        let replica = story(Release::Repaired.bugs());
+        assert_eq!(replica.violation(), None);
+        assert!(replica.tree().node("/b").is_some() && replica.tree().node("/a").is_none());
+        let case = replica.case();
+        let written = serde_json::to_string(&case).expect("a case can be written");
+        let read: Case = serde_json::from_str(&written).expect("and read");
+        assert_eq!(read, case);
+        for _ in 0..2 {
+            let replayed = replay(&read).expect("it is a case of a replica");
+            assert_eq!((replayed.hash, replayed.skipped.len()), (case.hash, 0));
+            assert_eq!(replayed.objection, None);
+        }
+    }
+
+    /// Another packet is another run.
+    #[test]
+    fn the_hash_knows_what_was_sent() {
+        let mut case = story(Release::Repaired.bugs()).case();
+        let sent = case.outside.iter_mut().find_map(|input| match input {
+            Outside::Sends { packet: packet @ ClientPacket::Request { .. }, .. } => Some(packet),
+            _ => None,
+        });
+        *sent.expect("a request was sent") = create(1, "/c");
+        assert_ne!(replay(&case).expect("it can be replayed").hash, case.hash);
+    }
+
+    #[test]
+    fn defects_of_the_servers_are_objected_to_and_the_case_ends_there() {
+        let violating = Bug::ALL.into_iter().map(|bug| story(Bugs::NONE.with(bug)));
+        let violating: Vec<Replica> = violating.filter(|it| it.violation().is_some()).collect();
+        assert!(!violating.is_empty());
+        for replica in violating {
+            let case = replica.case();
+            assert_eq!(case.violation.as_ref(), replica.violation());
+            let replayed = replay(&case).expect("it is a case of a replica");
+            assert_eq!((replayed.hash, replayed.objection), (case.hash, case.violation));
+        }
+    }
+
+    /// A case can say anything.
+    #[test]
+    fn inputs_that_make_no_sense_are_refused_or_not_possible() {
+        let case = story(Release::Repaired.bugs()).case();
+        let mut no_input = case.clone();
+        no_input.outside.pop();
+        let refused = replay(&no_input).expect_err("the last input is missing");
+        assert!(refused.contains("from outside"), "{refused}");
+        for number in [0, 999] {
+            let mut far = case.clone();
+            far.outside[0] = Outside::Opens { client: ClientId(number), server: ServerId(1) };
+            assert!(!replay(&far).expect("it is skipped").skipped.is_empty());
+        }
+        let mut closed = case.clone();
+        closed.config.outside = false;
+        assert!(replay(&closed).is_err());
+    }
+}
