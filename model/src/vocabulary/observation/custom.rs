@@ -1,10 +1,10 @@
-//! The observation without a type of its own, for quick tests.
+//! An observation without a type of its own, for quick tests.
 
 use super::{Observation, Record, Value};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A name and fields, as a program gives them to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
+/// A name and fields, as passed to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Custom {
     /// What it is called.
@@ -21,7 +21,7 @@ impl Custom {
     }
 }
 
-/// Its names are known only when it is made, and taken as they are.
+/// Its names are known only at run time, and are used unchanged.
 impl Observation for Custom {
     fn name(&self) -> String {
         self.name.to_string()

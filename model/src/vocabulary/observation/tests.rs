@@ -73,7 +73,7 @@ fn a_hash_takes_in_the_types_name_and_the_content_and_nothing_else() {
 }
 
 #[test]
-fn who_knows_the_type_reads_it() {
+fn a_reader_that_knows_the_type_gets_the_value() {
     assert_eq!(put(1).read(), Some(&QueueSeen::Put { job: 1, at: Zxid(5) }));
     assert_eq!(put(1).read::<StackSeen>(), None);
     let client = ClientId(2);
@@ -194,7 +194,7 @@ fn a_number_too_large_for_a_number_is_its_digits() {
 
 #[test]
 fn a_number_that_is_no_zxid_is_a_number() {
-    /// Somebody else's type of this name.
+    /// A type of the same name from elsewhere.
     #[derive(Serialize)]
     struct Zxid(u64);
     assert_eq!(spelled(&Zxid(3)), "zxid: 0 = 3");

@@ -1,4 +1,4 @@
-//! What a step causes: a line for each effect, event and note.
+//! A step's consequences as text: one line for each effect, event and note.
 
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use std::fmt::{self, Display};
