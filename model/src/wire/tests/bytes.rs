@@ -1,5 +1,4 @@
-//! A few frames byte by byte, so that both directions cannot be wrong in the same way, and frames
-//! that mean nothing.
+//! A few frames byte by byte, which detect an error common to both directions, and invalid frames.
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{SessionId, Xid};
@@ -16,7 +15,7 @@ use crate::wire::request::{decode_client, encode_client};
 use crate::wire::{Opcodes, Password, WireError};
 use std::sync::Arc;
 
-/// The bytes of a line of hexadecimal digits with spaces between the fields.
+/// Parses hexadecimal digits with spaces between the fields.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len())
