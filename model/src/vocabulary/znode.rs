@@ -78,6 +78,7 @@ pub struct Znode {
     pub aversion: i32,
     /// Whether the znode is deleted automatically, and when.
     pub ephemeral_type: EphemeralType,
+    /// The access control list.
     pub acl: AclList,
 }
 
