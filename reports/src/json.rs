@@ -1,4 +1,4 @@
-//! The report for machines: one JSON document.
+//! The JSON report.
 //!
 //! The document:
 //!
@@ -46,9 +46,8 @@
 //! | `unrepeated` | where the same seed, once more, gave another run: how the two differ, text for people; else `null` |
 //! | `story`, `timeline` | lines of text for people: the run's turns, and its last steps |
 //!
-//! All fields are always there. Under the same version fields are only added, and readers skip those
-//! they do not know; removing a field or changing what one means raises the version. Lines and
-//! sentences for people may change at any time.
+//! All fields are always present. Within one version, fields are only added, and readers skip unknown ones; removing
+//! a field or changing its meaning increases the version. Lines and sentences for people may change at any time.
 
 use crate::story::story;
 use crate::summary::{Count, Finding, ScenarioReport};
@@ -59,10 +58,10 @@ use vivarium_model::config::Config;
 use vivarium_model::property::{Measure, Measured};
 use vivarium_model::verdict::Verdict;
 
-/// What the field `format` of every report says.
+/// The value of the field `format` in every report.
 pub const FORMAT: &str = "vivarium-report";
 
-/// The version of the schema that this build writes. Since version 2 a configuration names its bugs.
+/// The schema version that this build writes. Since version 2, a configuration names its bugs.
 pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
@@ -121,7 +120,7 @@ pub(crate) struct Violated<'a> {
     timeline: Vec<String>,
 }
 
-/// The document, pretty-printed, with a newline at its end.
+/// Returns the JSON report, pretty-printed, with a newline at its end.
 pub fn json_report(reports: &[ScenarioReport]) -> String {
     let document = Document {
         format: FORMAT,
@@ -208,7 +207,7 @@ fn measures_by_name<S: Serializer>(measures: &[Measure], serializer: S) -> Resul
     map.end()
 }
 
-/// Counts as one object, in their order.
+/// Serialises counts as one object, in their order.
 fn by_name<S: Serializer>(counts: &[Count], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(counts.len()))?;
     for Count { name, count } in counts {

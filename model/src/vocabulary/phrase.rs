@@ -5,7 +5,7 @@ use std::fmt::Display;
 /// The most characters of a list that are written out; the rest is replaced by a count.
 const LIST_ROOM: usize = 90;
 
-/// Joins items with commas, as many as fit in [`LIST_ROOM`] characters but at least one, and appends the count of the
+/// Joins items with commas, as many as fit in 90 characters but at least one, and appends the count of the
 /// others.
 pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
     let total = items.len();
