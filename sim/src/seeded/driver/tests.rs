@@ -32,7 +32,7 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
             *struck.entry(fault).or_insert(0) += count;
         }
     }
-    // The toy has no learners, no elections, no sessions that could expire or be cancelled, and no containers.
+    // The toy has no learners, elections, containers, or sessions that could expire, and nothing to cancel.
     for fault in Fault::ALL {
         let is_absent = matches!(
             fault,
@@ -151,8 +151,8 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
 }
 
-/// Slow reactions and priorities would keep some of these programs from ending within the bound, and end with
-/// the faults.
+/// Slow reactions and priorities would keep some of these programs from finishing within the bound, so they must end
+/// with the faults.
 #[test]
 fn when_faults_are_healed_everybody_is_as_fast_as_ever() {
     let slow = FaultSet::NONE

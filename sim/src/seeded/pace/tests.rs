@@ -1,4 +1,4 @@
-//! Whose pace is drawn, and what it looks like.
+//! Drawing the pace, and its text.
 
 use super::*;
 use crate::seeded::faults::Rate;
