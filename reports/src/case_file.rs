@@ -82,7 +82,7 @@ pub enum CaseFileError {
     #[error("the case file `{}` is damaged: {reason}", path.display())]
     Damaged {
         path: PathBuf,
-        /// What is inconsistent.
+        /// The inconsistency.
         reason: String,
     },
 }

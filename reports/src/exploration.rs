@@ -5,16 +5,16 @@
 //!
 //! | field | value |
 //! |---|---|
-//! | `scenario`, `bugs`, `grain` | what was explored: `"service"` or `"ensemble"` |
-//! | `strategy`, `reduced`, `threads` | how |
-//! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: what the search varied and what it left out |
-//! | `properties`, `unasked` | names of the monitors that were asked, and of those that only sweeps can ask |
+//! | `scenario`, `bugs`, `grain` | the subject of the search; the grain is `"service"` or `"ensemble"` |
+//! | `strategy`, `reduced`, `threads` | the method of the search |
+//! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: whether the search varied it, and how far |
+//! | `properties`, `unasked` | names of the monitors that were checked, and of those that only sweeps can check |
 //! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes`, `pieces_bytes` | figures |
 //! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
-//! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
-//! | `cycles` | a sentence |
-//! | `claims` | a list of clauses: what the verdict rests on and nobody has proven |
-//! | `unseen` | a list of what the properties are about and no program did |
+//! | `programs` | number of nodes in the programs' trie, or `null` |
+//! | `cycles` | a sentence on cycles in the state graph |
+//! | `claims` | a list of clauses: unproven assumptions of the verdict |
+//! | `unseen` | a list of observations that the properties are about and no program made |
 //! | `observed` | the names of the observations that programs made |
 //! | `verdict`, `says` | a word as in [`crate::json`], and the verdict as a sentence |
 //! | `violation` | `null`, or an object as in [`crate::json`], with `length`, `proven_shortest` and `left_out` |

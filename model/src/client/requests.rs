@@ -18,7 +18,6 @@ use std::sync::Arc;
 pub(super) struct Pending {
     /// The request's number.
     pub xid: Xid,
-    /// What is asked.
     pub request: Arc<Request>,
     /// The call that gets the reply; `None` after it was abandoned.
     pub call: Option<CallId>,

@@ -58,7 +58,7 @@ impl Clients {
         }
     }
 
-    /// Handles the answer to a revalidation. A client whose session is over is told so (rule 2.1.6).
+    /// Handles the answer to a revalidation. A client whose session is over gets Expired (rule 2.1.6).
     pub(super) fn revalidated(
         &mut self,
         session: SessionId,

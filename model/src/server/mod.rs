@@ -11,12 +11,12 @@
 //!
 //! | Part | Duty |
 //! |---|---|
-//! | `steps`, `requests`, `enabled` | each thing that can happen to a server; each request of a client; which steps it can take |
-//! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; what is committed and not applied; what the CommitProcessor's thread has left when a role ends |
-//! | `leader/` | a learner's packets enter by `learner_handler`; discovery, sync, activation, requests, broadcast |
+//! | `steps`, `requests`, `enabled` | the steps of a server; the requests of clients; the steps that are possible |
+//! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; transactions that are committed and not applied; the rest of the CommitProcessor's work when a role ends |
+//! | `leader/` | `learner_handler` reads a learner's packets; discovery, sync, activation, requests, broadcast |
 //! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
-//! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; what is proposed and not applied; sessions; permissions |
-//! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; what a server answers by itself |
+//! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; changes that are proposed and not applied; sessions; permissions |
+//! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; reads |
 
 pub mod access;
 mod attach;

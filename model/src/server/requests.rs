@@ -24,8 +24,8 @@ use crate::wire::request::encode_client;
 use std::sync::Arc;
 
 impl Server {
-    /// Reads from a client's connection, and emits [`Event::Heard`] for its session. A server that does not serve closes
-    /// the connection.
+    /// Reads from a client's connection, and emits [`Event::Heard`] for its session. A server that does not serve
+    /// clients closes the connection.
     pub(crate) fn read_from_client(
         &mut self,
         connection: ClientConnection,

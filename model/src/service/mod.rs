@@ -8,21 +8,21 @@
 //!
 //! | Part | Rule |
 //! |---|---|
-//! | a write takes its place at the log's end, in one step with its checks | rules 4.3.1 and 4.6.1: writes are linearizable |
+//! | a write is checked and appended to the log in one step | rules 4.3.1 and 4.6.1: writes are linearizable |
 //! | its reply shows a server that has applied the log up to it | rules 4.5.5 and 4.6.1 |
-//! | a read shows any prefix from the server's on: [`Step::Serve`] picks it | rule 4.6.2: local, stale, from a prefix, monotone |
+//! | a read shows any prefix of the log at or after the server's: [`Step::Serve`] chooses it | rule 4.6.2: local, stale, from a prefix, monotone |
 //! | a new connection may show less than the last one, but never less than the client's last zxid | rules 2.1.2 and 2.8.6 |
 //! | `sync` shows nothing new | rule 4.6.4: no quorum round, a deposed leader answers it too; and rule 4.5.6 |
 //! | requests of a connection are served in order, replies come in order | rules 2.8.5 and 4.5.4 |
-//! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
+//! | a notification is sent before any reply that reflects its change; events are in zxid order; none is lost while the connection lasts | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
 //! | SetWatches on reconnect, at any prefix from the last zxid on | rules 3.2.5 and 3.4.1 |
-//! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
-//! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | rules 2.4.2 and 2.8.4 |
-//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
-//! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
-//! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) gives its session up by its own clock, at any moment: with its connection, as if that was lost; the session lives on until its time is up | rule 2.8.3 |
-//! | a container that is empty and was not always, and a TTL znode without children, can be deleted by the leader at any moment ([`Step::DeleteContainer`]), however long its time to live: there is no clock; the leader's look and its decision are one step | rule 1.5.4 |
-//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | rules 2.3.3 and 4.3.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
+//! | after a lost connection, the writes that were served have happened; the others may still happen, in order ([`Step::Late`]), until the session is accepted again | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
+//! | so a `create()` without a reply was applied, is applied late, is never applied, or was applied and is not visible at the next server | rules 2.4.2 and 2.8.4 |
+//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its re-attachment immediately, while its ephemerals exist until its closeSession commits ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
+//! | an expired session's connection can still read until its server has applied the closeSession; so can a new connection, to a server of a deposed leader that does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
+//! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) can give up its session by its own clock at any moment, and loses its connection with it; the session lives on until it expires | rule 2.8.3 |
+//! | the leader can delete a container that has lost its children, and a TTL znode without children, at any moment ([`Step::DeleteContainer`]), whatever its time to live: there is no clock; the leader's check and its decision are one step | rule 1.5.4 |
+//! | an expired session's client learns of the expiry when it reconnects; its next session is usually created after the closeSession, but not if the leader failed before committing that | rules 2.3.3 and 4.3.3: at the end of a leadership everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
 //! Left out, because no client can observe it: failed transactions take no zxid here, and creates leave gaps before
 //! them (a gap tells a program nothing, since any client's failure makes one); durations; leaders, whose change only

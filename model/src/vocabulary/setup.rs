@@ -26,7 +26,7 @@ pub struct Setup(Vec<Prepared>);
 /// One znode of a setup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Prepared {
-    /// Where it is.
+    /// The znode's path.
     pub path: ZnodePath,
     /// The counter of a container: the number of znodes created below it before the run, besides those of the setup.
     /// Its next sequential child gets that number (rule 1.4.1). `None` for a znode that is not a container.

@@ -23,7 +23,7 @@ pub struct Txn {
     pub cxid: Xid,
     /// The leader's wall clock, milliseconds. Always 0 in the explorer.
     pub time: u64,
-    /// What to do.
+    /// The operation.
     pub body: TxnBody,
 }
 

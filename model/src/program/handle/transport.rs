@@ -43,7 +43,7 @@ pub enum Unseen {
     Content,
 }
 
-/// What carries a program's calls to ZooKeeper and to its surroundings.
+/// Carries a program's calls to ZooKeeper and to the program's environment.
 ///
 /// A transport must keep two promises. An answer is of the kind that its operation asks for (a
 /// `create` is never answered with children). Answers, watch events and session changes reach the

@@ -11,7 +11,7 @@ named! {
         EagerThoughSnapshots,
         /// The log thread appends immediately although a background snapshot begins with that.
         AppendsThoughSnapshotDue,
-        /// What is committed is applied immediately although a background snapshot can begin later.
+        /// A commit is applied immediately although a background snapshot can begin later.
         AppliesThoughSnapshots,
         /// The log thread appends although something waits to be fsynced without it.
         AppendsThoughUnsynced,

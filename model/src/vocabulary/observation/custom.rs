@@ -7,14 +7,14 @@ use std::sync::Arc;
 /// A name and fields, as passed to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Custom {
-    /// What it is called.
+    /// The observation's name.
     pub name: Arc<str>,
-    /// With what.
+    /// Its fields, by name.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
 impl Custom {
-    /// An observation of this name.
+    /// Returns an observation with this name and these fields.
     pub fn new(name: &str, fields: &[(&str, Value)]) -> Custom {
         let fields = fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
         Custom { name: Arc::from(name), fields }

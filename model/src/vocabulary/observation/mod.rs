@@ -106,7 +106,7 @@ struct Held<T: ?Sized> {
 }
 
 impl Observed {
-    /// Of this observation.
+    /// Wraps an observation.
     pub fn new(observation: impl Observation) -> Observed {
         Observed(Arc::new(Held { record: OnceLock::new(), name: OnceLock::new(), observation }))
     }

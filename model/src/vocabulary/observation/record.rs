@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// The name and the fields of an observation, derived as the [module](super) describes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Record {
-    /// What it is called.
+    /// The observation's name.
     pub name: Arc<str>,
-    /// What is in it.
+    /// Its fields, by name.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 

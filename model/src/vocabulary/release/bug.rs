@@ -295,7 +295,7 @@ named! {
 }
 
 impl Bug {
-    /// Deviations that are planted to see whether the comparison with a real server finds them.
+    /// Deviations that are planted to test that the comparison with a real server finds them.
     pub const PLANTED: [Bug; 10] = [
         Bug::PlantedCversion,
         Bug::PlantedPzxid,
@@ -309,7 +309,7 @@ impl Bug {
         Bug::PlantedCloseOrder,
     ];
 
-    /// Deviations that are planted to see whether sweeps find them.
+    /// Deviations that are planted to test that sweeps find them.
     pub const PLANTED_FOR_SWEEPS: [Bug; 29] = [
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
@@ -342,7 +342,7 @@ impl Bug {
         Bug::PlantedContainersStay,
     ];
 
-    /// Mistakes of a client machine that are planted to see whether what its program observes shows them.
+    /// Errors of a client machine that are planted to test that its program's observations reveal them.
     pub const PLANTED_IN_CLIENTS: [Bug; 9] = [
         Bug::PlantedWatchesNotSetAgain,
         Bug::PlantedZxidOutlivesSession,
@@ -355,7 +355,7 @@ impl Bug {
         Bug::PlantedLongerTimeout,
     ];
 
-    /// Guards of ZAB that are left out, to see whether elections that choose anybody find it.
+    /// Guards of ZAB that are left out, to test that elections of arbitrary servers reveal it.
     pub const PLANTED_GUARDS: [Bug; 4] = [
         Bug::PlantedEpochWithoutQuorum,
         Bug::PlantedAheadCounts,
@@ -363,7 +363,7 @@ impl Bug {
         Bug::PlantedAckedTwice,
     ];
 
-    /// Whether no release has it.
+    /// Returns true if no release has this bug.
     pub fn is_planted(self) -> bool {
         Bug::PLANTED.contains(&self)
             || Bug::PLANTED_FOR_SWEEPS.contains(&self)
@@ -371,9 +371,8 @@ impl Bug {
             || Bug::PLANTED_GUARDS.contains(&self)
     }
 
-    /// Defects that servers can show among themselves while every one of them comes back from its crashes. All
-    /// others need clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]): a search that has
-    /// servers alone sees nothing of them.
+    /// Defects that can show among servers without clients, if every crashed server restarts. All others need clients,
+    /// or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot find them.
     pub const AMONG_SERVERS: [Bug; 20] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
@@ -397,7 +396,7 @@ impl Bug {
         Bug::MissedWakeUp,
     ];
 
-    /// What release 3.8.0 does otherwise than today.
+    /// Differences of release 3.8.0 from HEAD.
     pub const OF_3_8_0: [Bug; 10] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
@@ -411,7 +410,7 @@ impl Bug {
         Bug::MissedWakeUp,
     ];
 
-    /// The defects that some release has: all but those that are planted.
+    /// Returns the defects of releases: all except the planted ones.
     pub fn of_releases() -> impl Iterator<Item = Bug> + Clone {
         Bug::ALL.into_iter().filter(|bug| !bug.is_planted())
     }

@@ -35,7 +35,7 @@ pub struct SlowReactions {
 /// the orders of magnitude from a millisecond up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// How often.
+    /// The probability of an additional time.
     pub ratio: Ratio,
     /// The largest additional time.
     pub longest: Duration,
