@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_broken_stays() {
+    fn a_line_without_spaces_stays() {
         let path = "  case file  /a/very/long/path/that/has/no/spaces/in/it.json\n";
         assert_eq!(fold(path, 30), path);
     }

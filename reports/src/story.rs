@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_monitor_names_is_found_in_its_sentence() {
+    fn the_names_in_a_monitors_sentence_are_found() {
         let saw = "client 2, connected by 0x300000100000001, holds /lock/a-0000000001 (token 1:17)";
         let (things, parties) = named(saw);
         assert_eq!(things, ["0x300000100000001", "/lock/a-0000000001", "1:17"]);

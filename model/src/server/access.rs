@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_acls_are_refused() {
         let refused = [
             ("world", "somebody"),
             ("auth", ""),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_granted_to_whom_they_name() {
+    fn permissions_are_granted_to_the_named_identities() {
         let options = ServerOptions::default();
         let auth = [of_address("10.1.2.3"), Id::new("digest", "user:hash")];
         let granted = [("ip", "10.0.0.0/8"), ("ip", "10.1.2.3"), ("digest", "user:hash")];

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_operation_all_is_left_and_of_none_nothing() {
+    fn a_single_operation_is_left_entirely_and_an_empty_one_leaves_nothing() {
         let [first, ..] = &paths()[..] else { unreachable!("there are three") };
         let delete = TxnBody::Delete { path: first.clone() };
         assert_eq!(rest(7, delete), Some(("delete /a".to_owned(), false)));

@@ -383,7 +383,7 @@ mod tests {
 
     /// A role ends while its thread applies a multi; then the database may get another tree.
     #[test]
-    fn what_a_thread_has_left_goes_to_its_own_tree_or_to_the_one_that_it_finds() {
+    fn the_rest_of_a_transaction_is_applied_to_its_own_tree_or_to_the_present_one() {
         // Of two operations, transaction number 2 has both left, and number 3 the second.
         for (counter, replaced, left) in
             [(2, false, ""), (3, false, "/a"), (2, true, ""), (3, true, "/a /b")]

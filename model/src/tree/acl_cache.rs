@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_up_an_unknown_one_is_stopped() {
+    fn a_lookup_of_an_unknown_number_is_recorded() {
         let mut tree = numbered();
         tree.apply(&txn(1, create("/a", "ann")));
         let data = TxnBody::SetData { path: path("/a"), data: Arc::from([1]), version: 1 };

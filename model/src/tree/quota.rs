@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn which_path_a_quota_is_of() {
+    fn the_subject_of_a_quota() {
         assert_eq!(limited_by("/zookeeper/quota/a/b/zookeeper_limits"), Some("/a/b"));
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);

@@ -197,7 +197,7 @@ mod tests {
     use std::fmt::{Debug, Display};
 
     /// Checks the properties of every such enum, whatever its names.
-    fn is_told_by_its_names<T>()
+    fn is_identified_by_its_names<T>()
     where
         T: Named + Debug + Display + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
     {
@@ -217,9 +217,9 @@ mod tests {
 
     #[test]
     fn every_name_leads_back_to_its_variant() {
-        is_told_by_its_names::<Bug>();
-        is_told_by_its_names::<Mark>();
-        is_told_by_its_names::<Disruption>();
+        is_identified_by_its_names::<Bug>();
+        is_identified_by_its_names::<Mark>();
+        is_identified_by_its_names::<Disruption>();
     }
 
     #[test]

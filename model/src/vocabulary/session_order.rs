@@ -127,7 +127,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn of_any_two_sessions_each_is_the_larger_in_some_order() {
+    fn each_of_any_two_sessions_is_the_larger_in_some_order() {
         for clients in 1..=4 {
             let orders: Vec<SessionOrder> = SessionOrder::all(clients).collect();
             assert!(orders[0].is_default());

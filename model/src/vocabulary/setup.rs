@@ -189,7 +189,7 @@ mod tests {
     use crate::tree::DataTree;
 
     #[test]
-    fn what_cannot_be_there_is_refused() {
+    fn invalid_znodes_of_a_setup_are_refused() {
         let refused = |paths: &[&str]| Setup::of(paths).expect_err("refused").to_string();
         for path in ["", "a", "/a/", "//", "/a//b", "/.", "/a/../b", "/\0"] {
             assert!(refused(&[path]).starts_with(&format!("`{path}` is no path")), "{path}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_as_paths_and_checked_when_read() {
+    fn a_setup_is_written_as_paths_and_checked_when_read() {
         let setup = Setup::of(["/a", "/a/b"]).expect("it is sound");
         let text = serde_json::to_string(&setup).expect("it is text");
         assert_eq!(text, r#"["/a","/a/b"]"#);

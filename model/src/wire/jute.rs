@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_has_its_length_before_it() {
+    fn values_of_variable_size_begin_with_their_length() {
         assert_eq!(written(|w| w.buffer(b"ab")), [0, 0, 0, 2, b'a', b'b']);
         assert_eq!(written(|w| w.text("é")), [0, 0, 0, 2, 0xc3, 0xa9]);
         let vector = written(|w| w.vector([7, 8].iter(), |w, n| w.int(*n)));

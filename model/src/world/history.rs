@@ -149,7 +149,7 @@ mod tests {
 
     /// A server that has applied only the first of two transactions serves that transaction's tree.
     #[test]
-    fn histories_that_end_in_one_tree_are_told_apart() {
+    fn histories_with_equal_final_trees_are_distinguished() {
         let past = |first: &str| {
             let mut history = History::new();
             for (at, data) in [first, "last"].into_iter().enumerate() {

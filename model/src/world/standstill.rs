@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_happened_already() {
+    fn a_change_that_has_happened_already() {
         let saw = told(SESSION, "/there", CREATION);
         assert_eq!(saw.as_deref(), Some("/there stands already, so its wake-up was lost"));
         let saw = told(SESSION, "/gone", CHANGE);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_still_happen() {
+    fn a_change_that_may_still_happen() {
         assert_eq!(told(SESSION, "/there", CHANGE), None);
         assert_eq!(told(SESSION, "/gone", CREATION), None);
         assert_eq!(told(SESSION, "/there", EITHER), None);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_stays_and_nothing_else() {
+    fn only_needed_items_stay() {
         let whole: Vec<u32> = (0..100).collect();
         let (items, what) =
             minimise(&whole, &[], &mut |items| shows(&[3], items)).expect("it shows");
@@ -123,7 +123,7 @@ mod tests {
     /// Two kinds, separated by a third whose items all stay: many items of a kind do not show the result, but fewer
     /// do.
     #[test]
-    fn of_each_kind_the_first_ones_stay() {
+    fn the_first_items_of_each_kind_stay() {
         let whole = vec![10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33];
         let kinds = [1, 2, 3].map(|kind| move |item: &u32| item / 10 == kind);
         let mut shows = |items: &[u32]| {

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_takes_longer_now_and_then_and_else_as_long_as_without_until_it_recovers() {
+    fn slow_reactions_only_add_occasional_delays_until_they_recover() {
         let (connection, learner) = (
             ClientConnection { client: ClientId(1), slot: 0 },
             LearnerConnection { learner: ServerId(1), slot: 0 },

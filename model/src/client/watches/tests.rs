@@ -44,7 +44,7 @@ fn each_event_type_takes_its_kinds_and_leaves_the_rest() {
 }
 
 #[test]
-fn recursive_watches_hear_of_everything_below_but_of_no_changed_children() {
+fn recursive_watches_fire_for_all_descendants_but_not_for_changed_children() {
     let mut table = table(&[
         ("/", Recursive, 1),
         ("/a", Recursive, 2),

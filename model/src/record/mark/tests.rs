@@ -85,7 +85,7 @@ fn lost_creates_that_are_never_applied() {
 }
 
 #[test]
-fn what_is_no_lost_create() {
+fn requests_that_are_no_lost_creates() {
     let stat = crate::vocabulary::stat::Stat::default();
     let created = crate::vocabulary::op::OpResult::Created("/a".into(), stat);
     let reply = Ok(crate::vocabulary::op::Response::Written(created));

@@ -201,7 +201,7 @@ mod tests {
     proptest! {
         /// Proposals are sent in order. Each is acknowledged once, in order, or not at all; and time passes.
         #[test]
-        fn it_is_late_when_the_source_says_so(
+        fn it_is_late_exactly_when_the_source_says_so(
             steps in prop::collection::vec((0..4_u32, 0..9_u64), 1..60),
         ) {
             let config = Config::new(2, 0);

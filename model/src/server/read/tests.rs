@@ -104,7 +104,7 @@ fn count_all(path: &str) -> Request {
 }
 
 #[test]
-fn what_is_not_there_is_said_before_who_may_read_it() {
+fn no_node_and_no_auth_of_reads() {
     let reads = |path| {
         [exists(path, false), get_data(path, false), get_children(path, false), count_all(path)]
     };
@@ -137,7 +137,7 @@ fn what_is_not_there_is_said_before_who_may_read_it() {
 
 /// ZOOKEEPER-2590.
 #[test]
-fn exists_asked_nobody_in_old_releases() {
+fn exists_needed_no_permission_in_old_releases() {
     let mut scene = Scene::new();
     scene.config.bugs = Bugs::NONE.with(Bug::ExistsAsksNoAcl);
     assert_eq!(scene.error(exists("/closed", true)), None);
@@ -201,7 +201,7 @@ fn watches_that_stay_are_added_and_taken_away_without_a_question() {
 
 /// READ or ADMIN suffices to see the ACL; without ADMIN the hashes are hidden.
 #[test]
-fn an_acl_is_shown_with_hashes_to_whom_may_change_it() {
+fn an_acl_is_shown_with_hashes_only_to_clients_with_admin() {
     let shown = |scene: &mut Scene, path: &str| match scene.read(get_acl(path)) {
         Ok(Response::Acl(acl, _)) => acl.to_string(),
         other => panic!("{other:?}"),
@@ -261,7 +261,7 @@ fn ephemerals_are_found_by_text() {
 }
 
 #[test]
-fn all_descendants_are_counted_whoever_may_read_them() {
+fn all_descendants_are_counted_whatever_their_acls() {
     for (path, expected) in [("/open", 4), ("/open/a", 1), ("/openly", 0), ("/", 13)] {
         let answer = Scene::new().read(count_all(path));
         assert_eq!(answer, Ok(Response::AllChildrenNumber(expected)), "{path}");
@@ -269,7 +269,7 @@ fn all_descendants_are_counted_whoever_may_read_them() {
 }
 
 #[test]
-fn who_i_am_is_what_i_have_proven() {
+fn who_am_i_lists_the_proven_identities() {
     let mut scene = Scene::of_user();
     scene.auth.push(access::of_address("10.0.0.1"));
     let told = |scheme: &str, user: &str| ClientInfo { scheme: scheme.into(), user: user.into() };

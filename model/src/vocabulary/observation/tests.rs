@@ -234,7 +234,7 @@ impl Serialize for Counted {
 impl Observation for Counted {}
 
 #[test]
-fn it_is_written_down_once_for_its_name_and_once_for_its_fields_and_not_before_somebody_asks() {
+fn it_is_serialised_lazily_once_for_its_name_and_once_for_its_fields() {
     let observed = Observed::new(Counted::default());
     let times = || observed.read::<Counted>().expect("its type").0.load(Ordering::Relaxed);
     let _ = (Fingerprint::of(&observed), observed == observed.clone());
@@ -247,7 +247,7 @@ fn it_is_written_down_once_for_its_name_and_once_for_its_fields_and_not_before_s
 }
 
 #[test]
-fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
+fn an_observation_that_cannot_be_serialised_says_so_everywhere() {
     let observed = Observed::new(Counted(AtomicU32::new(0), true));
     let why = "the observation `Counted` cannot be written down: it is torn";
     assert_eq!((observed.name(), observed.fields()), ("counted", Err(why)));
@@ -258,7 +258,7 @@ fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
 
 /// The name is read without the content, and is the same as that of the record.
 #[test]
-fn what_has_a_part_that_cannot_be_written_down_has_its_name() {
+fn an_observation_with_a_part_that_cannot_be_serialised_has_a_name() {
     #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
     enum Torn<T> {
         NewType(T),

@@ -114,7 +114,7 @@ mod triggers {
     }
 
     #[test]
-    fn a_closed_connection_is_told_nothing() {
+    fn a_closed_connection_gets_no_notifications() {
         let mut watched = Watched::new(&[(1, "/a"), (2, "/a"), (1, "/b")], &[(1, "/"), (2, "/")]);
         watched.0.remove_connection(connection(1));
         assert_eq!(watched.0, Watched::new(&[(2, "/a")], &[(2, "/")]).0);

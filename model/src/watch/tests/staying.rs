@@ -32,7 +32,7 @@ mod triggers {
     use super::*;
 
     #[test]
-    fn a_persistent_watch_hears_of_the_znode_and_its_children_again_and_again() {
+    fn a_persistent_watch_fires_repeatedly_for_the_znode_and_its_children() {
         let mut watched = nothing().with("/p", Persistent);
         let before = watched.0.clone();
         for _ in 0..2 {
@@ -52,7 +52,7 @@ mod triggers {
     }
 
     #[test]
-    fn a_recursive_watch_hears_of_all_below_but_of_no_set_of_children() {
+    fn a_recursive_watch_fires_for_all_descendants_but_not_for_changed_children() {
         for root in ["/p", "/"] {
             let mut watched = nothing().with(root, PersistentRecursive);
             let before = watched.0.clone();
@@ -105,7 +105,7 @@ mod triggers {
 
     /// `fires` is called before anything is applied, and must not miss a watch that `trigger` then fires.
     #[test]
-    fn what_fires_is_foretold() {
+    fn fires_predicts_trigger() {
         let tables = [
             Watched::new(&[(1, "/p")], &[]),
             Watched::new(&[], &[(1, "/p")]),
@@ -280,7 +280,7 @@ mod acls {
 
     /// The data watch would fire but the ACL forbids it; the child watch on the same path does not replace it.
     #[test]
-    fn a_delete_is_not_told_by_the_other_watch_instead() {
+    fn a_forbidden_delete_is_not_reported_by_another_watch() {
         let mut watched = Watched::new(&[(3, "/p/a")], &[(3, "/p/a"), (2, "/p/a")]);
         let lines = told(&mut watched, NodeDeleted, &closed(), &AclList::OPEN);
         assert_eq!(lines, ["2: NodeDeleted /p/a"]);
@@ -288,7 +288,7 @@ mod acls {
     }
 
     #[test]
-    fn a_staying_watch_hears_again_what_it_may() {
+    fn a_persistent_watch_fires_again_for_permitted_events() {
         let mut watched = nothing();
         watched.0.add(&Arc::from("/p"), connection(3), PersistentRecursive, Bugs::NONE);
         let open = AclList::OPEN;
@@ -299,7 +299,7 @@ mod acls {
 
 /// SetWatches sets persistent watches without notifications, whatever happened meanwhile (rule 3.2.5).
 #[test]
-fn rearmed_watches_that_stay_are_told_nothing() {
+fn set_watches_sends_nothing_for_persistent_watches() {
     let list = |paths: &[&str]| paths.iter().map(|path| Arc::from(*path)).collect::<Vec<_>>();
     let mut tree = DataTree::new();
     apply(&mut tree, 1, create("/p", false));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_a_sentence() {
+    fn invalid_rates_are_refused_with_a_sentence() {
         insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(3, 2)),
             @"`in_seeds(3, 2)` is too many: give at most 2");
         insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(1, 0)),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_sense_is_taken() {
+    fn valid_rates_are_accepted() {
         for kind in Fault::ALL {
             for rate in [Rate::USUAL, Rate::ALWAYS, Rate::in_seeds(1, 7)] {
                 assert_eq!(rate.check(kind), Ok(()), "{kind}");

@@ -45,7 +45,7 @@ fn turn_takers() -> impl Iterator<Item = Fault> {
 }
 
 #[test]
-fn what_a_fault_orders_is_a_function_of_seed_kind_and_occurrence() {
+fn the_orders_of_a_fault_are_a_function_of_seed_kind_and_occurrence() {
     for fault in turn_takers() {
         for occurrence in 0..20 {
             assert_eq!(orders(fault, occurrence), orders(fault, occurrence), "{fault}");
@@ -54,7 +54,7 @@ fn what_a_fault_orders_is_a_function_of_seed_kind_and_occurrence() {
 }
 
 #[test]
-fn what_breaks_is_mended_later() {
+fn broken_things_are_mended_later() {
     for (fault, occurrence) in turn_takers().flat_map(|fault| (0..50).map(move |at| (fault, at))) {
         let orders = orders(fault, occurrence);
         for order in &orders {

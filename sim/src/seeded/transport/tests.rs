@@ -55,7 +55,7 @@ proptest! {
 
     /// Directions continue independently, each after at most the time for which it was held.
     #[test]
-    fn what_a_cut_held_arrives_within_as_long_again(seed: u64, held in 1..20u64) {
+    fn packets_held_by_a_cut_arrive_within_the_time_they_were_held(seed: u64, held in 1..20u64) {
         let mut late = late(seed);
         let steps = [Step::ToServer(connection(0)), Step::ToServer(connection(1))];
         for step in steps {

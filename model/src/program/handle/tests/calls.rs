@@ -52,7 +52,7 @@ fn every_call_suspends_once_and_is_answered_by_its_reply() {
 }
 
 #[test]
-fn what_a_call_asks_and_returns() {
+fn operations_and_results_of_calls() {
     let (mut process, begun) = started(|zookeeper| async move {
         let created = zookeeper.create("/q/n-", b"me", CreateMode::EphemeralSequential).await;
         assert_eq!(created, Ok(("/q/n-0000000003".to_owned(), stat(0))));

@@ -65,7 +65,7 @@ fn its_removal_is_its_last_event() {
 /// As in the client's table (rule 3.3.1), NoNode registers the watch, although the program gets the error and no
 /// watch.
 #[test]
-fn what_is_not_registered_gives_its_slot_back() {
+fn a_watch_that_is_not_registered_frees_its_slot() {
     for (error, registered) in
         [(Error::NoAuth, false), (Error::ConnectionLoss, false), (Error::NoNode, true)]
     {
@@ -121,7 +121,7 @@ fn waiting_can_be_interrupted_and_the_watch_dropped() {
 }
 
 #[test]
-fn a_loop_around_one_that_has_ended_is_a_mistake_and_told() {
+fn awaiting_an_ended_watch_panics() {
     let (mut process, _) = started(|zookeeper| async move {
         let mode = AddWatchMode::Persistent;
         let mut watch = zookeeper.add_watch("/a", mode).await.expect("added");

@@ -142,7 +142,7 @@ fn waiting_for_a_watch_can_be_interrupted_and_resumed() {
 }
 
 #[test]
-fn a_loop_around_a_used_watch_is_a_mistake_and_told() {
+fn awaiting_a_fired_watch_panics() {
     let (mut process, _) = started(|zookeeper| async move {
         let (_, mut watch) = zookeeper.exists_watch("/a").await.expect("exists");
         loop {

@@ -142,7 +142,7 @@ fn a_set_acl_needs_admin() {
 }
 
 #[test]
-fn what_is_stored_was_fixed_up() {
+fn stored_acls_are_fixed_up() {
     let mut leader = Leader::with_znodes();
     let request = set_acl("/v", AclList::creator_all(), Version::Any);
     assert_fails(&leader, "nothing was proven", request.clone(), InvalidAcl);
@@ -204,7 +204,7 @@ fn an_acl_under_way_counts_at_once() {
 /// A later write copies the old list (`ChangeRecord.duplicate`): in HEAD it applies until no change of the znode is
 /// outstanding, however long ago the setACL was applied ([`Bug::OutstandingAclIsOld`]).
 #[test]
-fn an_old_acl_lasts_as_long_as_something_is_outstanding_behind_it() {
+fn an_old_acl_applies_while_a_later_change_is_outstanding() {
     let mut leader = Leader::with_znodes();
     leader.config.bugs = leader.config.bugs.with(Bug::OutstandingAclIsOld);
     let write = |leader: &mut Leader| {

@@ -92,7 +92,7 @@ fn every_mode_makes_its_own_kind_of_znode() {
 }
 
 #[test]
-fn a_container_is_deleted_when_nobody_needs_it() {
+fn an_empty_container_is_deleted() {
     let mut leader = with_ttls();
     leader.multi([
         create("/c", CreateMode::Container),

@@ -96,7 +96,7 @@ fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn so_is_one_operation_of_a_client_with_very_many_identities() {
+fn a_single_operation_with_very_many_identities_is_refused_as_well() {
     let mut leader = Leader::with_znodes();
     leader.config.options.max_buffer = 64;
     leader.auth = (0..100).map(|user| Id::new("digest", format!("user{user}"))).collect();

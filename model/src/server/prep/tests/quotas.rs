@@ -74,7 +74,7 @@ fn a_hard_limit_of_bytes_refuses_more_than_it() {
 }
 
 #[test]
-fn soft_limits_and_limits_that_nobody_enforces_refuse_nothing() {
+fn soft_limits_and_unenforced_limits_refuse_nothing() {
     let leader = limited("count=1,bytes=1");
     assert_eq!(ask(&leader, data("/q/a", "12")).expect_created(), "/q/a");
     let mut leader = limited("count=-1,bytes=-1=;byteHardLimit=1;countHardLimit=1");
@@ -101,7 +101,7 @@ fn the_order_of_checks() {
 /// Only applied znodes count, not those in flight; but the length that a setData replaces is that of the last one in
 /// flight.
 #[test]
-fn what_is_under_way_is_not_counted() {
+fn znodes_in_flight_are_not_counted() {
     let mut leader = limited("count=-1,bytes=-1=;countHardLimit=2;byteHardLimit=6");
     for path in ["/q/a", "/q/b", "/q/c"] {
         leader.write(ALICE, data(path, "")).expect_created();

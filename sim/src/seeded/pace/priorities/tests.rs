@@ -22,7 +22,7 @@ fn ms(at: u64) -> Time {
 }
 
 #[test]
-fn who_is_lower_waits_until_those_before_it_are_quiet() {
+fn a_program_of_lower_priority_waits_until_the_others_are_quiet() {
     let mut waiting = waiting(10, 100, &[]);
     assert_eq!(waiting.hold(ms(0), TWO), None, "nobody is busy");
     assert_eq!(waiting.hold(ms(1), ONE), None, "nobody is before it");
@@ -36,7 +36,7 @@ fn who_is_lower_waits_until_those_before_it_are_quiet() {
 }
 
 #[test]
-fn nobody_waits_for_longer_than_the_longest() {
+fn the_wait_before_a_reaction_is_bounded() {
     let mut waiting = waiting(10, 25, &[]);
     for at in [0, 8, 16] {
         assert_eq!(waiting.hold(ms(at), ONE), None);
@@ -66,7 +66,7 @@ fn at_a_change_the_one_whose_turn_it_is_falls_behind() {
 }
 
 #[test]
-fn at_a_change_too_nobody_waits_for_longer_than_the_longest() {
+fn at_a_change_too_the_wait_is_bounded() {
     let mut waiting = waiting(10, 35, &[(1, 1_000)]);
     let mut at = ms(0);
     while let Some(until) = waiting.hold(at, ONE) {
