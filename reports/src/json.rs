@@ -91,7 +91,7 @@ struct Scenario<'a> {
     observed: &'a [Count],
     #[serde(serialize_with = "measures_by_name")]
     measured: &'a [Measure],
-    /// `held`, `exhausted`, `bounded`, `violated` or `error`.
+    /// The word of the verdict, such as `held`; see [`Verdict::word`].
     verdict: &'static str,
     /// The verdict as a sentence.
     says: String,

@@ -28,7 +28,7 @@ pub enum Operation {
         /// session.
         scope: Option<SessionId>,
     },
-    /// Waits until the session is connected; after Expired or Closed, begins a new session first.
+    /// Waits until the session is connected. After Expired, Closed or AuthFailed, begins a new session first.
     Connect,
     /// Closes the session.
     Close,

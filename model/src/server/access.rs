@@ -18,7 +18,7 @@ pub fn of_address(address: &str) -> Id {
 /// Returns the identities that `addAuth` adds to a connection.
 ///
 /// # Errors
-/// `AuthFailed` for an unknown scheme or an invalid proof; the server then closes the connection.
+/// `AuthFailed` for an unknown scheme; the server then closes the connection.
 pub fn authenticate(
     scheme: &str,
     auth: &[u8],

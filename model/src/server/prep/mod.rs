@@ -43,7 +43,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Returns a session with these identities that is not local.
+    /// Returns the origin of a request of this session, which is not a local one.
     pub fn new(session: SessionId, owner: Owner, auth: Arc<[Id]>) -> Asker {
         Asker { session, owner, auth, local: false }
     }
@@ -108,7 +108,7 @@ impl Prep {
                     Err(error) => TxnBody::Error(error),
                 }
             }
-            // The session's owner is not checked: this is the session's last request.
+            // Neither the session nor its owner is checked: this is the session's last request.
             ServerRequest::Client(request) if **request == Request::CloseSession => {
                 self.close_session(tree, zxid, session)
             }
